@@ -1,0 +1,1 @@
+"""The layer that knows HTTP: versions, routes, schemas, queries, bodies and errors."""

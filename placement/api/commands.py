@@ -1,0 +1,73 @@
+"""Checked bodies become domain commands."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from placement.errors import BadBody
+from placement.objects import identifiers
+from placement.objects.allocations import Claim
+from placement.objects.inventories import Record
+from placement.objects.reshape import Reshape, Reshaped
+
+Body = Mapping[str, Any]
+
+_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
+
+
+def record(body: Body) -> Record:
+    """One inventory; what is left out has its default."""
+    # JSON may say 5.0 for 5.
+    amounts = {name: int(body[name]) for name in _AMOUNTS if name in body}
+    return Record(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
+
+
+def records(body: Body) -> dict[str, Record]:
+    """The inventories of a provider, by class."""
+    return {name: record(stated) for name, stated in body["inventories"].items()}
+
+
+def claim(consumer: str, body: Body, field: str = "allocations") -> Claim:
+    """The allocations that a consumer shall have; `field` is where the body stands."""
+    _check_uuids(body["allocations"], field)
+    generation = body["consumer_generation"]
+    return Claim(
+        consumer,
+        {
+            provider: {name: int(amount) for name, amount in of_provider["resources"].items()}
+            for provider, of_provider in body["allocations"].items()
+        },
+        body["project_id"],
+        body["user_id"],
+        None if generation is None else int(generation),
+        body["consumer_type"],
+    )
+
+
+def claims(body: Body, field: str = "body") -> list[Claim]:
+    """The allocations of several consumers, in the order of the body."""
+    _check_uuids(body, field)
+    return [claim(consumer, stated, f"{consumer}.allocations") for consumer, stated in body.items()]
+
+
+def reshape(body: Body) -> Reshape:
+    """Inventories of providers and allocations of consumers, to be replaced together."""
+    _check_uuids(body["inventories"], "inventories")
+    return Reshape(
+        {
+            provider: Reshaped(int(stated["resource_provider_generation"]), records(stated))
+            for provider, stated in body["inventories"].items()
+        },
+        claims(body["allocations"], "allocations"),
+    )
+
+
+def _check_uuids(keys: Iterable[str], field: str) -> None:
+    """Raise BadBody for a key that is no UUID and for two that mean the same one."""
+    seen: dict[str, str] = {}
+    for key in keys:
+        uuid = identifiers.canonical(key)
+        if uuid is None:
+            raise BadBody(f"{field}: {key!r} is not a UUID")
+        if uuid in seen:
+            raise BadBody(f"{field}: {seen[uuid]!r} and {key!r} are the same UUID")
+        seen[uuid] = key

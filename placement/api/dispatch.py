@@ -1,0 +1,134 @@
+"""The pipeline that every operation takes (contract README section 3, step 7).
+
+Version gate, content type or accept, policy, body, handler, answer.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import falcon
+import orjson
+
+from placement.api import body, query
+from placement.api.exchange import Call, Reply, Service, http_date
+from placement.api.history import v
+from placement.api.policy import Policy
+from placement.api.problems import Refusal
+from placement.api.routes import ROUTES, Route
+from placement.api.versioned import Versioned
+from placement.errors import BadBody
+from placement.objects import providers
+
+
+class Endpoint:
+    """All operations of one path, as a Falcon resource."""
+
+    def __init__(self, routes: Mapping[str, Route], service: Service, policy: Policy) -> None:
+        self._routes = routes
+        self._service = service
+        self._policy = policy
+
+    def respond(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
+        """Answer one request."""
+        route = self._routes.get(req.method)
+        if route is None:
+            allowed = ", ".join(self._routes)
+            raise Refusal(
+                405, f"{req.method} is not allowed here: use {allowed}", headers={"Allow": allowed}
+            )
+        version = req.context.version
+        if not route.public and version < v(route.since):
+            raise Refusal(route.below, f"{route.method} {route.path} exists from {route.since} on")
+        _check_types(req, route)
+        call = Call(
+            self._service,
+            version,
+            path,
+            query.pairs(req.query_string),
+            None,
+            req.root_path,
+            req.prefix.removesuffix(req.root_path),
+        )
+        self._authorize(req, route, call)
+        if route.precheck is not None:
+            route.precheck(call)
+        if route.body is not None:
+            call = self._with_body(req, route, route.body, call)
+        _write(resp, call, route.handler(call))
+
+    def _authorize(self, req: falcon.Request, route: Route, call: Call) -> None:
+        if route.rule is None:
+            return
+        target = None
+        if route.path == "/usages":
+            target = {"project_id": dict(call.query).get("project_id")}
+        if not self._policy.allows(route.rule, req.context.identity, target):
+            raise Refusal(403, f"Policy does not allow {route.rule} to be performed")
+
+    def _with_body(
+        self, req: falcon.Request, route: Route, schemas: Versioned[body.Schema], call: Call
+    ) -> Call:
+        raw = _read(req, self._service.settings.max_body_size)
+        try:
+            value = body.decode(raw)
+            schemas.at(call.version).check(value)
+        except BadBody:
+            if route.existence_first:
+                with self._service.database.read() as conn:
+                    providers.get(conn, call.path["uuid"])
+            raise
+        return Call(call.service, call.version, call.path, call.query, value, call.mount, call.base)
+
+    # Falcon looks for a method of this name for each HTTP method; `respond` decides.
+    on_get = on_post = on_put = on_delete = on_patch = on_head = on_options = respond
+    on_connect = on_trace = on_checkin = on_checkout = on_copy = on_lock = on_mkcol = respond
+    on_move = on_propfind = on_proppatch = on_report = on_uncheckin = on_unlock = respond
+    on_update = on_version_control = respond
+
+
+def _check_types(req: falcon.Request, route: Route) -> None:
+    if route.body is not None:
+        media = (req.content_type or "").partition(";")[0].strip().lower()
+        if media != falcon.MEDIA_JSON:
+            raise Refusal(
+                415, f"Content-Type {req.content_type!r} is not supported: use application/json"
+            )
+    if route.accepts and not req.client_accepts(falcon.MEDIA_JSON):
+        raise Refusal(406, f"Accept {req.accept!r} leaves out application/json")
+
+
+def _read(req: falcon.Request, most: int) -> bytes:
+    """The body.  Raises Refusal when it is larger than `most` bytes."""
+    too_large = Refusal(413, f"the body may have {most} bytes at the most")
+    if (req.content_length or 0) > most:
+        raise too_large
+    chunked = req.content_length is None and req.env.get("wsgi.input_terminated")
+    stream: Any = req.stream if chunked else req.bounded_stream
+    raw: bytes = stream.read(most + 1) if chunked else stream.read()
+    if len(raw) > most:
+        raise too_large
+    return raw
+
+
+def _write(resp: falcon.Response, call: Call, reply: Reply) -> None:
+    resp.status = reply.status
+    if reply.body is not None:
+        resp.content_type = falcon.MEDIA_JSON
+        resp.data = reply.body if isinstance(reply.body, bytes) else orjson.dumps(reply.body)
+    if reply.location is not None:
+        resp.set_header("Location", f"{call.base}{call.mount}{reply.location}")
+    if reply.changed_at is not None:
+        resp.set_header("Cache-Control", "no-cache")
+        resp.set_header("Last-Modified", http_date(reply.changed_at))
+
+
+def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:
+    """Put every path of the route table into the application."""
+    by_path: dict[str, dict[str, Route]] = {}
+    for route in ROUTES:
+        of_path = by_path.setdefault(route.path, {})
+        if route.method in of_path:
+            raise ValueError(f"{route.method} {route.path} is declared twice")
+        of_path[route.method] = route
+    for path, of_path in by_path.items():
+        app.add_route(path, Endpoint(of_path, service, policy))

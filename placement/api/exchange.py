@@ -1,0 +1,67 @@
+"""What a handler takes and gives: a `Call`, a `Reply`. Handlers never touch Falcon's objects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from placement.api.microversion import Microversion
+from placement.candidates import TreeCache
+from placement.config import Settings
+from placement.db.engine import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The collaborators of every handler, made once by the application."""
+
+    settings: Settings
+    database: Database
+    trees: TreeCache
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, as its handler sees it.
+
+    path: the segments named by the route. query: pairs in the order given. body: checked
+    against the operation's schema, None where it takes none. mount: the prefix of all paths
+    in links. base: scheme and host, for `Location`.
+    """
+
+    service: Service
+    version: Microversion
+    path: Mapping[str, str]
+    query: Sequence[tuple[str, str]]
+    body: Any
+    mount: str
+    base: str
+
+
+NOW = "now"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer: `body` is JSON-serialisable or bytes of JSON, None for none.
+
+    changed_at: when what is shown last changed (NOW where that cannot be said); None: the
+    answer is no representation and carries no cache headers.
+    """
+
+    status: int
+    body: Any = None
+    location: str | None = None
+    changed_at: datetime | str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def newest(times: Sequence[datetime | None]) -> datetime | str:
+    """The last of several changes, NOW when there is none."""
+    return max((time for time in times if time is not None), default=NOW)
+
+
+def http_date(changed_at: datetime | str) -> str:
+    """The value of a Last-Modified header."""
+    time = datetime.now(UTC) if isinstance(changed_at, str) else changed_at
+    return time.strftime("%a, %d %b %Y %H:%M:%S GMT")

@@ -1,0 +1,62 @@
+"""Every microversion and what it brought: the only list of version numbers.
+
+Clients see one version in each answer; code asks for a shape or a feature by the version that
+brought it. `OLDEST` is the lowest version that is served by now.
+"""
+
+from collections.abc import Mapping
+
+from placement.api.microversion import Microversion
+
+
+def v(text: str) -> Microversion:
+    """Read a version: `v("1.39")`."""
+    major, minor = text.split(".")
+    return Microversion(int(major), int(minor))
+
+
+HISTORY: Mapping[Microversion, str] = {
+    v("1.0"): "Resource providers, inventories, usages, allocations.",
+    v("1.1"): "Aggregates of a provider.",
+    v("1.2"): "Resource classes.",
+    v("1.3"): "Filter member_of on resource providers.",
+    v("1.4"): "Filter resources on resource providers.",
+    v("1.5"): "Delete all inventories of a provider.",
+    v("1.6"): "Traits.",
+    v("1.7"): "PUT of a resource class creates or verifies it, without a body.",
+    v("1.8"): "project_id and user_id are required in allocations.",
+    v("1.9"): "Usages of projects and users.",
+    v("1.10"): "Allocation candidates.",
+    v("1.11"): "Link to allocations on resource providers.",
+    v("1.12"): "Allocations as an object, as candidates give them.",
+    v("1.13"): "Allocations of several consumers in one POST.",
+    v("1.14"): "Nested resource providers; filter in_tree.",
+    v("1.15"): "Last-Modified and Cache-Control headers.",
+    v("1.16"): "limit on allocation candidates.",
+    v("1.17"): "required on allocation candidates; traits in summaries.",
+    v("1.18"): "Filter required on resource providers.",
+    v("1.19"): "Generation in the aggregates of a provider.",
+    v("1.20"): "POST of a resource provider returns it.",
+    v("1.21"): "member_of on allocation candidates.",
+    v("1.22"): "Forbidden traits.",
+    v("1.23"): "code in errors.",
+    v("1.24"): "Repeated member_of.",
+    v("1.25"): "Numbered request groups; group_policy.",
+    v("1.26"): "reserved may equal total.",
+    v("1.27"): "All inventories in summaries.",
+    v("1.28"): "Consumer generations.",
+    v("1.29"): "Candidates span provider trees.",
+    v("1.30"): "Reshaper.",
+    v("1.31"): "in_tree on allocation candidates.",
+    v("1.32"): "Forbidden aggregates.",
+    v("1.33"): "Suffixes of request groups may be strings.",
+    v("1.34"): "mappings in allocation candidates.",
+    v("1.35"): "root_required on allocation candidates.",
+    v("1.36"): "same_subtree and resourceless request groups.",
+    v("1.37"): "Providers may be moved to another parent.",
+    v("1.38"): "Consumer types.",
+    v("1.39"): "Any of several traits: in: and repeated required.",
+}
+
+LATEST = max(HISTORY)
+OLDEST = v("1.39")

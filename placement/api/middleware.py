@@ -1,0 +1,111 @@
+"""What happens to every request before its operation, and to every answer after it.
+
+In the order of contract README section 3: a request id, who calls, which version.
+"""
+
+import logging
+import re
+import uuid
+from collections.abc import Collection
+from typing import Any
+
+import falcon
+
+from placement.api.history import LATEST, OLDEST
+from placement.api.microversion import HEADER, MalformedVersionError, requested
+from placement.api.policy import Identity
+from placement.api.problems import Refusal
+
+ACCESS_LOG = logging.getLogger("placement.access")
+
+MAX_URI = 64 * 1024  # bytes of path and query
+REQUEST_ID = "X-Openstack-Request-Id"
+_GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+
+
+class RequestContext:
+    """Gives each request an id, bounds its length, and logs one line when it is answered."""
+
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Set `req.context.request_id`."""
+        req.context.request_id = f"req-{uuid.uuid4()}"
+        resp.set_header(REQUEST_ID, req.context.request_id)
+        if len(req.path) + len(req.query_string) > MAX_URI:
+            raise Refusal(414, f"path and query may have {MAX_URI} bytes together")
+
+    def process_response(
+        self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool
+    ) -> None:
+        """Log the request."""
+        caller = req.get_header(REQUEST_ID) or ""
+        ACCESS_LOG.info(
+            '%s "%s %s" status: %s len: %s microversion: %s %s%s',
+            req.remote_addr,
+            req.method,
+            req.relative_uri,
+            falcon.http_status_to_code(resp.status),
+            len(resp.data or b""),
+            getattr(req.context, "version", "-"),
+            req.context.request_id,
+            f" for {caller}" if _GLOBAL_ID.match(caller) else "",
+        )
+
+
+class NoAuth:
+    """`noauth2`: a token is taken at its word (contract README section 4)."""
+
+    def __init__(self, public: Collection[str]) -> None:
+        self._public = public
+
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Set `req.context.identity`; without a token only public paths are open."""
+        token = req.get_header("X-Auth-Token")
+        if token is None:
+            if req.path in self._public:
+                return
+            raise Refusal(401, "Authentication required: send a token in X-Auth-Token")
+        user, _colon, project = token.partition(":")
+        stated = req.get_header("X-Roles")
+        if stated is None:
+            stated = "admin" if user == "admin" else ""
+        roles = tuple(filter(None, (role.strip() for role in stated.split(","))))
+        scope = req.get_header("OpenStack-System-Scope")
+        req.context.identity = Identity(
+            user, None if scope else project or user, roles, scope or None
+        )
+
+
+class Negotiation:
+    """Settles the version of a request; says so in every answer to a negotiated one."""
+
+    def __init__(self, public: Collection[str]) -> None:
+        self._public = public
+
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Set `req.context.version`: 400 for a malformed one, 406 for one not served."""
+        try:
+            version = requested(req.get_header(HEADER), LATEST)
+        except MalformedVersionError as error:
+            raise Refusal(400, f"{HEADER}: invalid version string: {error}") from None
+        known = version <= LATEST and version.major == LATEST.major and version.minor >= 0
+        if not known or (version < OLDEST and req.path not in self._public):
+            raise Refusal(
+                406,
+                f"Unacceptable version header: {version}; this service has {OLDEST} to "
+                f"{LATEST}: send {HEADER}: placement {LATEST}",
+                members={"max_version": str(LATEST), "min_version": str(OLDEST)},
+            )
+        req.context.version = version
+        if req.content_length and req.content_type is None:
+            raise Refusal(400, "Content-Type: this header is required with a body")
+        if req.method not in falcon.COMBINED_METHODS:
+            raise Refusal(405, f"The method {req.method} is not known")
+
+    def process_response(
+        self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool
+    ) -> None:
+        """Name the version in the answer."""
+        version = getattr(req.context, "version", None)
+        if version is not None:
+            resp.set_header(HEADER, f"placement {version}")
+            resp.append_header("Vary", HEADER.lower())

@@ -1,0 +1,137 @@
+"""Errors as HTTP: the one table of error class -> status, and the envelope of contract section 7.
+
+A domain error gets the status of its nearest ancestor in the table. What is in no table is a
+fault of ours: 500, logged with its trace, and nothing of it is told to the client.
+"""
+
+import http
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import falcon
+import orjson
+
+from placement import errors
+from placement.api.history import v
+from placement.api.microversion import Microversion
+
+LOG = logging.getLogger(__name__)
+
+STATUS: Mapping[type[Exception], int] = {
+    errors.NotFound: 404,
+    errors.Invalid: 400,
+    errors.Conflict: 409,
+    errors.Unavailable: 503,
+}
+
+TITLES = {413: "Content Too Large", 414: "URI Too Long"}
+
+CODE_SINCE = v("1.23")
+
+
+class Refusal(Exception):
+    """The pipeline itself turns a request away, before any handler."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        members: Mapping[str, str] | None = None,
+    ) -> None:
+        """`members` are further members of the error object."""
+        super().__init__(detail)
+        self.status = status
+        self.headers = headers or {}
+        self.members = members or {}
+
+
+def title(status: int) -> str:
+    """The standard reason phrase."""
+    return TITLES.get(status) or http.HTTPStatus(status).phrase
+
+
+def envelope(
+    status: int,
+    detail: str,
+    request_id: str,
+    version: Microversion | None,
+    code: str = errors.UNDEFINED,
+    members: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The body of an error; `code` is left out where no version with codes was negotiated."""
+    error: dict[str, Any] = {
+        "status": status,
+        "title": title(status),
+        "detail": detail,
+        "request_id": request_id,
+    }
+    if version is not None and version >= CODE_SINCE:
+        error["code"] = code
+    return {"errors": [{**error, **(members or {})}]}
+
+
+def _render(resp: falcon.Response, status: int, body: Any) -> None:
+    resp.status = status
+    resp.content_type = falcon.MEDIA_JSON
+    resp.data = orjson.dumps(body)
+
+
+def _version(req: falcon.Request) -> Microversion | None:
+    return getattr(req.context, "version", None)
+
+
+def domain_error(
+    req: falcon.Request, resp: falcon.Response, error: errors.PlacementError, params: Any
+) -> None:
+    """Answer a domain error."""
+    status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    if isinstance(error, errors.Unavailable):
+        resp.set_header("Retry-After", str(error.retry_after))
+    _render(
+        resp,
+        status,
+        envelope(status, str(error), req.context.request_id, _version(req), error.code),
+    )
+
+
+def refusal(req: falcon.Request, resp: falcon.Response, error: Refusal, params: Any) -> None:
+    """Answer a request that the pipeline turned away."""
+    resp.set_headers(dict(error.headers))
+    _render(
+        resp,
+        error.status,
+        envelope(
+            error.status,
+            str(error),
+            req.context.request_id,
+            _version(req),
+            members=error.members,
+        ),
+    )
+
+
+def http_error(
+    req: falcon.Request, resp: falcon.Response, error: falcon.HTTPError, params: Any
+) -> None:
+    """Answer what Falcon itself refuses: unknown paths, malformed lines."""
+    status = falcon.http_status_to_code(error.status)
+    detail = error.description or (f"No resource at {req.path}" if status == 404 else title(status))
+    _render(resp, status, envelope(status, detail, req.context.request_id, _version(req)))
+
+
+def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, params: Any) -> None:
+    """Answer a fault of ours."""
+    LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
+    detail = "The server met an unexpected fault; its log has the details under this request id"
+    _render(resp, 500, envelope(500, detail, req.context.request_id, _version(req)))
+
+
+def register(app: falcon.App[Any, Any]) -> None:
+    """Have the application answer all errors this way."""
+    app.add_error_handler(Exception, unexpected)
+    app.add_error_handler(falcon.HTTPError, http_error)
+    app.add_error_handler(errors.PlacementError, domain_error)
+    app.add_error_handler(Refusal, refusal)

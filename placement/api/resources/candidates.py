@@ -1,0 +1,15 @@
+"""`/allocation_candidates` (contract candidates.md)."""
+
+from placement.api import query
+from placement.api.exchange import NOW, Call, Reply
+from placement.api.render import candidates as render
+from placement.candidates import find_candidates
+
+
+def list_candidates(call: Call) -> Reply:
+    """Every way in which the request can be met now, or the first `limit` of them."""
+    request = query.parse_candidates(call.query)
+    service = call.service
+    with service.database.read() as conn:
+        found = find_candidates(conn, service.trees, request, service.settings.candidates)
+    return Reply(200, render.answer(found), changed_at=NOW)

@@ -1,0 +1,64 @@
+"""`/resource_providers` (contract resources.md section 1)."""
+
+from functools import partial
+
+from placement.api import query
+from placement.api.exchange import NOW, Call, Reply, newest
+from placement.api.render import providers as render
+from placement.objects import providers
+from placement.objects.unset import UNSET
+
+
+def list_providers(call: Call) -> Reply:
+    """Providers that meet all filters."""
+    wanted = query.parse_provider_filter(call.query)
+    with call.service.database.read() as conn:
+        found = providers.find(conn, wanted)
+    changed_at = newest([provider.changed_at for provider in found])
+    return Reply(200, render.many(found, call.mount), changed_at=changed_at)
+
+
+def create(call: Call) -> Reply:
+    """A new provider, with its representation."""
+    provider = call.service.database.write(
+        partial(
+            providers.create,
+            name=call.body["name"],
+            uuid=call.body.get("uuid"),
+            parent=call.body.get("parent_provider_uuid"),
+        )
+    )
+    return Reply(
+        200,
+        render.one(provider, call.mount),
+        location=f"/resource_providers/{provider.uuid}",
+        changed_at=provider.changed_at or NOW,
+    )
+
+
+def show(call: Call) -> Reply:
+    """One provider."""
+    with call.service.database.read() as conn:
+        provider = providers.get(conn, call.path["uuid"])
+    changed_at = provider.changed_at or NOW
+    return Reply(200, render.one(provider, call.mount), changed_at=changed_at)
+
+
+def update(call: Call) -> Reply:
+    """Name and parent; a parent that is not stated stays."""
+    provider = call.service.database.write(
+        partial(
+            providers.update,
+            uuid=call.path["uuid"],
+            name=call.body["name"],
+            parent=call.body.get("parent_provider_uuid", UNSET),
+        )
+    )
+    changed_at = provider.changed_at or NOW
+    return Reply(200, render.one(provider, call.mount), changed_at=changed_at)
+
+
+def delete(call: Call) -> Reply:
+    """The provider goes, with its inventories, traits and aggregate memberships."""
+    call.service.database.write(partial(providers.delete, uuid=call.path["uuid"]))
+    return Reply(204)

@@ -1,0 +1,60 @@
+"""`/resource_classes` (contract resources.md section 3)."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from placement.api.body import Schema
+from placement.api.exchange import NOW, Call, Reply, newest
+from placement.api.schemas.common import CUSTOM_NAME
+from placement.errors import BadBody, BadPath
+from placement.objects import resource_classes
+
+_CUSTOM = Schema(CUSTOM_NAME)
+
+
+def _render(name: str, mount: str) -> Mapping[str, Any]:
+    link = {"rel": "self", "href": f"{mount}/resource_classes/{name}"}
+    return {"name": name, "links": [link]}
+
+
+def list_classes(call: Call) -> Reply:
+    """All classes."""
+    with call.service.database.read() as conn:
+        found = resource_classes.find(conn)
+    return Reply(
+        200,
+        {"resource_classes": [_render(each.name, call.mount) for each in found]},
+        changed_at=newest([each.changed_at for each in found]),
+    )
+
+
+def show(call: Call) -> Reply:
+    """One class."""
+    with call.service.database.read() as conn:
+        found = resource_classes.get(conn, call.path["name"])
+    return Reply(200, _render(found.name, call.mount), changed_at=found.changed_at or NOW)
+
+
+def create(call: Call) -> Reply:
+    """A new custom class."""
+    name = call.body["name"]
+    call.service.database.write(partial(resource_classes.create, name=name))
+    return Reply(201, location=f"/resource_classes/{name}")
+
+
+def ensure(call: Call) -> Reply:
+    """A custom class, new or not."""
+    name = call.path["name"]
+    try:
+        _CUSTOM.check(name)
+    except BadBody:
+        raise BadPath(f"{name!r}: a custom resource class is named CUSTOM_[A-Z0-9_]+") from None
+    new = call.service.database.write(partial(resource_classes.ensure, name=name))
+    return Reply(201 if new else 204, location=f"/resource_classes/{name}")
+
+
+def delete(call: Call) -> Reply:
+    """A custom class that no inventory uses goes."""
+    call.service.database.write(partial(resource_classes.delete, name=call.path["name"]))
+    return Reply(204)

@@ -1,0 +1,11 @@
+"""Bodies of provider aggregates (contract resources.md section 5)."""
+
+from placement.api.body import Schema
+from placement.api.schemas.common import GENERATION, UUID_LIKE, closed
+from placement.api.versioned import Versioned
+
+UUIDS = {"type": "array", "items": UUID_LIKE, "uniqueItems": True}
+
+REPLACE = Versioned(
+    {"1.19": Schema(closed({"aggregates": UUIDS, "resource_provider_generation": GENERATION}))}
+)

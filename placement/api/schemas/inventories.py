@@ -1,0 +1,36 @@
+"""Bodies of inventories (contract resources.md section 2)."""
+
+from placement.api.body import Schema
+from placement.api.schemas.common import CLASS_NAME, END, GENERATION, closed
+from placement.api.versioned import Versioned
+
+LARGEST = 2147483647
+
+AMOUNT = {"type": "integer", "minimum": 1, "maximum": LARGEST}
+TOTAL = {"total": AMOUNT}
+OPTIONAL = {
+    "reserved": {**AMOUNT, "minimum": 0},
+    "min_unit": AMOUNT,
+    "max_unit": AMOUNT,
+    "step_size": AMOUNT,
+    "allocation_ratio": {"type": "number", "minimum": 0, "maximum": 3.40282e38},
+}
+STATED = {"resource_provider_generation": GENERATION}
+
+RECORD = closed(TOTAL, {**OPTIONAL, **STATED})
+SET = closed(
+    {
+        **STATED,
+        "inventories": {
+            "type": "object",
+            "patternProperties": {f"^[A-Z0-9_]{{1,255}}{END}": RECORD},
+            "additionalProperties": False,
+        },
+    }
+)
+
+CREATE = Versioned(
+    {"1.0": Schema(closed({**TOTAL, "resource_class": CLASS_NAME}, {**OPTIONAL, **STATED}))}
+)
+UPDATE = Versioned({"1.0": Schema(closed({**TOTAL, **STATED}, OPTIONAL))})
+REPLACE = Versioned({"1.0": Schema(SET)})

@@ -1,0 +1,21 @@
+"""Bodies of provider traits (contract resources.md section 4.1)."""
+
+from placement.api.body import Schema
+from placement.api.schemas.common import GENERATION, TEXT, closed
+from placement.api.versioned import Versioned
+
+REPLACE = Versioned(
+    {
+        "1.6": Schema(
+            closed(
+                {
+                    "traits": {
+                        "type": "array",
+                        "items": {**TEXT, "minLength": 1, "maxLength": 255},
+                    },
+                    "resource_provider_generation": GENERATION,
+                }
+            )
+        )
+    }
+)

@@ -1,0 +1,38 @@
+"""Values that differ by microversion: tables of "since -> value", checked when declared."""
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from placement.api.history import HISTORY, v
+from placement.api.microversion import Microversion
+
+T = TypeVar("T")
+
+
+class Versioned(Generic[T]):
+    """A value for each version from the first one on; each entry holds until the next.
+
+    Raises ValueError at once for an empty table, an unknown version, or one out of order.
+    """
+
+    def __init__(self, table: Mapping[str, T]) -> None:
+        entries = [(v(since), value) for since, value in table.items()]
+        versions = [since for since, _value in entries]
+        if not entries or versions != sorted(set(versions)):
+            raise ValueError(f"versions must stand in order, each once: {list(table)}")
+        unknown = [str(since) for since in versions if since not in HISTORY]
+        if unknown:
+            raise ValueError(f"no such microversion: {', '.join(unknown)}")
+        self._entries = entries
+
+    @property
+    def since(self) -> Microversion:
+        """The first version that has a value."""
+        return self._entries[0][0]
+
+    def at(self, version: Microversion) -> T:
+        """The value at a version.  Raises LookupError below the first one."""
+        for since, value in reversed(self._entries):
+            if since <= version:
+                return value
+        raise LookupError(f"nothing before {self.since}")

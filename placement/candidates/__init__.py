@@ -1,0 +1,90 @@
+"""Allocation candidates: every way in which a request can be met now (contract candidates.md).
+
+`find_candidates` composes the steps, each a module of its own: `fetch` finds the trees and
+loads them, `slots` says which providers could serve what, `solve` combines them under
+`constraints`, `summaries` names the trees to tell about.
+"""
+
+import logging
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates import slots as slotting
+from placement.candidates import summaries
+from placement.candidates.fetch import Fetch, Sharing, shared_pool
+from placement.candidates.model import Candidate, Slot, Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.solve import Search, take_turns
+from placement.candidates.trail import BudgetSpentError, Trail
+from placement.candidates.trees import TreeCache
+from placement.config import CandidateSettings
+from placement.errors import SearchExhausted
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer: candidates, the trees to tell about, and how it was come by."""
+
+    candidates: Sequence[Candidate]
+    trees: Sequence[Tree]
+    trail: Trail
+
+
+def find_candidates(
+    conn: Connection, cache: TreeCache, request: CandidateRequest, settings: CandidateSettings
+) -> Found:
+    """Find the candidates of a request on the connection's snapshot.
+
+    Raises UnknownResourceClasses, UnknownTraits; SearchExhausted when the budget of search
+    steps is spent before the first candidate. Spent later, what was found is returned.
+    """
+    request = replace(request, limit=_least(request.limit, settings.maximum))
+    trail = Trail(settings.max_search_steps)
+    fetch = Fetch(conn, cache, request, settings.randomize)
+    candidates: list[Candidate] = []
+    if not fetch.hopeless:
+        searches = _searches(fetch, trail)
+        try:
+            for candidate in take_turns(searches, request.limit, settings.breadth_first):
+                candidates.append(candidate)
+        except BudgetSpentError:
+            if not candidates:
+                LOG.warning("no candidate within max_search_steps: %s", trail.summary())
+                raise SearchExhausted(settings.max_search_steps) from None
+            LOG.warning("max_search_steps cut an answer short: %s", trail.summary())
+    if settings.randomize:
+        random.shuffle(candidates)
+    if not candidates:
+        LOG.debug("no candidates: %s", trail.summary())
+    return Found(candidates, summaries.trees_of(candidates), trail)
+
+
+def _least(limit: int | None, maximum: int | None) -> int | None:
+    return min((bound for bound in (limit, maximum) if bound is not None), default=None)
+
+
+def _searches(fetch: Fetch, trail: Trail) -> Iterator[Search]:
+    """One search for each anchor, then one for each set of sharing providers by themselves."""
+    request = fetch.request
+    wanted = slotting.slots(request)
+    sharing = fetch.sharing(wanted)
+    for trees in fetch.anchors(wanted, sharing):
+        choices = fetch.choices(sharing)
+        for tree in trees:
+            yield Search(request, wanted, slotting.pool(tree, choices), trail)
+    yield from _shared_searches(fetch, wanted, sharing, trail)
+
+
+def _shared_searches(
+    fetch: Fetch, wanted: Sequence[Slot], sharing: Sequence[Sharing], trail: Trail
+) -> Iterator[Search]:
+    for members in fetch.shared_pools(wanted, sharing):
+        yield Search(fetch.request, wanted, shared_pool(fetch.choices(members)), trail)
+
+
+__all__ = ["CandidateRequest", "CandidateSettings", "Found", "TreeCache", "find_candidates"]

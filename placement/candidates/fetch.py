@@ -1,0 +1,393 @@
+"""The package's only door to SQL: names, roots by window and condition, trees by root.
+
+Everything runs on the one snapshot of the request, in a number of statements that does not
+depend on the size of the cloud: names, sharing providers, a window of roots, and two for the
+trees that are not in the cache. A further window or chunk of trees adds a fixed number.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.model import SHARING_TRAIT, Choice, Pool, Slot, Tree
+from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.trees import MemberRows, TreeCache, build
+from placement.candidates.windows import Seen, Window, random_ranges, windows
+from placement.db.statements import names
+from placement.db.statements import trees as statements
+from placement.db.statements.trees import Asked, Need, RootNeed
+from placement.errors import UnknownResourceClasses, UnknownTraits
+from placement.objects import identifiers
+from placement.objects.capacity import Stock, fits
+
+# Conditions of one statement at the most: an engine's planner takes seconds beyond some twenty.
+MAX_NEEDS = 8
+FIRST_TREES = 64
+MOST_TREES = 1000
+
+NOWHERE = ""  # in_tree of a provider that does not exist
+
+Root = tuple[int, str, int]  # id, uuid, revision
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Names of a request and what the database knows of them.
+
+    aggregates: identifier as given -> (id, as stored).  trees: provider as given -> (id of its
+    root, as stored).
+    """
+
+    classes: Mapping[str, int]
+    traits: Mapping[str, int]
+    aggregates: Mapping[str, tuple[int, str]]
+    trees: Mapping[str, tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """A sharing provider, where it stands and what its stock of the asked classes is."""
+
+    uuid: str
+    root: Root
+    aggregates: dict[int, str]
+    stocks: dict[int, Stock]
+
+
+class Fetch:
+    """What one request reads, on one connection."""
+
+    def __init__(
+        self, conn: Connection, cache: TreeCache, request: CandidateRequest, randomize: bool
+    ) -> None:
+        """Look up every name of the request.
+
+        Raises UnknownResourceClasses and UnknownTraits, wherever the name stands.
+        """
+        self._conn = conn
+        self._cache = cache
+        self._randomize = randomize
+        self._known = _names(conn, request)
+        self._kept: dict[int, Tree] = {}  # trees of sharing providers, for the whole request
+        self._tree_ids = {uuid: root_id for root_id, uuid in self._known.trees.values()}
+        self._aggregate_ids = {uuid: row_id for row_id, uuid in self._known.aggregates.values()}
+        self.request = _as_stored(request, self._known)
+        self.trees_loaded = 0
+
+    @property
+    def hopeless(self) -> bool:
+        """Some group asks for a tree or for aggregates of which none exists."""
+        return any(
+            group.in_tree == NOWHERE or not all(group.member_of) for group in self.request.groups
+        )
+
+    # -- trees ------------------------------------------------------------------------------
+
+    def trees(self, roots: Collection[Root]) -> list[Tree]:
+        """The trees of the roots, from the cache or in two statements."""
+        found: dict[int, Tree] = {}
+        missing: dict[int, Root] = {}
+        for root in roots:
+            tree = self._kept.get(root[0]) or self._cache.get((root[1], root[2]))
+            if tree is None:
+                missing[root[0]] = root
+            else:
+                found[root[0]] = tree
+        if missing:
+            found |= self._load(missing)
+        return [found[root[0]] for root in roots]
+
+    def _load(self, roots: Mapping[int, Root]) -> dict[int, Tree]:
+        rows: dict[int, dict[int, MemberRows]] = {root_id: {} for root_id in roots}
+        by_id: dict[int, MemberRows] = {}
+        for root_id, row_id, parent_id, uuid, name, *stock in self._conn.execute(
+            statements.members(roots)
+        ):
+            member = by_id.get(row_id)
+            if member is None:
+                member = MemberRows(row_id, parent_id, uuid, {}, set(), set())
+                by_id[row_id] = rows[root_id][row_id] = member
+            if name is not None:
+                member.stocks[name] = Stock(*stock)
+        for row_id, kind, name in self._conn.execute(statements.tags(roots)):
+            member = by_id[row_id]
+            (member.traits if kind == "trait" else member.aggregates).add(name)
+        self.trees_loaded += len(roots)
+        made = {
+            root_id: build(roots[root_id][1], roots[root_id][2], members)
+            for root_id, members in rows.items()
+        }
+        for tree in made.values():
+            self._cache.put(tree)
+        return made
+
+    # -- sharing providers ------------------------------------------------------------------
+
+    def sharing(self, wanted: Sequence[Slot]) -> list[Sharing]:
+        """The sharing providers that have room for at least one of the slots."""
+        found: dict[str, Sharing] = {}
+        query = statements.sharing(SHARING_TRAIT, self._known.classes.values())
+        for row in self._conn.execute(query):
+            root = (row.root_id, row.root_uuid, row.revision)
+            provider = found.setdefault(row.uuid, Sharing(row.uuid, root, {}, {}))
+            if row.aggregate_id is not None:
+                provider.aggregates[row.aggregate_id] = row.aggregate
+            if row.class_id is not None:
+                provider.stocks[row.class_id] = Stock(
+                    row.capacity, row.used, row.min_unit, row.max_unit, row.step_size
+                )
+        return [
+            provider
+            for provider in found.values()
+            if any(self._has_room(provider, slot) for slot in wanted)
+        ]
+
+    def _has_room(self, provider: Sharing, slot: Slot) -> bool:
+        for name, amount in slot.resources:
+            stock = provider.stocks.get(self._known.classes[name])
+            if stock is None or not fits(stock, amount):
+                return False
+        return True
+
+    def choices(self, sharing: Sequence[Sharing]) -> list[Choice]:
+        """The sharing providers as choices of their own trees."""
+        self._keep(sharing)
+        wanted = {provider.uuid for provider in sharing}
+        return [
+            Choice(tree, position)
+            for tree in {root[0]: self._kept[root[0]] for root in _roots_of(sharing)}.values()
+            for position, member in enumerate(tree.members)
+            if member.uuid in wanted
+        ]
+
+    def _keep(self, sharing: Sequence[Sharing], with_them: Sequence[Root] = ()) -> list[Tree]:
+        """Load the trees of the sharing providers, and others together with them."""
+        lent = [root for root in _roots_of(sharing) if root[0] not in self._kept]
+        present = {root[0] for root in with_them}
+        roots = [*with_them, *(root for root in lent if root[0] not in present)]
+        trees = dict(zip((root[0] for root in roots), self.trees(roots), strict=True))
+        self._kept.update((root[0], trees[root[0]]) for root in lent)
+        return [trees[root[0]] for root in with_them]
+
+    # -- roots ------------------------------------------------------------------------------
+
+    def anchors(self, wanted: Sequence[Slot], sharing: Sequence[Sharing]) -> Iterator[list[Tree]]:
+        """Yield the trees in which every slot seems to be met, and one at least by a member.
+
+        They come in lists that are worth loading at once, the first one together with the
+        trees of the sharing providers.
+        """
+        needs = self._needs(wanted, sharing)
+        # A tree where everything comes from elsewhere is no anchor: see `shared_pools`.
+        own = all(need.reach for need in needs) and len(needs) <= MAX_NEEDS
+        asked = Asked(tuple(needs[:MAX_NEEDS]), self._root_need(False), own)
+        pinned = {need.tree for need in needs if need.tree is not None and not need.reach}
+        limit = None if pinned else self.request.limit
+        ranges: list[tuple[int, int | None]] = [(0, None)]
+        if self._randomize and limit is not None:
+            last = self._conn.execute(statements.last_root()).scalar()
+            ranges = random_ranges(last or 0)
+        seen = Seen()
+        size = FIRST_TREES
+        for window in windows(limit, ranges, seen):
+            roots = self._roots(window, asked, seen)
+            while roots:
+                batch, roots = roots[:size], roots[size:]
+                yield self._keep(sharing, batch)
+                size = min(size * 4, MOST_TREES)
+
+    def _roots(self, window: Window, asked: Asked, seen: Seen) -> list[Root]:
+        if window.size is None:
+            query = statements.rest(window.after, window.up_to, asked)
+            return sorted((row.id, row.uuid, row.revision) for row in self._conn.execute(query))
+        rows = self._conn.execute(
+            statements.window(window.after, window.size, window.up_to, asked)
+        ).all()
+        roots = [(row.id, row.uuid, row.revision) for row in rows if row.matches]
+        seen.rows, seen.matches = len(rows), len(roots)
+        seen.last = rows[-1].id if rows else window.after
+        return roots
+
+    def _needs(self, wanted: Sequence[Slot], sharing: Sequence[Sharing]) -> list[Need]:
+        """What the slots ask, in ids: equal ones merged, those that few trees meet first."""
+        needs: dict[Need, None] = {}
+        for slot in wanted:
+            reach = frozenset(
+                aggregate
+                for provider in sharing
+                if self._has_room(provider, slot)
+                for aggregate in provider.aggregates
+            )
+            needs[self._need(slot.group, slot.resources, slot.group.suffixed, reach)] = None
+        for group in self.request.groups:
+            if not group.suffixed and len(group.resources) > 1:
+                # Traits of the unsuffixed group may come from different providers.
+                anywhere = frozenset(
+                    aggregate for provider in sharing for aggregate in provider.aggregates
+                )
+                for term in group.required:
+                    needs[Need(traits=(self._trait_ids(term),), reach=anywhere)] = None
+        return sorted(needs, key=_rarity)
+
+    def _need(
+        self,
+        group: RequestGroup,
+        resources: Sequence[tuple[str, int]],
+        whole: bool,
+        reach: frozenset[int],
+    ) -> Need:
+        single = whole or len(group.resources) == 1
+        return Need(
+            resources=tuple((self._known.classes[name], amount) for name, amount in resources),
+            traits=tuple(self._trait_ids(term) for term in group.required) if single else (),
+            forbidden=self._trait_ids(group.forbidden),
+            aggregates=tuple(
+                frozenset(self._aggregate_ids[uuid] for uuid in term) for term in group.member_of
+            ),
+            not_aggregates=frozenset(self._aggregate_ids[uuid] for uuid in group.not_member_of),
+            spans=not group.suffixed,
+            tree=None if group.in_tree is None else self._tree_ids[group.in_tree],
+            reach=reach,
+        )
+
+    def _trait_ids(self, traits: Iterable[str]) -> frozenset[int]:
+        return frozenset(self._known.traits[name] for name in traits)
+
+    def _root_need(self, with_aggregates: bool) -> RootNeed:
+        barred: frozenset[str] = frozenset()
+        if with_aggregates:
+            barred = barred.union(
+                *(group.not_member_of for group in self.request.groups if not group.suffixed)
+            )
+        return RootNeed(
+            traits=self._trait_ids(self.request.root_required),
+            forbidden=self._trait_ids(self.request.root_forbidden),
+            not_in=frozenset(self._aggregate_ids[uuid] for uuid in barred),
+        )
+
+    # -- candidates of sharing providers alone ----------------------------------------------
+
+    def shared_pools(
+        self, wanted: Sequence[Slot], sharing: Sequence[Sharing]
+    ) -> Iterator[list[Sharing]]:
+        """Yield the distinct sets of sharing providers that trees reach, where it matters.
+
+        A candidate of sharing providers of one tree is found at that tree, unless the root is
+        asked for something that another anchor has; so most requests need no statement here.
+        """
+        root_need = self._root_need(True)
+        serving = [
+            [provider for provider in sharing if self._has_room(provider, slot)] for slot in wanted
+        ]
+        trees = {provider.root[0] for providers in serving for provider in providers}
+        several = len(wanted) > 1 and len(trees) > 1
+        if not all(serving) or (root_need == RootNeed() and not several):
+            return
+        order = sorted({aggregate for provider in sharing for aggregate in provider.aggregates})
+        if not order:
+            return
+        pools: dict[frozenset[str], list[Sharing]] = {}
+        for masks in self._conn.execute(statements.reaches(order, root_need)):
+            reached = {
+                aggregate
+                for position, aggregate in enumerate(order)
+                if int(masks[position // statements.BITS]) >> position % statements.BITS & 1
+            }
+            members = [each for each in sharing if not reached.isdisjoint(each.aggregates)]
+            pools.setdefault(frozenset(each.uuid for each in members), members)
+        yield from pools.values()
+
+
+def shared_pool(choices: Iterable[Choice]) -> Pool:
+    """A pool of sharing providers, for an anchor that serves nothing itself."""
+    return Pool(None, tuple(choices), 0)
+
+
+def _roots_of(sharing: Iterable[Sharing]) -> list[Root]:
+    return list({provider.root[0]: provider.root for provider in sharing}.values())
+
+
+def _rarity(need: Need) -> tuple[bool, bool, bool, int, int]:
+    """Sort key: what few trees are likely to meet comes first."""
+    return (
+        need.tree is None,
+        bool(need.reach),
+        not need.aggregates,
+        -len(need.traits) - len(need.resources),
+        -sum(amount for _class_id, amount in need.resources),
+    )
+
+
+def _names(conn: Connection, request: CandidateRequest) -> Known:
+    classes = {name for group in request.groups for name, _amount in group.resources}
+    traits = request.root_required | request.root_forbidden
+    aggregates: set[str] = set()
+    for group in request.groups:
+        traits = traits.union(group.forbidden, *group.required)
+        aggregates = aggregates.union(group.not_member_of, *group.member_of)
+    trees = {group.in_tree for group in request.groups if group.in_tree is not None}
+    query = names.with_trees(
+        {
+            "resource_class": classes,
+            "trait": traits,
+            "aggregate": identifiers.forms(*aggregates),
+        },
+        identifiers.forms(*trees),
+    )
+    found: dict[str, dict[str, int]] = {
+        "resource_class": {}, "trait": {}, "aggregate": {}, "tree": {}
+    }  # fmt: skip
+    if query is not None:
+        for kind, row_id, name in conn.execute(query):
+            found[kind][name] = row_id
+    _refuse_unknown(request, found)
+    return Known(
+        found["resource_class"],
+        found["trait"],
+        identifiers.match(
+            aggregates, {uuid: (row_id, uuid) for uuid, row_id in found["aggregate"].items()}
+        ),
+        identifiers.match(trees, {uuid: (row_id, uuid) for uuid, row_id in found["tree"].items()}),
+    )
+
+
+def _refuse_unknown(request: CandidateRequest, found: Mapping[str, Mapping[str, int]]) -> None:
+    """Raise for the first parameter that names something unknown, naming the parameter."""
+    traits, classes = found["trait"].keys(), found["resource_class"].keys()
+    unknown = (request.root_required | request.root_forbidden) - traits
+    if unknown:
+        raise UnknownTraits(unknown, "root_required")
+    for group in request.groups:
+        absent = {name for name, _amount in group.resources} - classes
+        if absent:
+            raise UnknownResourceClasses(absent, f"resources{group.suffix}")
+        unknown = group.forbidden.union(*group.required) - traits
+        if unknown:
+            raise UnknownTraits(unknown, f"required{group.suffix}")
+
+
+def _as_stored(request: CandidateRequest, known: Known) -> CandidateRequest:
+    """The request with aggregates as rows hold them; unknown ones cannot be met, nor barred."""
+
+    def stored(uuids: Iterable[str]) -> frozenset[str]:
+        return frozenset(known.aggregates[uuid][1] for uuid in uuids if uuid in known.aggregates)
+
+    return replace(
+        request,
+        groups=tuple(
+            replace(
+                group,
+                member_of=tuple(stored(term) for term in group.member_of),
+                not_member_of=stored(group.not_member_of),
+                in_tree=_tree_as_stored(group.in_tree, known),
+            )
+            for group in request.groups
+        ),
+    )
+
+
+def _tree_as_stored(in_tree: str | None, known: Known) -> str | None:
+    if in_tree is None:
+        return None
+    return known.trees[in_tree][1] if in_tree in known.trees else NOWHERE

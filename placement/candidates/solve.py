@@ -1,0 +1,280 @@
+"""All ways to serve the slots of a request at one anchor, and anchors taken in turn.
+
+A backtracking search that assigns providers to slots one after the other and steps back as
+soon as a constraint says no. It never builds a product: the first candidate of a tree costs a
+few steps per slot, and so does each one after it.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from placement.candidates import slots as slotting
+from placement.candidates import trail as reasons
+from placement.candidates.constraints import (
+    Capacity,
+    CollectiveTraits,
+    Constraint,
+    Isolate,
+    SameSubtree,
+    subtrees,
+)
+from placement.candidates.model import Candidate, Pool, Slot, Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.trail import Trail
+
+Options = list[list[int]]  # slot -> positions of choices
+
+
+class Search:
+    """The candidates of one anchor, one at a time.
+
+    `exhausted` turns true with the last candidate that there can be, so that a search which is
+    done need not be kept.
+    """
+
+    def __init__(
+        self, request: CandidateRequest, wanted: Sequence[Slot], pool: Pool, trail: Trail
+    ) -> None:
+        self.exhausted = False
+        self._wanted = wanted
+        self._pool = pool
+        self._trail = trail
+        self._assignments = self._start(request)
+
+    def next(self) -> Candidate | None:
+        """The next candidate, or None.  Raises BudgetSpentError."""
+        assignment = next(self._assignments, None)
+        if assignment is None:
+            self.exhausted = True
+            return None
+        return self._candidate(assignment)
+
+    def _start(self, request: CandidateRequest) -> Iterator[Sequence[int]]:
+        self._trail.trees += 1
+        options = slotting.options(self._wanted, self._pool)
+        if options is None:
+            self._trail.refuse(reasons.NO_PROVIDER)
+            return
+        if len(self._wanted) == 1 and len(options[0]) == 1 and not self._wanted[0].group.required:
+            # PERF: the flat cloud's case, one provider and nothing to combine.
+            self._trail.step()
+            self.exhausted = True
+            yield options[0]
+            return
+        constraints = _constraints(request, self._wanted, self._pool, options)
+        for constraint in constraints:
+            if not constraint.feasible():
+                self._trail.refuse(constraint.reason)
+                return
+        yield from self._assign(options, constraints)
+
+    def _assign(
+        self, options: Options, constraints: Sequence[Constraint]
+    ) -> Iterator[Sequence[int]]:
+        """Yield slot -> choice for every assignment that all constraints accept."""
+        order = _order(options, constraints)
+        of_slot = [[each for each in constraints if slot in each.slots] for slot in order]
+        last = len(order) - 1
+        tried = [-1] * len(order)  # by depth: position in the slot's options
+        assignment = [-1] * len(order)
+        depth = 0
+        while depth >= 0:
+            slot = order[depth]
+            if assignment[slot] >= 0:
+                for constraint in reversed(of_slot[depth]):
+                    constraint.remove(slot, assignment[slot])
+                assignment[slot] = -1
+            tried[depth] += 1
+            if tried[depth] == len(options[slot]):
+                tried[depth] = -1
+                depth -= 1
+                continue
+            provider = options[slot][tried[depth]]
+            self._trail.step()
+            if not self._add(of_slot[depth], slot, provider):
+                continue
+            assignment[slot] = provider
+            if depth < last:
+                depth += 1
+                continue
+            self.exhausted = all(
+                position == len(options[each]) - 1
+                for position, each in zip(tried, order, strict=True)
+            )
+            yield assignment
+            if self.exhausted:
+                return
+
+    def _add(self, constraints: Sequence[Constraint], slot: int, provider: int) -> bool:
+        for count, constraint in enumerate(constraints):
+            if not constraint.add(slot, provider):
+                self._trail.refuse(constraint.reason)
+                for added in reversed(constraints[:count]):
+                    added.remove(slot, provider)
+                return False
+        return True
+
+    def _candidate(self, assignment: Sequence[int]) -> Candidate:
+        allocations: dict[str, dict[str, int]] = {}
+        mappings: dict[str, tuple[str, ...]] = {}
+        trees: dict[str, Tree] = {}
+        for slot, position in zip(self._wanted, assignment, strict=True):
+            choice = self._pool.choices[position]
+            uuid = choice.member.uuid
+            if slot.resources:
+                amounts = allocations.setdefault(uuid, {})
+                for name, amount in slot.resources:
+                    amounts[name] = amounts.get(name, 0) + amount
+                trees[choice.tree.uuid] = choice.tree
+            served = mappings.get(slot.group.suffix, ())
+            if uuid not in served:
+                mappings[slot.group.suffix] = (*served, uuid)
+        return Candidate(allocations, mappings, tuple(trees.values()))
+
+
+def _order(options: Options, constraints: Sequence[Constraint]) -> list[int]:
+    """Slots in the order of search: fewest options first, joined ones before free ones.
+
+    A slot that nothing joins to others can never be a dead end, so it comes last.
+    """
+    joined: set[int] = set()
+    for constraint in constraints:
+        if isinstance(constraint, SameSubtree | CollectiveTraits):
+            joined |= constraint.slots
+    return sorted(
+        range(len(options)),
+        key=lambda slot: (len(options[slot]) > 1, slot not in joined, len(options[slot])),
+    )
+
+
+def _constraints(
+    request: CandidateRequest, wanted: Sequence[Slot], pool: Pool, options: Options
+) -> list[Constraint]:
+    """Every condition on several slots that this request has, cheapest to check first.
+
+    Narrows `options` where a required trait leaves a slot no choice.
+    """
+    found: list[Constraint] = []
+    terms = next((group.required for group in request.groups if not group.suffixed), ())
+    if terms:
+        found.append(_collective_traits(terms, wanted, pool, options))
+    suffixed = [index for index, slot in enumerate(wanted) if slot.group.suffixed]
+    isolated: list[int] = suffixed if request.isolate and len(suffixed) > 1 else []
+    if isolated:
+        found.append(Isolate({slot: options[slot] for slot in isolated}))
+    found += _capacities(wanted, pool, options)
+    if request.same_subtree:
+        below = subtrees(pool.choices)
+        by_suffix = {wanted[slot].group.suffix: slot for slot in suffixed}
+        for suffixes in request.same_subtree:
+            slots = sorted(by_suffix[suffix] for suffix in suffixes)
+            found.append(_same_subtree(slots, options, below, bool(isolated)))
+    return found
+
+
+def _same_subtree(
+    slots: Sequence[int], options: Options, below: Sequence[int], isolated: bool
+) -> Constraint:
+    def can_host(ancestor: int) -> bool:
+        """Whether the ancestor's subtree has a provider of its own for every slot."""
+        inside = {
+            slot: [each for each in options[slot] if below[ancestor] >> each & 1] for slot in slots
+        }
+        return not isolated or Isolate(inside).feasible()
+
+    return SameSubtree({slot: options[slot] for slot in slots}, below, can_host)
+
+
+def _collective_traits(
+    terms: Sequence[frozenset[str]], wanted: Sequence[Slot], pool: Pool, options: Options
+) -> Constraint:
+    def bits(position: int) -> int:
+        traits = pool.choices[position].member.traits
+        return sum(1 << at for at, term in enumerate(terms) if not term.isdisjoint(traits))
+
+    covers = {
+        index: {position: bits(position) for position in options[index]}
+        for index, slot in enumerate(wanted)
+        if not slot.group.suffixed
+    }
+    for at in range(len(terms)):
+        able = [slot for slot, known in covers.items() if any(b >> at & 1 for b in known.values())]
+        if len(able) == 1:
+            # Only this slot can bring the trait, so it must.
+            (slot,) = able
+            options[slot] = [each for each in options[slot] if covers[slot][each] >> at & 1]
+            covers[slot] = {each: covers[slot][each] for each in options[slot]}
+    return CollectiveTraits(covers, (1 << len(terms)) - 1)
+
+
+def _capacities(wanted: Sequence[Slot], pool: Pool, options: Options) -> Iterator[Constraint]:
+    """One constraint for each class that several slots ask for."""
+    amounts: dict[str, dict[int, int]] = {}
+    for index, slot in enumerate(wanted):
+        for name, amount in slot.resources:
+            amounts.setdefault(name, {})[index] = amount
+    for name, by_slot in amounts.items():
+        if len(by_slot) > 1:
+            serving = {slot: options[slot] for slot in by_slot}
+            room = {
+                position: pool.choices[position].member.stocks[name].room
+                for positions in serving.values()
+                for position in positions
+            }
+            yield Capacity(serving, by_slot, room)
+
+
+def take_turns(
+    searches: Iterable[Search], limit: int | None, breadth_first: bool
+) -> Iterator[Candidate]:
+    """Yield candidates of all searches, without repeats, `limit` at the most.
+
+    Breadth first: one of each search in turn, as the searches arrive, and then again of those
+    that have more. Depth first: all of one search before the next.
+    """
+    repeats = Repeats()
+    waiting: deque[Search] = deque()
+    count = 0
+    for search in searches:
+        found = 0
+        while not search.exhausted and (found == 0 or not breadth_first):
+            candidate = search.next()
+            if candidate is None or repeats.seen(candidate):
+                continue
+            yield candidate
+            found += 1
+            count += 1
+            if count == limit:
+                return
+        if not search.exhausted:
+            waiting.append(search)
+    while waiting:
+        search = waiting.popleft()
+        candidate = search.next()
+        if not search.exhausted:
+            waiting.append(search)
+        if candidate is None or repeats.seen(candidate):
+            continue
+        yield candidate
+        count += 1
+        if count == limit:
+            return
+
+
+class Repeats:
+    """Candidates that came before: sharing providers alone may serve at several anchors."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[object, ...]] = set()
+
+    def seen(self, candidate: Candidate) -> bool:
+        """Whether the candidate came before; notes it."""
+        key = (_frozen(candidate.allocations), frozenset(candidate.mappings.items()))
+        if key in self._known:
+            return True
+        self._known.add(key)
+        return False
+
+
+def _frozen(allocations: Mapping[str, Mapping[str, int]]) -> frozenset[object]:
+    return frozenset((uuid, frozenset(amounts.items())) for uuid, amounts in allocations.items())

@@ -1,0 +1,93 @@
+"""Immutable trees, made of rows once and kept as long as they are true.
+
+A tree is known by (root uuid, revision): every change of anything in it gives it a revision
+that it never had, so nothing needs to be told to this cache. Revision 0 was written by
+somebody who does not renew revisions, so such a tree is never kept.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from placement.candidates.model import Member, Tree
+from placement.objects.capacity import Stock
+
+Key = tuple[str, int]  # root uuid, revision
+
+
+class TreeCache:
+    """The trees used last, up to a number of providers in all; shared by a process's threads."""
+
+    def __init__(self, max_providers: int) -> None:
+        self._max = max_providers
+        self._trees: OrderedDict[Key, Tree] = OrderedDict()
+        self._providers = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Tree | None:
+        """The tree at exactly this revision, if it is kept."""
+        with self._lock:
+            tree = self._trees.get(key)
+            if tree is not None:
+                self._trees.move_to_end(key)
+            return tree
+
+    def put(self, tree: Tree) -> None:
+        """Keep a tree, letting go of those not used for longest."""
+        if tree.revision == 0:
+            return
+        key = (tree.uuid, tree.revision)
+        with self._lock:
+            if key in self._trees:
+                return
+            self._trees[key] = tree
+            self._providers += len(tree.members)
+            while self._providers > self._max:
+                _key, oldest = self._trees.popitem(last=False)
+                self._providers -= len(oldest.members)
+
+
+@dataclass(slots=True)
+class MemberRows:
+    """What the rows say of one provider, gathered before its tree is made."""
+
+    id: int
+    parent_id: int | None
+    uuid: str
+    stocks: dict[str, Stock]
+    traits: set[str]
+    aggregates: set[str]
+
+
+class Interned:
+    """Equal sets of names become one object: thousands of hosts have the same traits."""
+
+    def __init__(self) -> None:
+        self._sets: dict[frozenset[str], frozenset[str]] = {}
+
+    def __call__(self, names: Iterable[str]) -> frozenset[str]:
+        made = frozenset(names)
+        if len(self._sets) > 10_000:
+            self._sets.clear()
+        return self._sets.setdefault(made, made)
+
+
+_interned = Interned()
+
+
+def build(uuid: str, revision: int, rows: Mapping[int, MemberRows]) -> Tree:
+    """Make a tree of its members' rows (by provider id), parents before children."""
+    children: dict[int | None, list[MemberRows]] = {}
+    for row in rows.values():
+        children.setdefault(row.parent_id, []).append(row)
+    members: list[Member] = []
+    waiting = [(root, -1) for root in children.get(None, [])]
+    for row, parent in waiting:
+        position = len(members)
+        members.append(
+            Member(row.uuid, parent, row.stocks, _interned(row.traits), _interned(row.aggregates))
+        )
+        waiting += [(child, position) for child in children.get(row.id, [])]
+    aggregates = _interned(name for member in members for name in member.aggregates)
+    return Tree(uuid, revision, tuple(members), aggregates)

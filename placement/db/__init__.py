@@ -1,0 +1,1 @@
+"""The layer that knows SQL: tables, statements, engines and transactions."""

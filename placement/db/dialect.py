@@ -1,0 +1,109 @@
+"""Where engines differ. The only reader of the dialect's name and of drivers' error codes."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.engine import URL, Connection, Dialect
+
+T = TypeVar("T")
+
+# Rows of one statement at the most: far below every engine's bind limit (SQLite's is the
+# tightest: 32,766) with a dozen values a row.
+CHUNK = 1000
+
+# Statement that opens a transaction, where the driver would send none or a weaker one.
+BEGIN = {
+    ("sqlite", "read"): "BEGIN",
+    ("sqlite", "write"): "BEGIN IMMEDIATE",
+    ("mysql", "read"): "START TRANSACTION READ ONLY",
+}
+
+ISOLATION = {
+    ("mysql", "read"): "REPEATABLE READ",
+    ("mysql", "write"): "READ COMMITTED",
+    ("postgresql", "read"): "REPEATABLE READ",
+    ("postgresql", "write"): "READ COMMITTED",
+}
+
+# Codes after which the same transaction may succeed when it is run again from its start
+# (design notes on engines). Families cannot be confused: SQLite has names, MySQL integers,
+# PostgreSQL five characters.
+RETRIABLE: frozenset[object] = frozenset(
+    {"SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_LOCKED"}
+    | {1047, 1205, 1213, 1290, 1836, 2006, 2013, 2014, 3101}
+    | {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "25006"}
+    | {"08000", "08001", "08003", "08004", "08006"}
+)
+
+SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Cut a list into pieces that one statement can carry."""
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
+
+
+def family(dialect: Dialect) -> str:
+    """The engine's family: `sqlite`, `mysql` (MariaDB too) or `postgresql`."""
+    return "mysql" if dialect.name == "mariadb" else dialect.name
+
+
+def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: Any) -> sa.Engine:
+    """Make an engine whose transactions have the isolation of DESIGN section 4.
+
+    `role` is "read" (one snapshot, read only) or "write".
+    """
+    name = "mysql" if url.get_backend_name() == "mariadb" else url.get_backend_name()
+    isolation = ISOLATION.get((name, role))
+    if isolation is not None:
+        options["isolation_level"] = isolation
+    if name == "postgresql" and role == "read":
+        options["execution_options"] = {"postgresql_readonly": True}
+    if name == "sqlite":
+        options.setdefault("connect_args", {})["timeout"] = SQLITE_BUSY_TIMEOUT / 1000
+    made = sa.create_engine(url, **options)
+
+    @sa.event.listens_for(made, "connect")
+    def prepare(dbapi_connection: Any, _record: Any) -> None:
+        if name == "sqlite":
+            # The driver's own transaction control would start them late and deferred.
+            dbapi_connection.isolation_level = None
+            cursor = dbapi_connection.cursor()
+            cursor.execute("PRAGMA journal_mode=WAL")
+            cursor.execute(f"PRAGMA synchronous={'FULL' if synchronous else 'OFF'}")
+            cursor.execute("PRAGMA foreign_keys=ON")
+            cursor.close()
+        elif name == "mysql" and sql_mode:
+            with dbapi_connection.cursor() as cursor:
+                cursor.execute("SET SESSION sql_mode = %s", (sql_mode,))
+
+    begin = BEGIN.get((name, role))
+    if begin is not None:
+
+        @sa.event.listens_for(made, "begin")
+        def open_transaction(conn: Connection) -> None:
+            conn.exec_driver_sql(begin)
+
+    return made
+
+
+def is_retriable(error: exc.DBAPIError) -> bool:
+    """Whether running the whole transaction again may succeed."""
+    return error.connection_invalidated or not RETRIABLE.isdisjoint(_codes(error))
+
+
+def _codes(error: exc.DBAPIError) -> set[object]:
+    origin = error.orig
+    if isinstance(origin, sqlite3.Error):
+        return {getattr(origin, "sqlite_errorname", None)}
+    return {getattr(origin, "sqlstate", None), *(getattr(origin, "args", ()) or ())[:1]}
+
+
+def one_line(error: Exception) -> str:
+    """An engine's complaint without statement, parameters and line breaks."""
+    origin = getattr(error, "orig", None) or error
+    return " ".join(str(origin).split())

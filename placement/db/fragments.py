@@ -1,0 +1,58 @@
+"""Pieces of SQL that several statements share, each rule written once."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement, FromClause
+
+from placement.db import tables as t
+
+# What statements return: rows whose columns the docstring names.
+Rows = sa.Select[*tuple[Any, ...]]
+Union = sa.CompoundSelect[*tuple[Any, ...]]
+
+
+def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
+    """The inventory row has room for `amount` (contract candidates.md section 4).
+
+    The Python twin is `placement.objects.capacity.fits`; a property test holds them equal.
+    """
+    column = inventory.c
+    return sa.and_(
+        column.used + amount <= column.capacity,
+        column.min_unit <= amount,
+        column.max_unit >= amount,
+        sa.literal(amount) % column.step_size == 0,
+    )
+
+
+def has_any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
+    """The provider has at least one of the traits (ids)."""
+    link = t.resource_provider_traits
+    return (
+        sa.select(sa.literal(1))
+        .select_from(link)
+        .where(link.c.resource_provider_id == provider_id, link.c.trait_id.in_(sorted(traits)))
+        .exists()
+    )
+
+
+def in_any_aggregate(
+    provider_id: ColumnElement[int], aggregates: Collection[int]
+) -> ColumnElement[bool]:
+    """The provider is directly in at least one of the aggregates (ids)."""
+    link = t.resource_provider_aggregates
+    return (
+        sa.select(sa.literal(1))
+        .select_from(link)
+        .where(
+            link.c.resource_provider_id == provider_id, link.c.aggregate_id.in_(sorted(aggregates))
+        )
+        .exists()
+    )
+
+
+def by_key(column: ColumnElement[int], values: Mapping[int, object]) -> ColumnElement[int]:
+    """`CASE column WHEN key THEN value …`: one UPDATE for rows that get different values."""
+    return sa.case(values, value=column)

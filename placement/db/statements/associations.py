@@ -1,0 +1,82 @@
+"""Traits and aggregates of providers."""
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+
+from placement.db import tables as t
+from placement.db.fragments import Rows
+
+
+def traits_of(provider_id: int) -> Rows:
+    """Select (id, name, changed_at) of a provider's traits."""
+    return (
+        sa.select(
+            t.traits.c.id,
+            t.traits.c.name,
+            sa.func.coalesce(t.traits.c.updated_at, t.traits.c.created_at).label("changed_at"),
+        )
+        .join_from(
+            t.resource_provider_traits,
+            t.traits,
+            t.traits.c.id == t.resource_provider_traits.c.trait_id,
+        )
+        .where(t.resource_provider_traits.c.resource_provider_id == provider_id)
+        .order_by(t.traits.c.name)
+    )
+
+
+def add_traits(provider_id: int, trait_ids: Collection[int]) -> sa.Insert:
+    """Give a provider traits that it does not have."""
+    created = t.now()
+    return sa.insert(t.resource_provider_traits).values(
+        [
+            {"resource_provider_id": provider_id, "trait_id": trait_id, "created_at": created}
+            for trait_id in sorted(trait_ids)
+        ]
+    )
+
+
+def remove_traits(provider_id: int, trait_ids: Collection[int]) -> sa.Delete:
+    """Take traits from a provider."""
+    link = t.resource_provider_traits
+    return sa.delete(link).where(
+        link.c.resource_provider_id == provider_id, link.c.trait_id.in_(sorted(trait_ids))
+    )
+
+
+def aggregates_of(provider_id: int) -> Rows:
+    """Select (id, uuid) of the aggregates that a provider is directly in."""
+    return (
+        sa.select(t.placement_aggregates.c.id, t.placement_aggregates.c.uuid)
+        .join_from(
+            t.resource_provider_aggregates,
+            t.placement_aggregates,
+            t.placement_aggregates.c.id == t.resource_provider_aggregates.c.aggregate_id,
+        )
+        .where(t.resource_provider_aggregates.c.resource_provider_id == provider_id)
+        .order_by(t.placement_aggregates.c.uuid)
+    )
+
+
+def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> sa.Insert:
+    """Put a provider into aggregates that it is not in."""
+    created = t.now()
+    return sa.insert(t.resource_provider_aggregates).values(
+        [
+            {
+                "resource_provider_id": provider_id,
+                "aggregate_id": aggregate_id,
+                "created_at": created,
+            }
+            for aggregate_id in sorted(aggregate_ids)
+        ]
+    )
+
+
+def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> sa.Delete:
+    """Take a provider out of aggregates."""
+    link = t.resource_provider_aggregates
+    return sa.delete(link).where(
+        link.c.resource_provider_id == provider_id, link.c.aggregate_id.in_(sorted(aggregate_ids))
+    )

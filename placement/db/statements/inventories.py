@@ -1,0 +1,96 @@
+"""Inventories: what a provider has of each class, how much of it is used."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from placement.db import fragments
+from placement.db import tables as t
+from placement.db.fragments import Rows
+
+inventory = t.inventories
+FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "capacity")
+
+
+def of_providers(provider_ids: Collection[int]) -> Rows:
+    """Select all inventories of the providers, with the names of their classes."""
+    return (
+        sa.select(
+            inventory.c.id,
+            inventory.c.resource_provider_id.label("provider_id"),
+            inventory.c.resource_class_id.label("class_id"),
+            t.resource_classes.c.name.label("class_name"),
+            inventory.c.used,
+            *(inventory.c[field] for field in FIELDS),
+            sa.func.coalesce(inventory.c.updated_at, inventory.c.created_at).label("changed_at"),
+        )
+        .select_from(
+            inventory.join(
+                t.resource_classes, t.resource_classes.c.id == inventory.c.resource_class_id
+            )
+        )
+        .where(inventory.c.resource_provider_id.in_(sorted(provider_ids)))
+        .order_by(inventory.c.resource_provider_id, inventory.c.resource_class_id)
+    )
+
+
+def create(rows: Sequence[Mapping[str, int | float]]) -> sa.Insert:
+    """Insert inventories; `used` starts with what is already allocated against each.
+
+    A row has `resource_provider_id`, `resource_class_id` and the FIELDS.
+    """
+    allocation = t.allocations
+    return sa.insert(inventory).values(
+        [
+            {
+                **row,
+                "created_at": t.now(),
+                "used": sa.select(sa.func.coalesce(sa.func.sum(allocation.c.used), 0))
+                .where(
+                    allocation.c.resource_provider_id == row["resource_provider_id"],
+                    allocation.c.resource_class_id == row["resource_class_id"],
+                )
+                .scalar_subquery(),
+            }
+            for row in rows
+        ]
+    )
+
+
+def update(rows: Mapping[int, Mapping[str, int | float]]) -> sa.Update:
+    """Set the FIELDS of inventories, by id."""
+    return (
+        sa.update(inventory)
+        .where(inventory.c.id.in_(sorted(rows)))
+        .values(
+            updated_at=t.now(),
+            **{
+                field: fragments.by_key(
+                    inventory.c.id, {key: row[field] for key, row in rows.items()}
+                )
+                for field in FIELDS
+            },
+        )
+    )
+
+
+def delete_unused(ids: Collection[int]) -> sa.Delete:
+    """Delete inventories against which nothing is allocated."""
+    return sa.delete(inventory).where(inventory.c.id.in_(sorted(ids)), inventory.c.used == 0)
+
+
+def move_used(deltas: Mapping[int, int]) -> sa.Update:
+    """Add to `used`, by inventory id, where it does not grow beyond the capacity.
+
+    A delta that does not grow is always let through: shrinking an over-committed inventory is
+    allowed (contract allocations.md section 5). The caller compares the number of rows.
+    """
+    delta = fragments.by_key(inventory.c.id, deltas)
+    return (
+        sa.update(inventory)
+        .where(
+            inventory.c.id.in_(sorted(deltas)),
+            sa.or_(delta <= 0, inventory.c.used + delta <= inventory.c.capacity),
+        )
+        .values(used=inventory.c.used + delta)
+    )

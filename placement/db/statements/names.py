@@ -1,0 +1,119 @@
+"""Names and ids of the catalogues: classes, traits, types, projects, users, aggregates."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import tables as t
+from placement.db.fragments import Rows, Union
+
+# kind -> (table, column that holds the name)
+_CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
+    "resource_class": (t.resource_classes, "name"),
+    "trait": (t.traits, "name"),
+    "consumer_type": (t.consumer_types, "name"),
+    "project": (t.projects, "external_id"),
+    "user": (t.users, "external_id"),
+    "aggregate": (t.placement_aggregates, "uuid"),
+}
+KINDS = frozenset(_CATALOGUES)
+
+
+def ids(wanted: Mapping[str, Collection[str]]) -> Union | None:
+    """Select (kind, id, name) of the wanted names of every kind in one statement.
+
+    None when nothing is wanted. The name is as stored, which on some databases matches a name
+    of another case.
+    """
+    selects = []
+    for kind, names in wanted.items():
+        if names:
+            table, column = _CATALOGUES[kind]
+            name = table.c[column]
+            selects.append(
+                sa.select(sa.literal(kind).label("kind"), table.c.id, name.label("name")).where(
+                    name.in_(sorted(names))
+                )
+            )
+    return sa.union_all(*selects) if selects else None
+
+
+def with_trees(wanted: Mapping[str, Collection[str]], providers: Collection[str]) -> Union | None:
+    """As `ids`, and (`tree`, id of its root, uuid) of the named providers."""
+    provider = t.resource_providers
+    of_trees = sa.select(
+        sa.literal("tree").label("kind"), provider.c.root_provider_id, provider.c.uuid
+    ).where(provider.c.uuid.in_(sorted(providers)))
+    known = ids(wanted)
+    if not providers:
+        return known
+    return sa.union_all(*(known.selects if known is not None else ()), of_trees)
+
+
+def all_names(kind: str) -> Rows:
+    """Select (id, name) of a whole catalogue."""
+    table, column = _CATALOGUES[kind]
+    return sa.select(table.c.id, table.c[column].label("name"))
+
+
+def add(kind: str, rows: Sequence[Mapping[str, object]]) -> sa.Insert:
+    """Insert entries; each row has `name`, and `id` where the catalogue's ids are given."""
+    table, column = _CATALOGUES[kind]
+    return sa.insert(table).values(
+        [
+            {column if key == "name" else key: value for key, value in row.items()}
+            | {"created_at": t.now()}
+            for row in rows
+        ]
+    )
+
+
+def newest(kind: str) -> Rows:
+    """Select the largest id of a catalogue, or null."""
+    return sa.select(sa.func.max(_CATALOGUES[kind][0].c.id))
+
+
+def dated(kind: str, condition: ColumnElement[bool] | None = None) -> Rows:
+    """Select (name, changed_at) of a catalogue's entries that meet the condition."""
+    table, column = _CATALOGUES[kind]
+    changed = sa.func.coalesce(table.c.updated_at, table.c.created_at).label("changed_at")
+    query = sa.select(table.c.id, table.c[column].label("name"), changed).order_by(table.c.id)
+    return query if condition is None else query.where(condition)
+
+
+def named(kind: str, names: Collection[str]) -> ColumnElement[bool]:
+    """The entry is one of the names."""
+    table, column = _CATALOGUES[kind]
+    return table.c[column].in_(sorted(names))
+
+
+def starts_with(kind: str, prefix: str) -> ColumnElement[bool]:
+    """The entry's name begins with the prefix; no character of it is a wildcard."""
+    table, column = _CATALOGUES[kind]
+    return table.c[column].startswith(prefix, autoescape=True)
+
+
+def trait_is_associated() -> ColumnElement[bool]:
+    """Some provider has the trait."""
+    link = t.resource_provider_traits
+    return (
+        sa.select(sa.literal(1)).select_from(link).where(link.c.trait_id == t.traits.c.id).exists()
+    )
+
+
+def delete_trait(name: str) -> sa.Delete:
+    """Delete a trait that no provider has."""
+    return sa.delete(t.traits).where(t.traits.c.name == name, ~trait_is_associated())
+
+
+def delete_resource_class(name: str) -> sa.Delete:
+    """Delete a class that no inventory uses."""
+    table, inventory = t.resource_classes, t.inventories
+    used = (
+        sa.select(sa.literal(1))
+        .select_from(inventory)
+        .where(inventory.c.resource_class_id == table.c.id)
+        .exists()
+    )
+    return sa.delete(table).where(table.c.name == name, ~used)

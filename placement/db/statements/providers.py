@@ -1,0 +1,186 @@
+"""Resource providers: rows, trees, revisions and generations."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import fragments
+from placement.db import tables as t
+from placement.db.fragments import Rows
+
+provider = t.resource_providers
+
+
+def roots(uuids: Collection[str], consumers: Collection[str] = ()) -> Rows:
+    """Select (id, root id) of the named providers and of all that the consumers use."""
+    named: ColumnElement[bool] = provider.c.uuid.in_(sorted(uuids))
+    if consumers:
+        used = sa.select(t.allocations.c.resource_provider_id).where(
+            t.allocations.c.consumer_id.in_(sorted(consumers))
+        )
+        named = sa.or_(named, provider.c.id.in_(used))
+    return sa.select(provider.c.id, provider.c.root_provider_id).where(named)
+
+
+def renew_revisions(root_ids: Collection[int], revision: int) -> sa.Update:
+    """Give the trees a new revision; with it this transaction owns them until its end."""
+    return sa.update(provider).where(provider.c.id.in_(sorted(root_ids))).values(revision=revision)
+
+
+def rows(condition: ColumnElement[bool] | None = None) -> Rows:
+    """Select providers as the API shows them, with their ids and time of last change."""
+    parent, root = provider.alias("parent"), provider.alias("root")
+    query = (
+        sa.select(
+            provider.c.id,
+            provider.c.uuid,
+            provider.c.name,
+            provider.c.generation,
+            provider.c.root_provider_id.label("root_id"),
+            provider.c.parent_provider_id.label("parent_id"),
+            parent.c.uuid.label("parent_uuid"),
+            root.c.uuid.label("root_uuid"),
+            sa.func.coalesce(provider.c.updated_at, provider.c.created_at).label("changed_at"),
+        )
+        .select_from(
+            provider.outerjoin(parent, parent.c.id == provider.c.parent_provider_id).outerjoin(
+                root, root.c.id == provider.c.root_provider_id
+            )
+        )
+        .order_by(provider.c.id)
+    )
+    return query if condition is None else query.where(condition)
+
+
+def named(uuids: Collection[str]) -> ColumnElement[bool]:
+    """The provider has one of the uuids."""
+    return provider.c.uuid.in_(sorted(uuids))
+
+
+def numbered(ids: Collection[int]) -> ColumnElement[bool]:
+    """The provider has one of the ids."""
+    return provider.c.id.in_(sorted(ids))
+
+
+def clashing(uuid: str | None, name: str, other_than: int | None = None) -> Rows:
+    """Select the uuids of providers that hold the uuid or the name."""
+    taken: ColumnElement[bool] = provider.c.name == name
+    if uuid is not None:
+        taken = sa.or_(taken, provider.c.uuid == uuid)
+    query = sa.select(provider.c.uuid).where(taken)
+    return query if other_than is None else query.where(provider.c.id != other_than)
+
+
+def members_of_tree(root_id: int) -> Rows:
+    """Select (id, parent id) of a tree's members."""
+    return sa.select(provider.c.id, provider.c.parent_provider_id).where(
+        provider.c.root_provider_id == root_id
+    )
+
+
+def create(
+    uuid: str, name: str, parent_id: int | None, root_id: int | None, revision: int
+) -> sa.Insert:
+    """Insert a provider; a root gets its root id afterwards by `set_root`."""
+    return sa.insert(provider).values(
+        uuid=uuid,
+        name=name,
+        generation=0,
+        parent_provider_id=parent_id,
+        root_provider_id=root_id,
+        revision=revision,
+        created_at=t.now(),
+    )
+
+
+def set_root(ids: Collection[int], root_id: int) -> sa.Update:
+    """Make the providers members of the root's tree."""
+    return (
+        sa.update(provider).where(provider.c.id.in_(sorted(ids))).values(root_provider_id=root_id)
+    )
+
+
+def rename(provider_id: int, name: str, parent_id: int | None) -> sa.Update:
+    """Set name and parent."""
+    return (
+        sa.update(provider)
+        .where(provider.c.id == provider_id)
+        .values(name=name, parent_provider_id=parent_id, updated_at=t.now())
+    )
+
+
+def has_children(provider_id: int) -> Rows:
+    """Select a row if the provider is a parent."""
+    return sa.select(provider.c.id).where(provider.c.parent_provider_id == provider_id).limit(1)
+
+
+def has_allocations(provider_id: int) -> Rows:
+    """Select a row if something is allocated on the provider."""
+    return (
+        sa.select(t.allocations.c.id)
+        .where(t.allocations.c.resource_provider_id == provider_id)
+        .limit(1)
+    )
+
+
+def delete(provider_id: int) -> Sequence[sa.Delete]:
+    """Delete a provider and what belongs to it alone, dependants first."""
+    dependants = (t.inventories, t.resource_provider_traits, t.resource_provider_aggregates)
+    return [
+        *(
+            sa.delete(table).where(table.c.resource_provider_id == provider_id)
+            for table in dependants
+        ),
+        sa.delete(provider).where(provider.c.id == provider_id),
+    ]
+
+
+def bump_generations(increments: Mapping[int, int]) -> sa.Update:
+    """Add to the generations of providers, by id."""
+    return (
+        sa.update(provider)
+        .where(provider.c.id.in_(sorted(increments)))
+        .values(
+            generation=provider.c.generation + fragments.by_key(provider.c.id, increments),
+            updated_at=t.now(),
+        )
+    )
+
+
+# -- conditions of the list (contract resources.md section 1.6) -----------------------------
+
+
+def is_named(name: str) -> ColumnElement[bool]:
+    """The provider has exactly this name."""
+    return provider.c.name == name
+
+
+def in_tree(root_id: int) -> ColumnElement[bool]:
+    """The provider is a member of the root's tree."""
+    return provider.c.root_provider_id == root_id
+
+
+def has_any_trait(traits: Collection[int]) -> ColumnElement[bool]:
+    """The provider has at least one of the traits (ids)."""
+    return fragments.has_any_trait(provider.c.id, traits)
+
+
+def in_any_aggregate(aggregates: Collection[int]) -> ColumnElement[bool]:
+    """The provider is directly in at least one of the aggregates (ids)."""
+    return fragments.in_any_aggregate(provider.c.id, aggregates)
+
+
+def has_room(resource_class_id: int, amount: int) -> ColumnElement[bool]:
+    """The provider's own inventory has room for the amount."""
+    inventory = t.inventories
+    return (
+        sa.select(sa.literal(1))
+        .select_from(inventory)
+        .where(
+            inventory.c.resource_provider_id == provider.c.id,
+            inventory.c.resource_class_id == resource_class_id,
+            fragments.fits(inventory, amount),
+        )
+        .exists()
+    )

@@ -1,0 +1,100 @@
+"""What is derived: `used`, `capacity` and the revisions of trees, and whether `used` is right."""
+
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+
+from placement.db import fragments
+from placement.db import tables as t
+from placement.db.fragments import Rows
+
+inventory, allocation = t.inventories, t.allocations
+
+
+def _allocated() -> sa.ScalarSelect[int]:
+    return (
+        sa.select(sa.func.coalesce(sa.func.sum(allocation.c.used), 0))
+        .where(
+            allocation.c.resource_provider_id == inventory.c.resource_provider_id,
+            allocation.c.resource_class_id == inventory.c.resource_class_id,
+        )
+        .scalar_subquery()
+    )
+
+
+def recount_used() -> sa.Update:
+    """Set `used` of every inventory to the sum of its allocations, where it differs."""
+    return sa.update(inventory).where(inventory.c.used != _allocated()).values(used=_allocated())
+
+
+def amounts(after: int, size: int) -> Rows:
+    """Select the next inventories by id: (id, total, reserved, allocation_ratio, capacity)."""
+    return (
+        sa.select(
+            inventory.c.id,
+            inventory.c.total,
+            inventory.c.reserved,
+            inventory.c.allocation_ratio,
+            inventory.c.capacity,
+        )
+        .where(inventory.c.id > after)
+        .order_by(inventory.c.id)
+        .limit(size)
+    )
+
+
+def set_capacity(by_id: Mapping[int, int]) -> sa.Update:
+    """Set the capacity of inventories, by id."""
+    return (
+        sa.update(inventory)
+        .where(inventory.c.id.in_(sorted(by_id)))
+        .values(capacity=fragments.by_key(inventory.c.id, by_id))
+    )
+
+
+def roots(after: int, size: int) -> Rows:
+    """Select the ids of the next roots."""
+    provider = t.resource_providers
+    return (
+        sa.select(provider.c.id)
+        .where(provider.c.parent_provider_id.is_(None), provider.c.id > after)
+        .order_by(provider.c.id)
+        .limit(size)
+    )
+
+
+def set_revisions(by_id: Mapping[int, int]) -> sa.Update:
+    """Set the revisions of roots, by id."""
+    provider = t.resource_providers
+    return (
+        sa.update(provider)
+        .where(provider.c.id.in_(sorted(by_id)))
+        .values(revision=fragments.by_key(provider.c.id, by_id))
+    )
+
+
+def wrong_used() -> Rows:
+    """Select one inventory whose `used` is not the sum of its allocations, in one grouped query."""
+    sums = (
+        sa.select(
+            allocation.c.resource_provider_id,
+            allocation.c.resource_class_id,
+            sa.func.sum(allocation.c.used).label("used"),
+        )
+        .group_by(allocation.c.resource_provider_id, allocation.c.resource_class_id)
+        .subquery("sums")
+    )
+    return (
+        sa.select(inventory.c.id)
+        .select_from(
+            inventory.outerjoin(
+                sums,
+                sa.and_(
+                    sums.c.resource_provider_id == inventory.c.resource_provider_id,
+                    sums.c.resource_class_id == inventory.c.resource_class_id,
+                ),
+            )
+        )
+        .where(inventory.c.used != sa.func.coalesce(sums.c.used, 0))
+        .limit(1)
+    )

@@ -1,0 +1,308 @@
+"""Which trees may serve a request, and what stands in a tree.
+
+A `Need` is what one slot of a request asks of one provider. `window` and `rest` select the
+roots of trees in which every need seems to be met; they may offer too much, never too little.
+The two differ in form because engines plan them differently: `window` looks at a bounded run of
+roots and evaluates each need for each (its cost is that of the run, whatever the cloud), `rest`
+leaves it to the engine to start from the rarest need (its cost is that of the matches).
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import fragments
+from placement.db import tables as t
+from placement.db.fragments import Rows, Union
+
+provider = t.resource_providers
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one member of a tree must have, by ids.
+
+    resources: (class, amount) pairs, all of them with room.
+    traits: any of each set.  forbidden: none of these traits.
+    aggregates: in any of each set.  not_aggregates: in none of these.
+    spans: the root's aggregates count for its members too (the unsuffixed group).
+    tree: the root of the only tree that may serve, if any.
+    reach: a tree with a member in one of these aggregates is served from elsewhere.
+    """
+
+    resources: tuple[tuple[int, int], ...] = ()
+    traits: tuple[frozenset[int], ...] = ()
+    forbidden: frozenset[int] = frozenset()
+    aggregates: tuple[frozenset[int], ...] = ()
+    not_aggregates: frozenset[int] = frozenset()
+    spans: bool = False
+    tree: int | None = None
+    reach: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RootNeed:
+    """What the anchor itself must have: all of `traits`, none of `forbidden` and `not_in`."""
+
+    traits: frozenset[int] = frozenset()
+    forbidden: frozenset[int] = frozenset()
+    not_in: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """All that a tree must meet; with `own`, at least one need by a member of its own."""
+
+    needs: tuple[Need, ...]
+    root: RootNeed
+    own: bool
+
+
+def _serving_members(need: Need) -> Rows:
+    """Select the root ids of the members that meet the need, not looking at reach."""
+    member = provider.alias()
+    source: sa.FromClause = member
+    where: list[ColumnElement[bool]] = []
+    for class_id, amount in need.resources:
+        inventory = t.inventories.alias()
+        source = source.join(inventory, inventory.c.resource_provider_id == member.c.id)
+        where += [inventory.c.resource_class_id == class_id, fragments.fits(inventory, amount)]
+    where += [fragments.has_any_trait(member.c.id, traits) for traits in need.traits]
+    if need.forbidden:
+        where.append(~fragments.has_any_trait(member.c.id, need.forbidden))
+    if need.aggregates:
+        own = _in_all(member.c.id, need.aggregates)
+        root = _in_all(member.c.root_provider_id, need.aggregates)
+        where.append(sa.or_(own, root) if need.spans else own)
+    if need.not_aggregates:
+        where.append(~fragments.in_any_aggregate(member.c.id, need.not_aggregates))
+        if need.spans:
+            where.append(
+                ~fragments.in_any_aggregate(member.c.root_provider_id, need.not_aggregates)
+            )
+    if need.tree is not None:
+        where.append(member.c.root_provider_id == need.tree)
+    return sa.select(member.c.root_provider_id).select_from(source).where(*where)
+
+
+def _in_all(
+    provider_id: ColumnElement[int], terms: Sequence[frozenset[int]]
+) -> ColumnElement[bool]:
+    return sa.and_(*(fragments.in_any_aggregate(provider_id, term) for term in terms))
+
+
+def _reached_roots(aggregates: Collection[int]) -> Rows:
+    """Select the roots of trees with a member in one of the aggregates."""
+    member, link = provider.alias(), t.resource_provider_aggregates.alias()
+    return (
+        sa.select(member.c.root_provider_id)
+        .select_from(link.join(member, member.c.id == link.c.resource_provider_id))
+        .where(link.c.aggregate_id.in_(sorted(aggregates)))
+    )
+
+
+def _root_meets(root_id: ColumnElement[int], need: RootNeed) -> list[ColumnElement[bool]]:
+    where = [fragments.has_any_trait(root_id, {trait}) for trait in sorted(need.traits)]
+    if need.forbidden:
+        where.append(~fragments.has_any_trait(root_id, need.forbidden))
+    if need.not_in:
+        where.append(~fragments.in_any_aggregate(root_id, need.not_in))
+    return where
+
+
+def _tree_meets(
+    root_id: ColumnElement[int], asked: Asked, correlate: bool
+) -> list[ColumnElement[bool]]:
+
+    def among(roots: Rows) -> ColumnElement[bool]:
+        if not correlate:
+            return root_id.in_(roots)
+        found = roots.selected_columns[0]
+        return roots.where(found == root_id).exists()
+
+    where = _root_meets(root_id, asked.root)
+    own: list[ColumnElement[bool]] = []
+    for need in asked.needs:
+        met = among(_serving_members(need))
+        own.append(met)
+        where.append(sa.or_(met, among(_reached_roots(need.reach))) if need.reach else met)
+    if asked.own:
+        where.append(sa.or_(*own))
+    return where
+
+
+def window(after: int, size: int, up_to: int | None, asked: Asked) -> Rows:
+    """Select (id, uuid, revision, matches) of the next `size` roots, in the order of ids.
+
+    The run is after < id <= up_to. Fewer rows than `size` mean that it is at its end.
+    """
+    roots = (
+        sa.select(provider.c.id, provider.c.uuid, provider.c.revision)
+        .where(provider.c.parent_provider_id.is_(None), provider.c.id > after)
+        .order_by(provider.c.id)
+        .limit(size)
+    )
+    if up_to is not None:
+        roots = roots.where(provider.c.id <= up_to)
+    run = roots.subquery("run")
+    matches = sa.and_(sa.true(), *_tree_meets(run.c.id, asked, correlate=True))
+    return sa.select(run.c.id, run.c.uuid, run.c.revision, matches.label("matches")).order_by(
+        run.c.id
+    )
+
+
+def rest(after: int, up_to: int | None, asked: Asked) -> Rows:
+    """Select (id, uuid, revision) of all matching roots with after < id <= up_to."""
+    root = provider.alias("root")
+    query = sa.select(root.c.id, root.c.uuid, root.c.revision).where(
+        root.c.parent_provider_id.is_(None),
+        root.c.id > after,
+        *_tree_meets(root.c.id, asked, correlate=False),
+    )
+    return query if up_to is None else query.where(root.c.id <= up_to)
+
+
+def last_root() -> Rows:
+    """Select the largest id of a root, or null."""
+    return sa.select(sa.func.max(provider.c.id)).where(provider.c.parent_provider_id.is_(None))
+
+
+def sharing(trait_name: str, class_ids: Collection[int]) -> Rows:
+    """Select the providers with the trait, their trees, aggregates and stock of the classes.
+
+    One row for each (provider, aggregate, class); aggregate and class may be null.
+    """
+    root, link, inventory = provider.alias("root"), t.resource_provider_aggregates, t.inventories
+    return (
+        sa.select(
+            provider.c.uuid,
+            root.c.id.label("root_id"),
+            root.c.uuid.label("root_uuid"),
+            root.c.revision,
+            t.placement_aggregates.c.id.label("aggregate_id"),
+            t.placement_aggregates.c.uuid.label("aggregate"),
+            inventory.c.resource_class_id.label("class_id"),
+            inventory.c.capacity,
+            inventory.c.used,
+            inventory.c.min_unit,
+            inventory.c.max_unit,
+            inventory.c.step_size,
+        )
+        .select_from(
+            t.traits.join(
+                t.resource_provider_traits, t.resource_provider_traits.c.trait_id == t.traits.c.id
+            )
+            .join(provider, provider.c.id == t.resource_provider_traits.c.resource_provider_id)
+            .join(root, root.c.id == provider.c.root_provider_id)
+            .outerjoin(link, link.c.resource_provider_id == provider.c.id)
+            .outerjoin(t.placement_aggregates, t.placement_aggregates.c.id == link.c.aggregate_id)
+            .outerjoin(
+                inventory,
+                sa.and_(
+                    inventory.c.resource_provider_id == provider.c.id,
+                    inventory.c.resource_class_id.in_(sorted(class_ids)),
+                ),
+            )
+        )
+        .where(t.traits.c.name == trait_name)
+        .order_by(provider.c.id)
+    )
+
+
+BITS = 62  # aggregates in one signed 64-bit mask
+
+
+def reaches(aggregates: Sequence[int], root_need: RootNeed) -> Rows:
+    """Select the distinct sets of the aggregates that trees have members in.
+
+    A row is one set: mask k holds bit i for aggregate number BITS * k + i of the sequence. Only
+    trees whose root meets the need count.
+    """
+    member, link = provider.alias("member"), t.resource_provider_aggregates.alias("link")
+    pairs = (
+        sa.select(member.c.root_provider_id.label("root_id"), link.c.aggregate_id)
+        .select_from(link.join(member, member.c.id == link.c.resource_provider_id))
+        .where(
+            link.c.aggregate_id.in_(sorted(aggregates)),
+            *_root_meets(member.c.root_provider_id, root_need),
+        )
+        .distinct()
+        .subquery("pairs")
+    )
+    masks = []
+    for start in range(0, len(aggregates), BITS):
+        bits = {
+            aggregate: 1 << position
+            for position, aggregate in enumerate(aggregates[start : start + BITS])
+        }
+        bit = sa.case(bits, value=pairs.c.aggregate_id, else_=0)
+        masks.append(sa.func.sum(bit).label(f"mask{start // BITS}"))
+    sums = sa.select(*masks).group_by(pairs.c.root_id).subquery("sums")
+    return sa.select(*sums.c).distinct()
+
+
+def members(root_ids: Collection[int]) -> Rows:
+    """Select the members of trees with their stock: one row an inventory, or one bare row.
+
+    Rows of a tree stand together; parents do not always come before their children.
+    """
+    inventory = t.inventories
+    return (
+        sa.select(
+            provider.c.root_provider_id,
+            provider.c.id,
+            provider.c.parent_provider_id,
+            provider.c.uuid,
+            t.resource_classes.c.name,
+            inventory.c.capacity,
+            inventory.c.used,
+            inventory.c.min_unit,
+            inventory.c.max_unit,
+            inventory.c.step_size,
+        )
+        .select_from(
+            provider.outerjoin(
+                inventory, inventory.c.resource_provider_id == provider.c.id
+            ).outerjoin(
+                t.resource_classes, t.resource_classes.c.id == inventory.c.resource_class_id
+            )
+        )
+        .where(provider.c.root_provider_id.in_(sorted(root_ids)))
+        .order_by(provider.c.root_provider_id, provider.c.id, inventory.c.resource_class_id)
+    )
+
+
+def tags(root_ids: Collection[int]) -> Union:
+    """Select (provider id, kind, name) of the members' traits and aggregates.
+
+    kind is `trait` or `aggregate`.
+    """
+    member, other = provider.alias("member"), provider.alias("other")
+    traits = sa.select(
+        t.resource_provider_traits.c.resource_provider_id, sa.literal("trait"), t.traits.c.name
+    ).select_from(
+        member.join(
+            t.resource_provider_traits,
+            t.resource_provider_traits.c.resource_provider_id == member.c.id,
+        ).join(t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id)
+    )
+    aggregates = sa.select(
+        t.resource_provider_aggregates.c.resource_provider_id,
+        sa.literal("aggregate"),
+        t.placement_aggregates.c.uuid,
+    ).select_from(
+        other.join(
+            t.resource_provider_aggregates,
+            t.resource_provider_aggregates.c.resource_provider_id == other.c.id,
+        ).join(
+            t.placement_aggregates,
+            t.placement_aggregates.c.id == t.resource_provider_aggregates.c.aggregate_id,
+        )
+    )
+    ids = sorted(root_ids)
+    return sa.union_all(
+        traits.where(member.c.root_provider_id.in_(ids)),
+        aggregates.where(other.c.root_provider_id.in_(ids)),
+    )

@@ -1,0 +1,53 @@
+"""What projects and users consume, by type of consumer (contract resources.md section 6.2)."""
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import tables as t
+from placement.db.fragments import Rows
+
+
+def _of_owner(project: str, user: str | None) -> tuple[sa.FromClause, list[ColumnElement[bool]]]:
+    source = (
+        t.consumers.join(t.projects, t.projects.c.id == t.consumers.c.project_id)
+        .join(t.allocations, t.allocations.c.consumer_id == t.consumers.c.uuid)
+        .outerjoin(t.consumer_types, t.consumer_types.c.id == t.consumers.c.consumer_type_id)
+    )
+    conditions: list[ColumnElement[bool]] = [t.projects.c.external_id == project]
+    if user is not None:
+        source = source.join(t.users, t.users.c.id == t.consumers.c.user_id)
+        conditions.append(t.users.c.external_id == user)
+    return source, conditions
+
+
+def amounts(project: str, user: str | None) -> Rows:
+    """Select (type, class, sum) for a project, or for a user of it; type null: none given."""
+    source, conditions = _of_owner(project, user)
+    return (
+        sa.select(
+            t.consumer_types.c.name.label("type"),
+            t.resource_classes.c.name.label("class_name"),
+            sa.func.sum(t.allocations.c.used).label("used"),
+        )
+        .select_from(
+            source.join(
+                t.resource_classes, t.resource_classes.c.id == t.allocations.c.resource_class_id
+            )
+        )
+        .where(*conditions)
+        .group_by(t.consumer_types.c.name, t.resource_classes.c.name)
+    )
+
+
+def consumer_counts(project: str, user: str | None) -> Rows:
+    """Select (type, number of distinct consumers with allocations)."""
+    source, conditions = _of_owner(project, user)
+    return (
+        sa.select(
+            t.consumer_types.c.name.label("type"),
+            sa.func.count(sa.distinct(t.consumers.c.uuid)).label("count"),
+        )
+        .select_from(source)
+        .where(*conditions)
+        .group_by(t.consumer_types.c.name)
+    )

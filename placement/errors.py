@@ -1,0 +1,312 @@
+"""Domain errors: what went wrong, as facts. What HTTP makes of them is `placement.api.problems`.
+
+Four families say who has to act: `NotFound` (the thing a request is about does not exist),
+`Invalid` (the request cannot be right), `Conflict` (the request and the present state do not
+agree) and `Unavailable` (try again later). `code` is the stable machine-readable name that
+clients read (contract README section 8); the text is for people, except for the phrases that
+section 8.1 lists.
+"""
+
+from collections.abc import Iterable
+
+UNDEFINED = "placement.undefined_code"
+CONCURRENT_UPDATE = "placement.concurrent_update"
+INVENTORY_IN_USE = "placement.inventory.inuse"
+DUPLICATE_NAME = "placement.duplicate_name"
+PROVIDER_IN_USE = "placement.resource_provider.inuse"
+CANNOT_DELETE_PARENT = "placement.resource_provider.cannot_delete_parent"
+PROVIDER_NOT_FOUND = "placement.resource_provider.not_found"
+QUERY_DUPLICATE_KEY = "placement.query.duplicate_key"
+QUERY_BAD_VALUE = "placement.query.bad_value"
+QUERY_MISSING_VALUE = "placement.query.missing_value"
+
+
+class PlacementError(Exception):
+    """Base of every error that a client may see."""
+
+    code = UNDEFINED
+
+
+class ConfigurationError(Exception):
+    """The service cannot run as configured; the text is one line for the operator."""
+
+
+# -- the thing that the request is about does not exist -------------------------------------
+
+
+class NotFound(PlacementError):
+    """The object that the path names does not exist."""
+
+
+class ProviderNotFound(NotFound):
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"No resource provider with uuid {uuid} found")
+
+
+class InventoryNotFound(NotFound):
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(f"No inventory of class {resource_class} for resource provider {uuid}")
+
+
+class ResourceClassNotFound(NotFound):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No such resource class: {name}")
+
+
+class TraitNotFound(NotFound):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No such trait: {name}")
+
+
+class AllocationsNotFound(NotFound):
+    def __init__(self, consumer: str) -> None:
+        super().__init__(f"No allocations for consumer {consumer}")
+
+
+# -- the request cannot be right ------------------------------------------------------------
+
+
+class Invalid(PlacementError):
+    """The request names something unknown or contradicts itself."""
+
+
+class BadQuery(Invalid):
+    """A query parameter is malformed; the text names the parameter."""
+
+    def __init__(self, detail: str, code: str = UNDEFINED) -> None:
+        super().__init__(detail)
+        self.code = code
+
+
+class BadBody(Invalid):
+    """The body is not JSON or not of the operation's schema; the text names the field."""
+
+
+class BadPath(Invalid):
+    """A segment of the path is malformed."""
+
+
+class UnknownProviders(Invalid):
+    """Allocations name providers that do not exist."""
+
+    def __init__(self, uuids: Iterable[str]) -> None:
+        super().__init__(f"No such resource provider: {', '.join(sorted(uuids))}")
+
+
+class UnknownReshapedProvider(Invalid):
+    code = PROVIDER_NOT_FOUND
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"inventories: no such resource provider: {uuid}")
+
+
+class UnknownResourceClasses(Invalid):
+    """`field` is the parameter or member that names them, where there are several."""
+
+    def __init__(self, names: Iterable[str], field: str | None = None) -> None:
+        super().__init__(f"{_in(field)}No such resource class: {', '.join(sorted(names))}")
+
+
+class UnknownTraits(Invalid):
+    """`field` is the parameter or member that names them, where there are several."""
+
+    def __init__(self, names: Iterable[str], field: str | None = None) -> None:
+        super().__init__(f"{_in(field)}No such trait: {', '.join(sorted(names))}")
+
+
+def _in(field: str | None) -> str:
+    return "" if field is None else f"{field}: "
+
+
+class BadParent(Invalid):
+    """The parent does not exist, is the provider itself, or is one of its descendants."""
+
+
+class BadCapacity(Invalid):
+    def __init__(self, resource_class: str, total: int, reserved: int) -> None:
+        super().__init__(
+            f"Inventory of {resource_class} has a negative capacity: "
+            f"reserved {reserved} is more than total {total}"
+        )
+
+
+class InventoryMissing(Invalid):
+    """An update of an inventory that the provider does not have (contract wart W22)."""
+
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(
+            f"No inventory of class {resource_class} for resource provider {uuid}: "
+            f"create it first with POST"
+        )
+
+
+class NotCustom(Invalid):
+    """A change of a standard resource class or trait."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"{name} is a standard {kind}; only CUSTOM_ ones can be changed")
+
+
+# -- the request and the present state do not agree -----------------------------------------
+
+
+class Conflict(PlacementError):
+    """Base of the errors that another state of the database would avoid."""
+
+
+class ProviderUuidTaken(Conflict):
+    code = DUPLICATE_NAME
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"Conflicting resource provider uuid: {uuid} already exists")
+
+
+class ProviderNameTaken(Conflict):
+    code = DUPLICATE_NAME
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Conflicting resource provider name: {name} already exists")
+
+
+class ProviderGenerationConflict(Conflict):
+    """The client stated a generation of a provider that no longer holds."""
+
+    code = CONCURRENT_UPDATE
+
+    def __init__(self, uuid: str, stated: int, present: int) -> None:
+        super().__init__(
+            f"resource provider generation conflict: provider {uuid} is at generation "
+            f"{present}, not {stated}; read it again and retry"
+        )
+
+
+class ConsumerGenerationConflict(Conflict):
+    """The client stated a generation of a consumer that no longer holds."""
+
+    code = CONCURRENT_UPDATE
+
+    def __init__(self, consumer: str, stated: int | None, present: int | None) -> None:
+        super().__init__(
+            f"consumer generation conflict: consumer {consumer} is at generation "
+            f"{_generation(present)}, not {_generation(stated)}; read it again and retry"
+        )
+
+
+def _generation(value: int | None) -> str:
+    return "null (no such consumer)" if value is None else str(value)
+
+
+class LostRace(Conflict):
+    """Other writers kept changing what this request depends on until its retries were spent."""
+
+    code = CONCURRENT_UPDATE
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the resource providers or consumers were concurrently updated; retry the request"
+        )
+
+
+class InventoryExists(Conflict):
+    code = CONCURRENT_UPDATE  # contract wart W17
+
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(
+            f"Inventory of class {resource_class} already exists on resource provider {uuid}; "
+            f"change it with PUT"
+        )
+
+
+class InventoryInUse(Conflict):
+    code = INVENTORY_IN_USE
+
+    def __init__(self, resource_classes: Iterable[str], uuid: str) -> None:
+        names = ", ".join(sorted(resource_classes))
+        super().__init__(f"Inventory for '{names}' on resource provider '{uuid}' in use")
+
+
+class SingleInventoryInUse(InventoryInUse):
+    code = CONCURRENT_UPDATE  # contract wart W22
+
+
+class ProviderInUse(Conflict):
+    code = PROVIDER_IN_USE
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"Resource provider {uuid} has allocations; delete them first")
+
+
+class ProviderHasChildren(Conflict):
+    code = CANNOT_DELETE_PARENT
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"Resource provider {uuid} has child providers; delete them first")
+
+
+class ResourceClassExists(Conflict):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Resource class {name} already exists")
+
+
+class ResourceClassInUse(Conflict):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Resource class {name} is used by inventories; delete them first")
+
+
+class TraitInUse(Conflict):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Trait {name} is in use by resource providers; remove it from them first")
+
+
+class NoInventory(Conflict):
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(
+            f"Inventory for '{resource_class}' on resource provider '{uuid}' invalid: "
+            f"the provider has no such inventory"
+        )
+
+
+class UnitsViolated(Conflict):
+    def __init__(
+        self, resource_class: str, uuid: str, amount: int, least: int, most: int, step: int
+    ) -> None:
+        super().__init__(
+            f"Unable to allocate {amount} of '{resource_class}' on resource provider '{uuid}': "
+            f"it would violate inventory constraints "
+            f"(min_unit {least}, max_unit {most}, step_size {step})"
+        )
+
+
+class CapacityExceeded(Conflict):
+    def __init__(
+        self, resource_class: str, uuid: str, amount: int, used: int, capacity: int
+    ) -> None:
+        super().__init__(
+            f"Unable to allocate {amount} of '{resource_class}' on resource provider '{uuid}': "
+            f"it would exceed the capacity ({used} used by others of {capacity})"
+        )
+
+
+# -- try again later ------------------------------------------------------------------------
+
+
+class Unavailable(PlacementError):
+    """The service cannot answer now; the same request may succeed later."""
+
+    retry_after = 1  # seconds
+
+
+class DatabaseUnavailable(Unavailable):
+    def __init__(self) -> None:
+        super().__init__("The database is unavailable or overloaded; retry later")
+
+
+class SearchExhausted(Unavailable):
+    """The budget of search steps was spent before a first candidate was found."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(
+            f"No candidate was found within {steps} search steps and some were left to try; "
+            f"narrow the request (in_tree, member_of, required) or raise "
+            f"[placement]max_search_steps"
+        )

@@ -1,0 +1,205 @@
+"""The REST API as the loader uses it: JSON in, JSON out, failures as one sentence."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+
+MICROVERSION = "1.39"
+TIMEOUT_SECONDS = (5.0, 60.0)
+TRIES = 3
+PAUSE_SECONDS = 0.3
+POLL_SECONDS = 0.1
+_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+_BUSY = frozenset((502, 503, 504))
+
+
+class LoadError(Exception):
+    """Loading stopped; the text says where and why, on one line."""
+
+
+class RefusedError(LoadError):
+    """The server answered a request with an error.
+
+    :param request: method and path
+    :param status: HTTP status
+    :param code: the server's error code, empty when it gave none
+    :param detail: what the server says, on one line
+    """
+
+    def __init__(self, request: str, status: int, code: str, detail: str) -> None:
+        self.request = request
+        self.status = status
+        self.code = code
+        self.detail = detail
+        super().__init__(f"{request} was refused with {status}: {detail}")
+
+
+class PlacementClient:
+    """Speaks to one server over a connection that is kept open.
+
+    :param url: where the API is mounted, such as ``http://127.0.0.1:8778``
+    :param token: sent as ``X-Auth-Token``
+    :raises LoadError: when the url or the token cannot be used at all
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url = url.rstrip("/")
+        try:
+            parts = urlsplit(self.url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            usable = False
+        if not usable:
+            raise LoadError(f"{url!r} is not the URL of a server; http://127.0.0.1:8778 is one")
+        if not (token.isascii() and token.isprintable() and token == token.strip()):
+            raise LoadError("the token can hold only printable ASCII characters")
+        self._answered = False
+        self._session = requests.Session()
+        # A proxy meant for the outside has no way back to this machine.
+        self._session.trust_env = parts.hostname not in _LOOPBACK
+        self._session.headers.update(
+            {
+                "Accept": "application/json",
+                "OpenStack-API-Version": f"placement {MICROVERSION}",
+                "X-Auth-Token": token,
+            }
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._session.close()
+
+    def wait(self, seconds: float) -> None:
+        """Return when the server answers ``GET /``.
+
+        :raises LoadError: when it has not within ``seconds``
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                left = min(5.0, max(0.1, deadline - time.monotonic()))
+                response = self._session.get(f"{self.url}/", timeout=left)
+                if response.status_code < 500:
+                    return
+                reason = f"status {response.status_code}"
+            except requests.RequestException as error:
+                reason = _reason(error)
+            if time.monotonic() >= deadline:
+                raise LoadError(f"no answer from {self.url} in {seconds:g} seconds: {reason}")
+            time.sleep(POLL_SECONDS)
+
+    def get(self, path: str) -> Any:
+        """Return the JSON value at ``path``, below the mount point.
+
+        :raises RefusedError: for an error status
+        :raises LoadError: no connection, not permitted, or an answer that is not JSON
+        """
+        return self._request("GET", path)
+
+    def items(self, path: str, member: str) -> list[Any]:
+        """Return the list that is ``member`` of the JSON value at ``path``.
+
+        :raises LoadError: as get does, and when the URL is not that of a placement server
+        """
+        try:
+            answer = self.get(path)
+        except RefusedError as refusal:
+            if refusal.status == 404:
+                raise LoadError(f"{self.url} is not a placement server: {refusal}") from None
+            raise
+        found = answer.get(member) if isinstance(answer, dict) else None
+        if not isinstance(found, list):
+            raise LoadError(f"{self.url} is not a placement server: no {member} at {path}")
+        return found
+
+    def put(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Send ``body`` and return the JSON answer, None when it is empty; raises as get."""
+        return self._request("PUT", path, body)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Send ``body`` and return the JSON answer, None when it is empty; raises as get."""
+        return self._request("POST", path, body)
+
+    def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        response = self._send(method, path, body)
+        self._answered = True
+        request = f"{method} {path}"
+        if response.status_code >= 300:
+            raise _refusal(request, response)
+        if not response.content:
+            return None
+        try:
+            return response.json()
+        except requests.JSONDecodeError:
+            raise LoadError(f"{request}: {self.url} does not answer in JSON") from None
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> requests.Response:
+        """Send a request, again if the connection breaks or the server is busy for a moment.
+
+        Every request of the loader can be repeated: what an unseen answer has changed is
+        found when the provider is read again.
+        """
+        for attempt in range(1, TRIES + 1):
+            last = attempt == TRIES
+            try:
+                response = self._session.request(
+                    method,
+                    self.url + path,
+                    json=body,
+                    timeout=TIMEOUT_SECONDS,
+                    allow_redirects=False,
+                )
+                if response.status_code not in _BUSY or last:
+                    return response
+            except requests.RequestException as error:
+                if not self._answered:
+                    raise LoadError(f"cannot reach {self.url}: {_reason(error)}") from None
+                if last:
+                    raise LoadError(
+                        f"lost {self.url} at {method} {path}: {_reason(error)}; "
+                        "loading again completes what is missing"
+                    ) from None
+            time.sleep(PAUSE_SECONDS * attempt)
+        raise AssertionError("unreachable")
+
+
+def _reason(error: BaseException) -> str:
+    """Return the system's own words from below the layers that wrap them."""
+    if isinstance(error, requests.Timeout):
+        return "no answer in time"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return str(cause.strerror).lower()
+        inner = next((arg for arg in cause.args if isinstance(arg, BaseException)), None)
+        cause = cause.__cause__ or getattr(cause, "reason", None) or inner or cause.__context__
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _refusal(request: str, response: requests.Response) -> LoadError:
+    status = response.status_code
+    error = _error_object(response)
+    detail = " ".join(str(error.get("detail") or response.reason or "no reason given").split())
+    if status == 401:
+        return LoadError(
+            "the server does not accept the token (401); give one with --token or OS_TOKEN"
+        )
+    if status == 403:
+        return LoadError(f"the token does not permit {request} (403); use an administrator's")
+    if status == 406:
+        offered = detail
+        if "min_version" in error and "max_version" in error:
+            offered = f"it offers {error['min_version']} to {error['max_version']}"
+        return LoadError(f"the server does not speak version {MICROVERSION} (406): {offered}")
+    return RefusedError(request, status, str(error.get("code", "")), detail)
+
+
+def _error_object(response: requests.Response) -> dict[str, Any]:
+    try:
+        error = response.json()["errors"][0]
+    except (ValueError, LookupError, TypeError):
+        return {}
+    return error if isinstance(error, dict) else {}

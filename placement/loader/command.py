@@ -1,0 +1,86 @@
+"""The load-cloud command without its argument parsing."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from typing import TextIO
+
+from tqdm import tqdm
+
+from placement.loader.apply import Progress, apply
+from placement.loader.client import LoadError, PlacementClient
+from placement.loader.cloudfile import Cloud, Provider, load_file
+from placement.loader.document import CloudFileError
+
+PLAIN_LINES = 4
+
+
+def load_cloud(
+    path: str,
+    url: str,
+    token: str,
+    *,
+    if_empty: bool = False,
+    wait: float = 0.0,
+    out: TextIO | None = None,
+) -> int:
+    """Load a cloud file into a server and say on ``out`` how it went.
+
+    :param url: where the server's API is mounted
+    :param token: sent as X-Auth-Token
+    :param if_empty: do nothing when the server has any provider
+    :param wait: for how many seconds at most to wait until the server answers
+    :param out: standard error when None
+    :returns: exit code: 0 done, 1 an error, which was printed, 130 interrupted
+    """
+    out = sys.stderr if out is None else out
+    try:
+        cloud = load_file(path)
+        with closing(PlacementClient(url, token)) as client:
+            if wait > 0:
+                client.wait(wait)
+            if if_empty and (note := _not_empty(cloud, client)):
+                print(note, file=out)
+                return 0
+            print(f"{path}: {apply(cloud, client, _progress(out))}", file=out)
+    except (CloudFileError, LoadError) as error:
+        print(error, file=out)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; loading again completes what is missing", file=out)
+        return 130
+    return 0
+
+
+def _not_empty(cloud: Cloud, client: PlacementClient) -> str:
+    """Return a line about the providers of the server, nothing if it has none."""
+    uuids = {found["uuid"] for found in client.items("/resource_providers", "resource_providers")}
+    if not uuids:
+        return ""
+    loaded = sum(provider.uuid in uuids for provider in cloud.providers)
+    note = f"the server has {len(uuids)} providers already, nothing loaded"
+    if 0 < loaded < len(cloud.providers):
+        note += f"; {loaded} of the {len(cloud.providers)} in {cloud.source} are there"
+    return note
+
+
+def _progress(out: TextIO) -> Progress:
+    def bar(providers: Sequence[Provider]) -> AbstractContextManager[Iterable[Provider]]:
+        # A terminal that does not know its width would get an empty bar from tqdm.
+        width = min(shutil.get_terminal_size().columns, 100)
+        return tqdm(providers, desc="loading", unit=" providers", file=out, ncols=width)
+
+    @contextmanager
+    def lines(providers: Sequence[Provider]) -> Iterator[Iterable[Provider]]:
+        yield _with_lines(providers, out)
+
+    return bar if out.isatty() else lines
+
+
+def _with_lines(providers: Sequence[Provider], out: TextIO) -> Iterator[Provider]:
+    every = max(1, -(-len(providers) // PLAIN_LINES))
+    for done, provider in enumerate(providers, 1):
+        yield provider
+        if done % every == 0 or done == len(providers):
+            print(f"loading: {done} of {len(providers)} providers", file=out, flush=True)

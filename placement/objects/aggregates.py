@@ -1,0 +1,43 @@
+"""Aggregates that providers are in (contract resources.md section 5).
+
+An aggregate is only a UUID, which exists from the moment it is named.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy.engine import Connection
+
+from placement.db.dialect import chunks
+from placement.db.statements import associations
+from placement.objects import catalog, identifiers, providers, trees
+from placement.objects.trees import Provider
+
+
+def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[str]]:
+    """Return a provider and the aggregates that it is directly in.  Raises ProviderNotFound."""
+    provider = providers.get(conn, uuid)
+    return provider, [row.uuid for row in conn.execute(associations.aggregates_of(provider.id))]
+
+
+def replace(
+    conn: Connection, uuid: str, generation: int, wanted: Sequence[str]
+) -> tuple[int, list[str]]:
+    """Make these the aggregates of the provider; return its new generation and the aggregates.
+
+    The generation moves even if the set stays. Raises ProviderNotFound,
+    ProviderGenerationConflict.
+    """
+    provider = trees.lock_one(conn, uuid)
+    providers.expect_generation(provider, generation)
+    known = catalog.ids(conn, {"aggregate": identifiers.forms(*wanted)})["aggregate"]
+    ids = identifiers.match(wanted, known)
+    unheard = {identifiers.canonical(given) or given for given in wanted if given not in ids}
+    created = catalog.ensure(conn, {"aggregate": unheard})["aggregate"]
+    aim = set(ids.values()) | set(created.values())
+    present = {row.id for row in conn.execute(associations.aggregates_of(provider.id))}
+    if present - aim:
+        conn.execute(associations.remove_aggregates(provider.id, present - aim))
+    for chunk in chunks(sorted(aim - present)):
+        conn.execute(associations.add_aggregates(provider.id, chunk))
+    providers.bump_generations(conn, {provider.id: 1})
+    return provider.generation + 1, of_provider(conn, provider.uuid)[1]

@@ -1,0 +1,42 @@
+"""Does it fit: the one Python statement of the rule (contract candidates.md section 4).
+
+Its SQL twin is `placement.db.fragments.fits`; a property test holds the two equal.
+"""
+
+import math
+from typing import NamedTuple
+
+LARGEST = 2**63 - 1
+
+
+class Stock(NamedTuple):
+    """What a provider has of one class: amounts and units of that class."""
+
+    capacity: int
+    used: int
+    min_unit: int
+    max_unit: int
+    step_size: int
+
+    @property
+    def room(self) -> int:
+        """The most that requests placed here together may take; negative when over-committed."""
+        return min(self.capacity - self.used, self.max_unit)
+
+
+def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
+    """Whole units that may be allocated: floor of (total - reserved) * ratio, within 64 bits."""
+    exact = (total - reserved) * allocation_ratio
+    if exact >= LARGEST:
+        return LARGEST
+    return max(math.floor(exact), -LARGEST)
+
+
+def units_allow(stock: Stock, amount: int) -> bool:
+    """`amount` keeps min_unit, max_unit and step_size."""
+    return stock.min_unit <= amount <= stock.max_unit and amount % stock.step_size == 0
+
+
+def fits(stock: Stock, amount: int) -> bool:
+    """`amount` keeps the units and does not exceed what is free."""
+    return stock.used + amount <= stock.capacity and units_allow(stock, amount)

@@ -1,0 +1,281 @@
+"""Inventories of a provider (contract resources.md section 2)."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from placement.db.dialect import chunks
+from placement.db.engine import Restart
+from placement.db.statements import inventories as statements
+from placement.errors import (
+    BadCapacity,
+    InventoryExists,
+    InventoryInUse,
+    InventoryMissing,
+    InventoryNotFound,
+    ResourceClassNotFound,
+    SingleInventoryInUse,
+    UnknownResourceClasses,
+)
+from placement.objects import capacity, catalog, providers, trees
+from placement.objects.capacity import Stock
+from placement.objects.trees import Provider
+
+LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a client says of one inventory: amounts in units of the class."""
+
+    total: int
+    reserved: int = 0
+    min_unit: int = 1
+    max_unit: int = LARGEST
+    step_size: int = 1
+    allocation_ratio: float = 1.0
+
+    @property
+    def capacity(self) -> int:
+        """Whole units that may be allocated."""
+        return capacity.capacity(self.total, self.reserved, self.allocation_ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """A row: a record on a provider, with what is used of it."""
+
+    id: int
+    provider_id: int
+    class_id: int
+    class_name: str
+    used: int
+    record: Record
+    changed_at: datetime | None
+
+    @property
+    def stock(self) -> Stock:
+        """What the fit rule looks at."""
+        return stock(self.record, self.used)
+
+
+def stock(record: Record, used: int) -> Stock:
+    """What the fit rule looks at, of a record with this much used."""
+    return Stock(record.capacity, used, record.min_unit, record.max_unit, record.step_size)
+
+
+def _from_row(row: Any) -> Inventory:
+    return Inventory(
+        row.id,
+        row.provider_id,
+        row.class_id,
+        row.class_name,
+        int(row.used),
+        Record(
+            row.total,
+            row.reserved,
+            row.min_unit,
+            row.max_unit,
+            row.step_size,
+            float(row.allocation_ratio),
+        ),
+        row.changed_at,
+    )
+
+
+def of_providers(
+    conn: Connection, provider_ids: Collection[int]
+) -> dict[int, dict[str, Inventory]]:
+    """Return provider id -> class -> inventory."""
+    found: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
+    for chunk in chunks(sorted(provider_ids)):
+        for row in conn.execute(statements.of_providers(chunk)):
+            found[row.provider_id][row.class_name] = _from_row(row)
+    return found
+
+
+def of_provider(conn: Connection, uuid: str) -> tuple[Provider, dict[str, Inventory]]:
+    """Return a provider and its inventories by class.  Raises ProviderNotFound."""
+    provider = providers.get(conn, uuid)
+    return provider, of_providers(conn, [provider.id])[provider.id]
+
+
+def get(conn: Connection, uuid: str, resource_class: str) -> tuple[Provider, Inventory]:
+    """Return one inventory.  Raises ProviderNotFound, InventoryNotFound."""
+    provider, present = of_provider(conn, uuid)
+    if resource_class not in present:
+        raise InventoryNotFound(resource_class, provider.uuid)
+    return provider, present[resource_class]
+
+
+def check_capacity(records: Mapping[str, Record]) -> None:
+    """Raise BadCapacity for an inventory that reserves more than it has."""
+    for name, record in records.items():
+        if record.reserved > record.total:
+            raise BadCapacity(name, record.total, record.reserved)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How the inventories of providers become others: what to insert, update and delete."""
+
+    created: tuple[tuple[int, int, Record], ...]  # (provider id, class id, record)
+    updated: Mapping[int, Record]  # inventory id -> record
+    removed: tuple[Inventory, ...]
+
+    def write_wanted(self, conn: Connection) -> None:
+        """Insert and update; what is to go stays."""
+        rows = [
+            {"resource_provider_id": provider_id, "resource_class_id": class_id, **_columns(record)}
+            for provider_id, class_id, record in self.created
+        ]
+        for chunk in chunks(rows):
+            conn.execute(statements.create(chunk))
+        for ids in chunks(sorted(self.updated)):
+            changed = {key: _columns(self.updated[key]) for key in ids}
+            if conn.execute(statements.update(changed)).rowcount != len(changed):
+                raise Restart
+
+    def delete_unwanted(self, conn: Connection) -> None:
+        """Delete what is to go; nothing may be allocated against it."""
+        for chunk in chunks([inventory.id for inventory in self.removed]):
+            if conn.execute(statements.delete_unused(chunk)).rowcount != len(chunk):
+                raise Restart
+
+
+def _columns(record: Record) -> dict[str, Any]:
+    return {**asdict(record), "capacity": record.capacity}
+
+
+def change(
+    present: Mapping[int, Mapping[str, Inventory]],
+    wanted: Mapping[int, Mapping[str, Record]],
+    class_ids: Mapping[str, int],
+) -> Change:
+    """Compare what providers have with what they shall have, by provider id and class.
+
+    Raises UnknownResourceClasses when a wanted class has no id.
+    """
+    unknown = {name for records in wanted.values() for name in records} - class_ids.keys()
+    if unknown:
+        raise UnknownResourceClasses(unknown)
+    created: list[tuple[int, int, Record]] = []
+    updated: dict[int, Record] = {}
+    removed: list[Inventory] = []
+    for provider_id, records in wanted.items():
+        has = present[provider_id]
+        for name, record in records.items():
+            if name not in has:
+                created.append((provider_id, class_ids[name], record))
+            elif has[name].record != record:
+                updated[has[name].id] = record
+        removed += [inventory for name, inventory in has.items() if name not in records]
+    return Change(tuple(created), updated, tuple(removed))
+
+
+def refuse_in_use(inventories: Iterable[Inventory], uuid: str) -> None:
+    """Raise InventoryInUse, naming the classes that still have allocations."""
+    busy = [inventory.class_name for inventory in inventories if inventory.used]
+    if busy:
+        raise InventoryInUse(busy, uuid)
+
+
+def _class_ids(conn: Connection, class_names: Iterable[str]) -> dict[str, int]:
+    return catalog.ids(conn, {"resource_class": set(class_names)})["resource_class"]
+
+
+def _write(conn: Connection, provider: Provider, steps: Change) -> int:
+    """Change the inventories of one provider and return its new generation."""
+    refuse_in_use(steps.removed, provider.uuid)
+    steps.write_wanted(conn)
+    steps.delete_unwanted(conn)
+    providers.bump_generations(conn, {provider.id: 1})
+    return provider.generation + 1
+
+
+def replace(conn: Connection, uuid: str, generation: int, records: Mapping[str, Record]) -> int:
+    """Make the records the whole set of the provider; return its new generation.
+
+    Raises ProviderNotFound, ProviderGenerationConflict, BadCapacity, UnknownResourceClasses,
+    InventoryInUse; checked in this order.
+    """
+    provider = trees.lock_one(conn, uuid)
+    providers.expect_generation(provider, generation)
+    check_capacity(records)
+    class_ids = _class_ids(conn, records)
+    present = of_providers(conn, [provider.id])
+    return _write(conn, provider, change(present, {provider.id: records}, class_ids))
+
+
+def create(conn: Connection, uuid: str, resource_class: str, record: Record) -> int:
+    """Add one inventory to the provider; return its new generation.
+
+    Raises ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists.
+    """
+    provider = trees.lock_one(conn, uuid)
+    check_capacity({resource_class: record})
+    class_ids = _class_ids(conn, [resource_class])
+    if not class_ids:
+        raise UnknownResourceClasses([resource_class])
+    if resource_class in of_providers(conn, [provider.id])[provider.id]:
+        raise InventoryExists(resource_class, provider.uuid)
+    return _write(
+        conn, provider, Change(((provider.id, class_ids[resource_class], record),), {}, ())
+    )
+
+
+def update(
+    conn: Connection, uuid: str, resource_class: str, generation: int, record: Record
+) -> int:
+    """Replace one inventory of the provider; return its new generation.
+
+    Raises ProviderNotFound, ProviderGenerationConflict, BadCapacity, ResourceClassNotFound,
+    InventoryMissing.
+    """
+    provider = trees.lock_one(conn, uuid)
+    providers.expect_generation(provider, generation)
+    check_capacity({resource_class: record})
+    if not _class_ids(conn, [resource_class]):
+        raise ResourceClassNotFound(resource_class)
+    row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
+    if row is None:
+        raise InventoryMissing(resource_class, provider.uuid)
+    return _write(conn, provider, Change((), {row.id: record}, ()))
+
+
+def delete_all(conn: Connection, uuid: str) -> None:
+    """Take all inventories from the provider.  Raises ProviderNotFound, InventoryInUse."""
+    provider = trees.lock_one(conn, uuid)
+    present = of_providers(conn, [provider.id])
+    _write(conn, provider, change(present, {provider.id: {}}, {}))
+
+
+def delete(conn: Connection, uuid: str, resource_class: str) -> None:
+    """Take one inventory from the provider.
+
+    Raises ProviderNotFound, InventoryNotFound, SingleInventoryInUse.
+    """
+    provider = trees.lock_one(conn, uuid)
+    row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
+    if row is None:
+        raise InventoryNotFound(resource_class, provider.uuid)
+    if row.used:
+        raise SingleInventoryInUse([resource_class], provider.uuid)
+    _write(conn, provider, Change((), {}, (row,)))
+
+
+def usages(conn: Connection, uuid: str) -> tuple[Provider, Mapping[str, int]]:
+    """Return a provider and what is used of each of its inventories.
+
+    Raises ProviderNotFound.
+    """
+    provider, present = of_provider(conn, uuid)
+    return provider, {name: row.used for name, row in present.items()}
+
+
+def newest(rows: Sequence[Inventory]) -> datetime | None:
+    """When the last of the inventories changed, or None without any."""
+    return max((row.changed_at for row in rows if row.changed_at), default=None)

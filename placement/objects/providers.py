@@ -1,0 +1,248 @@
+"""Resource providers and their trees (contract resources.md section 1)."""
+
+import uuid as uuids
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+from sqlalchemy.sql import ColumnElement
+
+from placement.db.dialect import chunks
+from placement.db.engine import Restart
+from placement.db.statements import names
+from placement.db.statements import providers as statements
+from placement.errors import (
+    BadParent,
+    ProviderGenerationConflict,
+    ProviderHasChildren,
+    ProviderInUse,
+    ProviderNameTaken,
+    ProviderNotFound,
+    ProviderUuidTaken,
+    UnknownResourceClasses,
+    UnknownTraits,
+)
+from placement.objects import identifiers, trees
+from placement.objects.trees import Provider
+from placement.objects.unset import UNSET, Unset
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFilter:
+    """What a listed provider must meet; all fields at once.
+
+    required and member_of: any of each set. resources: (class, amount) pairs, all with room.
+    """
+
+    name: str | None = None
+    uuid: str | None = None
+    in_tree: str | None = None
+    required: tuple[frozenset[str], ...] = ()
+    forbidden: frozenset[str] = frozenset()
+    member_of: tuple[frozenset[str], ...] = ()
+    not_member_of: frozenset[str] = frozenset()
+    resources: tuple[tuple[str, int], ...] = ()
+
+
+def get(conn: Connection, uuid: str) -> Provider:
+    """Return the provider.  Raises ProviderNotFound."""
+    rows = conn.execute(statements.rows(statements.named(identifiers.forms(uuid))))
+    found = identifiers.match([uuid], {row.uuid: trees.from_row(row) for row in rows})
+    if uuid not in found:
+        raise ProviderNotFound(uuid)
+    return found[uuid]
+
+
+def find(conn: Connection, wanted: ProviderFilter) -> list[Provider]:
+    """Return the providers that meet the filter, in two statements.
+
+    Raises UnknownTraits and UnknownResourceClasses for names that do not exist.
+    """
+    where: list[ColumnElement[bool]] = []
+    if wanted.name is not None:
+        where.append(statements.is_named(wanted.name))
+    if wanted.uuid is not None:
+        where.append(statements.named(identifiers.forms(wanted.uuid)))
+    met = _named_conditions(conn, wanted)
+    if met is None:
+        return []
+    query = statements.rows()
+    for condition in [*where, *met]:
+        query = query.where(condition)
+    return [trees.from_row(row) for row in conn.execute(query)]
+
+
+def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnElement[bool]] | None:
+    """The conditions that need ids of names; None when a name leaves nothing to find."""
+    traits = wanted.forbidden.union(*wanted.required)
+    aggregates = wanted.not_member_of.union(*wanted.member_of)
+    classes = {name for name, _amount in wanted.resources}
+    query = names.with_trees(
+        {
+            "trait": traits,
+            "resource_class": classes,
+            "aggregate": identifiers.forms(*aggregates),
+        },
+        identifiers.forms(wanted.in_tree) if wanted.in_tree is not None else (),
+    )
+    known: dict[str, dict[str, int]] = {
+        "trait": {}, "resource_class": {}, "aggregate": {}, "tree": {}
+    }  # fmt: skip
+    if query is not None:
+        for kind, row_id, name in conn.execute(query):
+            known[kind][name] = row_id
+    if traits - known["trait"].keys():
+        raise UnknownTraits(traits - known["trait"].keys())
+    if classes - known["resource_class"].keys():
+        raise UnknownResourceClasses(classes - known["resource_class"].keys())
+
+    in_aggregate = identifiers.match(aggregates, known["aggregate"])
+    memberships = [
+        {in_aggregate[uuid] for uuid in term if uuid in in_aggregate} for term in wanted.member_of
+    ]
+    if not all(memberships) or (wanted.in_tree is not None and not known["tree"]):
+        return None
+    barred = {in_aggregate[uuid] for uuid in wanted.not_member_of if uuid in in_aggregate}
+    return [
+        *(statements.in_tree(root_id) for root_id in known["tree"].values()),
+        *(
+            statements.has_any_trait({known["trait"][name] for name in term})
+            for term in wanted.required
+        ),
+        *(~statements.has_any_trait({known["trait"][name]}) for name in sorted(wanted.forbidden)),
+        *(statements.in_any_aggregate(term) for term in memberships),
+        *([~statements.in_any_aggregate(barred)] if barred else []),
+        *(
+            statements.has_room(known["resource_class"][name], amount)
+            for name, amount in wanted.resources
+        ),
+    ]
+
+
+def create(conn: Connection, name: str, uuid: str | None, parent: str | None) -> Provider:
+    """Create a provider, at the root of a new tree or below its parent.
+
+    Raises BadParent, ProviderUuidTaken, ProviderNameTaken.
+    """
+    uuid = (identifiers.canonical(uuid) if uuid is not None else None) or str(uuids.uuid4())
+    above: Provider | None = None
+    if parent is not None:
+        if identifiers.canonical(parent) == uuid:
+            raise BadParent(f"parent_provider_uuid: {parent} is the provider itself")
+        found, _roots = trees.lock(conn, [parent])
+        above = found.get(parent)
+    _refuse_clash(conn, uuid, name)
+    if parent is not None and above is None:
+        raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
+    made = conn.execute(
+        statements.create(
+            uuid,
+            name,
+            parent_id=above.id if above else None,
+            root_id=above.root_id if above else None,
+            revision=0 if above else trees.fresh_revision(),
+        )
+    )
+    if above is None and made.inserted_primary_key:
+        (row_id,) = made.inserted_primary_key
+        conn.execute(statements.set_root([row_id], row_id))
+    return get(conn, uuid)
+
+
+def _refuse_clash(
+    conn: Connection, uuid: str | None, name: str, other_than: int | None = None
+) -> None:
+    holders = {row.uuid for row in conn.execute(statements.clashing(uuid, name, other_than))}
+    if uuid is not None and uuid in holders:
+        raise ProviderUuidTaken(uuid)
+    if holders:
+        raise ProviderNameTaken(name)
+
+
+def update(conn: Connection, uuid: str, name: str, parent: str | Unset | None) -> Provider:
+    """Rename a provider and move it, with all below it, under another parent or to a root.
+
+    UNSET keeps the parent. Raises ProviderNotFound, BadParent (unknown, or a loop) and
+    ProviderNameTaken.
+    """
+    named = [uuid] if parent is UNSET or parent is None else [uuid, parent]
+    found, _roots = trees.lock(conn, named)
+    if uuid not in found:
+        raise ProviderNotFound(uuid)
+    provider = found[uuid]
+    above: Provider | None = None
+    if parent is not UNSET and parent is not None:
+        above = found.get(parent)
+        if above is None:
+            raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
+    _refuse_clash(conn, None, name, other_than=provider.id)
+
+    parent_id = provider.parent_id if parent is UNSET else (above.id if above else None)
+    if parent_id != provider.parent_id:
+        _move(conn, provider, above)
+    conn.execute(statements.rename(provider.id, name, parent_id))
+    return get(conn, provider.uuid)
+
+
+def _move(conn: Connection, provider: Provider, above: Provider | None) -> None:
+    subtree = set(_below(conn, provider))
+    if above is not None and above.id in subtree:
+        raise BadParent(
+            f"parent_provider_uuid: {above.uuid} is the provider itself or below it: "
+            f"that would make a loop"
+        )
+    root_id = above.root_id if above else provider.id
+    for chunk in chunks(sorted(subtree)):
+        conn.execute(statements.set_root(chunk, root_id))
+    if above is None:
+        # The row has become the mutex of a tree of its own.
+        trees.renew(conn, [provider.id])
+
+
+def _below(conn: Connection, provider: Provider) -> Iterator[int]:
+    """Yield the ids of the provider and of all providers below it."""
+    children: dict[int | None, list[int]] = {}
+    for member_id, parent_id in conn.execute(statements.members_of_tree(provider.root_id)):
+        children.setdefault(parent_id, []).append(member_id)
+    waiting = [provider.id]
+    while waiting:
+        member_id = waiting.pop()
+        yield member_id
+        waiting += children.get(member_id, [])
+
+
+def delete(conn: Connection, uuid: str) -> None:
+    """Delete a provider with its inventories, traits and aggregate memberships.
+
+    Raises ProviderNotFound, ProviderHasChildren, ProviderInUse.
+    """
+    provider = trees.lock_one(conn, uuid)
+    if conn.execute(statements.has_children(provider.id)).first():
+        raise ProviderHasChildren(provider.uuid)
+    if conn.execute(statements.has_allocations(provider.id)).first():
+        raise ProviderInUse(provider.uuid)
+    for statement in statements.delete(provider.id):
+        conn.execute(statement)
+
+
+def expect_generation(provider: Provider, stated: int) -> None:
+    """Raise ProviderGenerationConflict unless the client's generation is the present one."""
+    if provider.generation != stated:
+        raise ProviderGenerationConflict(provider.uuid, stated, provider.generation)
+
+
+def bump_generations(conn: Connection, increments: dict[int, int]) -> None:
+    """Add to the generations of providers, by id, all of which must be there."""
+    for chunk in chunks(sorted(increments)):
+        part = {provider_id: increments[provider_id] for provider_id in chunk}
+        if conn.execute(statements.bump_generations(part)).rowcount != len(part):
+            raise Restart
+
+
+def by_ids(conn: Connection, ids: Collection[int]) -> dict[int, Provider]:
+    """Return the providers with these ids."""
+    return {
+        row.id: trees.from_row(row)
+        for chunk in chunks(sorted(ids))
+        for row in conn.execute(statements.rows(statements.numbered(chunk)))
+    }

@@ -1,0 +1,65 @@
+"""Resource classes (contract resources.md section 3)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import names
+from placement.errors import (
+    NotCustom,
+    ResourceClassExists,
+    ResourceClassInUse,
+    ResourceClassNotFound,
+)
+from placement.objects import catalog
+
+CUSTOM_PREFIX = "CUSTOM_"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceClass:
+    """A class and when it was made."""
+
+    name: str
+    changed_at: datetime | None
+
+
+def find(conn: Connection) -> list[ResourceClass]:
+    """Return all classes, standard ones first, in the order of their ids."""
+    rows = conn.execute(names.dated("resource_class"))
+    return [ResourceClass(row.name, row.changed_at) for row in rows]
+
+
+def get(conn: Connection, name: str) -> ResourceClass:
+    """Return one class.  Raises ResourceClassNotFound."""
+    query = names.dated("resource_class", names.named("resource_class", [name]))
+    for row in conn.execute(query):
+        if row.name == name:
+            return ResourceClass(row.name, row.changed_at)
+    raise ResourceClassNotFound(name)
+
+
+def create(conn: Connection, name: str) -> None:
+    """Create a custom class.  Raises ResourceClassExists."""
+    if not ensure(conn, name):
+        raise ResourceClassExists(name)
+
+
+def ensure(conn: Connection, name: str) -> bool:
+    """Create a custom class unless it exists; return whether it is new."""
+    if catalog.ids(conn, {"resource_class": [name]})["resource_class"]:
+        return False
+    newest = conn.execute(names.newest("resource_class")).scalar()
+    row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest or 0) + 1)
+    conn.execute(names.add("resource_class", [{"id": row_id, "name": name}]))
+    return True
+
+
+def delete(conn: Connection, name: str) -> None:
+    """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
+    get(conn, name)
+    if not name.startswith(CUSTOM_PREFIX):
+        raise NotCustom("resource class", name)
+    if conn.execute(names.delete_resource_class(name)).rowcount == 0:
+        raise ResourceClassInUse(name)

@@ -1,0 +1,119 @@
+"""Traits, and the traits of providers (contract resources.md section 4)."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.engine import Connection
+
+from placement.db.engine import Restart
+from placement.db.statements import associations, names
+from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
+from placement.objects import catalog, providers, trees
+from placement.objects.trees import Provider
+
+CUSTOM_PREFIX = "CUSTOM_"
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """A trait and when it was made."""
+
+    name: str
+    changed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TraitFilter:
+    """Which traits to list: of these names, with this prefix, (not) associated; None: any."""
+
+    names: frozenset[str] | None = None
+    prefix: str | None = None
+    associated: bool | None = None
+
+
+def find(conn: Connection, wanted: TraitFilter) -> list[Trait]:
+    """Return the traits that meet the filter."""
+    query = names.dated("trait")
+    if wanted.names is not None:
+        query = query.where(names.named("trait", wanted.names))
+    if wanted.prefix is not None:
+        query = query.where(names.starts_with("trait", wanted.prefix))
+    if wanted.associated is not None:
+        associated = names.trait_is_associated()
+        query = query.where(associated if wanted.associated else ~associated)
+    return [Trait(row.name, row.changed_at) for row in conn.execute(query)]
+
+
+def get(conn: Connection, name: str) -> Trait:
+    """Return one trait.  Raises TraitNotFound."""
+    for trait in find(conn, TraitFilter(names=frozenset([name]))):
+        if trait.name == name:
+            return trait
+    raise TraitNotFound(name)
+
+
+def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
+    """Create a custom trait unless it exists; return it and whether it is new."""
+    try:
+        return get(conn, name), False
+    except TraitNotFound:
+        conn.execute(names.add("trait", [{"name": name}]))
+        return get(conn, name), True
+
+
+def delete(conn: Connection, name: str) -> None:
+    """Delete a custom trait.  Raises TraitNotFound, NotCustom, TraitInUse."""
+    get(conn, name)
+    if not name.startswith(CUSTOM_PREFIX):
+        raise NotCustom("trait", name)
+    if conn.execute(names.delete_trait(name)).rowcount == 0:
+        raise TraitInUse(name)
+
+
+def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
+    """Return a provider and its traits.  Raises ProviderNotFound."""
+    provider = providers.get(conn, uuid)
+    return provider, _traits_of(conn, provider)
+
+
+def _traits_of(conn: Connection, provider: Provider) -> list[Trait]:
+    rows = conn.execute(associations.traits_of(provider.id))
+    return [Trait(row.name, row.changed_at) for row in rows]
+
+
+def replace(
+    conn: Connection, uuid: str, generation: int, wanted: Collection[str]
+) -> tuple[int, Sequence[Trait]]:
+    """Make the names the whole set of the provider; return its generation and the traits.
+
+    The generation moves only if the set changes. Raises ProviderNotFound,
+    ProviderGenerationConflict, UnknownTraits; checked in this order.
+    """
+    provider = trees.lock_one(conn, uuid)
+    providers.expect_generation(provider, generation)
+    known = catalog.ids(conn, {"trait": set(wanted)})["trait"]
+    if set(wanted) - known.keys():
+        raise UnknownTraits(set(wanted) - known.keys())
+    changed = _write(conn, provider, set(known.values()))
+    return provider.generation + changed, _traits_of(conn, provider)
+
+
+def clear(conn: Connection, uuid: str) -> None:
+    """Take all traits from a provider.  Raises ProviderNotFound."""
+    _write(conn, trees.lock_one(conn, uuid), set())
+
+
+def _write(conn: Connection, provider: Provider, wanted: set[int]) -> bool:
+    """Bring the provider to the wanted trait ids; return whether that changed anything."""
+    present = {row.id for row in conn.execute(associations.traits_of(provider.id))}
+    if present == wanted:
+        return False
+    if present - wanted:
+        removed = conn.execute(associations.remove_traits(provider.id, present - wanted))
+        if removed.rowcount != len(present - wanted):
+            raise Restart
+    if wanted - present:
+        conn.execute(associations.add_traits(provider.id, wanted - present))
+    providers.bump_generations(conn, {provider.id: 1})
+    return True

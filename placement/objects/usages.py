@@ -1,0 +1,52 @@
+"""What projects and users consume, by type of consumer (contract resources.md section 6.2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import usages as statements
+
+ALL = "all"
+UNKNOWN = "unknown"
+
+
+@dataclass(slots=True)
+class Usage:
+    """Consumers counted once each, and the sum of their allocations by class."""
+
+    consumer_count: int = 0
+    amounts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: "Usage") -> None:
+        """Count the other's consumers and amounts too."""
+        self.consumer_count += other.consumer_count
+        for name, amount in other.amounts.items():
+            self.amounts[name] = self.amounts.get(name, 0) + amount
+
+
+def of_project(
+    conn: Connection, project: str, user: str | None, consumer_type: str | None
+) -> Mapping[str, Usage]:
+    """Return type -> usage of a project, or of a user of it.
+
+    `consumer_type` None gives every type, ALL one total under that name, UNKNOWN the consumers
+    without a type, anything else that type only. Types without consumers are left out.
+    """
+    by_type: dict[str, Usage] = {}
+    for name, class_name, used in conn.execute(statements.amounts(project, user)):
+        by_type.setdefault(_key(name), Usage()).amounts[class_name] = int(used)
+    for name, count in conn.execute(statements.consumer_counts(project, user)):
+        by_type[_key(name)].consumer_count = count
+    if consumer_type is None:
+        return by_type
+    if consumer_type == ALL:
+        total = Usage()
+        for usage in by_type.values():
+            total.add(usage)
+        return {ALL: total} if by_type else {}
+    return {name: usage for name, usage in by_type.items() if name == consumer_type}
+
+
+def _key(name: str | None) -> str:
+    return UNKNOWN if name is None else name

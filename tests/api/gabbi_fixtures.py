@@ -1,0 +1,166 @@
+"""Fixtures of the gabbits: the service that a file talks to, and the cloud that it asks for.
+
+A gabbit names one fixture. ``ModelingInTreeCloud`` is the cloud drawn in
+``gabbits/clouds/modeling-in-tree.yaml``, and so on for every file there; ``EmptyDatabase`` is
+a service without providers.
+
+Each file gets a service of its own, in this process and on a fresh SQLite database. With
+``PLACEMENT_URL`` set the same tests go to that server instead. It must hold no providers,
+except those that an interrupted run of the gabbits left behind.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from socketserver import TCPServer
+from typing import TYPE_CHECKING, Any, ClassVar
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import requests
+import yaml
+from gabbi.fixture import GabbiFixture
+
+from placement.loader import load_cloud
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+GABBITS = Path(__file__).resolve().parents[2] / "gabbits"
+CLOUDS = GABBITS / "clouds"
+TOKEN = "admin"
+LIVE_URL = os.environ.get("PLACEMENT_URL", "").rstrip("/")
+
+# Providers of the gabbits have readable UUIDs, such as no real provider has. By them the
+# leftovers of an interrupted run are told from providers that somebody needs.
+OWN_UUIDS = "00000000-0000-0000-0000-"
+
+
+class LocalService:
+    """A port of this machine, answered by whichever application was put there last."""
+
+    def __init__(self) -> None:
+        self.application: WSGIApplication | None = None
+        server = make_server("127.0.0.1", 0, self._answer, _LocalServer, _SilentHandler)
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True, name="gabbits").start()
+
+    def _answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if self.application is None:
+            raise RuntimeError("this gabbit names no fixture, so there is no service to ask")
+        return self.application(environ, start_response)
+
+
+class _LocalServer(WSGIServer):
+    request_queue_size = 64
+
+    def server_bind(self) -> None:
+        # The inherited method looks up the name of this machine, which can take seconds.
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+        self.setup_environ()
+
+
+class _SilentHandler(WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@functools.cache
+def local_service() -> LocalService:
+    return LocalService()
+
+
+def service_url() -> str:
+    """Where every gabbit of this run sends its requests."""
+    return LIVE_URL or local_service().url
+
+
+class EmptyDatabase(GabbiFixture):  # type: ignore[misc]
+    """A service that knows the standard classes and traits, and no provider."""
+
+    cloud: ClassVar[Path | None] = None
+
+    def start_fixture(self) -> None:
+        self._undo: Callable[[], None] = self._start_live() if LIVE_URL else self._start_local()
+        if self.cloud:
+            out = io.StringIO()
+            if load_cloud(str(self.cloud), service_url(), TOKEN, out=out):
+                self._undo()
+                raise RuntimeError(out.getvalue())
+
+    def stop_fixture(self) -> None:
+        self._undo()
+
+    def _start_live(self) -> Callable[[], None]:
+        server = LiveServer(LIVE_URL)
+        server.sweep(OWN_UUIDS)
+        return server.sweep
+
+    def _start_local(self) -> Callable[[], None]:
+        from tests.builders import make_app
+
+        directory = tempfile.TemporaryDirectory(prefix="gabbits-")
+        database = Path(directory.name) / "placement.db"
+        local_service().application = make_app(f"sqlite:///{database}")
+        return directory.cleanup
+
+
+class LiveServer:
+    """A server that somebody else started."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._session = requests.Session()
+        self._session.headers.update(
+            {"x-auth-token": TOKEN, "openstack-api-version": "placement 1.39"}
+        )
+
+    def sweep(self, prefix: str = "") -> None:
+        """Delete all providers, or refuse when there is one whose UUID lacks the prefix."""
+        providers = self._get("/resource_providers")["resource_providers"]
+        strangers = [p["name"] for p in providers if not p["uuid"].startswith(prefix)]
+        if strangers:
+            raise RuntimeError(f"{self._url} has providers of its own: {strangers[:5]}")
+        parents = {p["uuid"]: p["parent_provider_uuid"] for p in providers}
+        for uuid in sorted(parents, key=lambda uuid: _depth(uuid, parents), reverse=True):
+            for consumer in self._get(f"/resource_providers/{uuid}/allocations")["allocations"]:
+                self._delete(f"/allocations/{consumer}")
+            self._delete(f"/resource_providers/{uuid}")
+
+    def _get(self, path: str) -> Any:
+        response = self._session.get(self._url + path)
+        response.raise_for_status()
+        return response.json()
+
+    def _delete(self, path: str) -> None:
+        self._session.delete(self._url + path).raise_for_status()
+
+
+def _depth(uuid: str, parents: dict[str, str | None]) -> int:
+    parent = parents[uuid]
+    return 0 if parent is None else 1 + _depth(parent, parents)
+
+
+def provider_names(cloud: Path) -> dict[str, str]:
+    """The name of each provider in a cloud file, by UUID."""
+
+    def walk(providers: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+        for provider in providers:
+            yield provider["uuid"], provider["name"]
+            yield from walk(provider.get("children", []))
+
+    return dict(walk(yaml.safe_load(cloud.read_text())["providers"]))
+
+
+def __getattr__(name: str) -> type[EmptyDatabase]:
+    """The fixture of a cloud file, made when a gabbit asks for it by name."""
+    for path in CLOUDS.glob("*.yaml"):
+        if name == "".join(word.capitalize() for word in path.stem.split("-")) + "Cloud":
+            return type(name, (EmptyDatabase,), {"cloud": path})
+    raise AttributeError(f"no file in {CLOUDS} makes a fixture named {name}")

@@ -1,0 +1,499 @@
+"""Loading cloud files over REST into a running server."""
+
+import io
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import requests
+
+from placement.loader import LoadError, PlacementClient, apply, load_cloud, load_file
+
+DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
+HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
+SMALL = """\
+providers:
+- name: host{n}
+  count: 2
+  inventories: {VCPU: 8, CUSTOM_GOLD: {total: 5, allocation_ratio: 2.5}}
+  traits: [HW_CPU_X86_AVX2, CUSTOM_BIG]
+  aggregates: [rack]
+  children:
+  - name: host{n}-disk
+    inventories: {DISK_GB: {total: 100, reserved: 10}}
+    aggregates: [rack, 5ac00000-0000-4000-8000-00000000000A]
+- name: bare
+"""
+# 1 class, 1 trait; for each host 4 and 3 writes; 1 for the last.
+SMALL_WRITES = 2 + 2 * (4 + 3) + 1
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def load(live_server):
+    """Load a file; the exit code and the lines printed."""
+
+    def run(path: Path, **options) -> tuple[int, list[str]]:
+        out = io.StringIO()
+        options = {"url": live_server, "token": "admin", **options}
+        code = load_cloud(str(path), out=out, **options)
+        return code, out.getvalue().splitlines()
+
+    return run
+
+
+@pytest.fixture
+def api(live_server):
+    """Send one request to the server beside the loader; the JSON answer."""
+    with requests.Session() as session:
+        session.headers.update(HEADERS)
+
+        def request(method: str, path: str, body: object = None) -> dict:
+            response = session.request(method, live_server + path, json=body, timeout=30)
+            assert response.ok, response.text
+            return response.json() if response.content else {}
+
+        yield request
+
+
+@pytest.fixture
+def writes(monkeypatch):
+    """Watch the requests that change something; ``watch`` is called around each of them."""
+    seen: list[str] = []
+    send = requests.Session.send
+
+    def counting(session, request, **options):
+        if request.method == "GET":
+            return send(session, request, **options)
+        seen.append(f"{request.method} {request.path_url}")
+        watch.before(len(seen))
+        response = send(session, request, **options)
+        watch.after(len(seen))
+        return response
+
+    class Watch:
+        before: Callable[[int], None] = staticmethod(lambda count: None)
+        after: Callable[[int], None] = staticmethod(lambda count: None)
+
+        def __init__(self):
+            self.seen = seen
+
+    watch = Watch()
+    monkeypatch.setattr(requests.Session, "send", counting)
+    return watch
+
+
+def state(api, cloud) -> dict:
+    """Return what the server holds of the providers of ``cloud``, generations left out."""
+    found = {}
+    listed = {p["uuid"]: p for p in api("GET", "/resource_providers")["resource_providers"]}
+    for provider in cloud.providers:
+        path = f"/resource_providers/{provider.uuid}"
+        shown = listed[provider.uuid]
+        inventories = api("GET", f"{path}/inventories")["inventories"]
+        found[provider.uuid] = (
+            shown["name"],
+            shown["parent_provider_uuid"],
+            {name: tuple(sorted(record.items())) for name, record in inventories.items()},
+            set(api("GET", f"{path}/traits")["traits"]),
+            set(api("GET", f"{path}/aggregates")["aggregates"]),
+        )
+    return found
+
+
+def wanted(cloud) -> dict:
+    """Return what the server should hold."""
+    return {
+        provider.uuid: (
+            provider.name,
+            provider.parent_uuid,
+            {
+                name: tuple(
+                    (field, getattr(record, field)) for field in sorted(record.__dataclass_fields__)
+                )
+                for name, record in provider.inventories.items()
+            },
+            provider.traits,
+            provider.aggregates,
+        )
+        for provider in cloud.providers
+    }
+
+
+def test_demo_cloud_is_loaded_whole_and_only_once(load, api, writes):
+    cloud = load_file(DEMO)
+    code, lines = load(DEMO)
+    assert code == 0
+    assert lines[-2:] == [
+        "loading: 201 of 201 providers",
+        f"{DEMO}: 201 providers: 201 created, 0 changed, 0 as they were; "
+        "new resource classes: 1, new traits: 7",
+    ]
+    assert state(api, cloud) == wanted(cloud)
+
+    writes.seen.clear()
+    code, lines = load(DEMO)
+    assert code == 0
+    assert "0 created, 0 changed, 201 as they were" in lines[-1]
+    assert writes.seen == []
+
+
+def test_demo_cloud_serves_what_its_comments_promise(load, api):
+    load(DEMO)
+
+    def candidates(query: str) -> int:
+        return len(api("GET", f"/allocation_candidates?{query}")["allocation_requests"])
+
+    rack = "member_of=5ac00000-0000-4000-8000-00000000000"
+    # 10 hosts of rack B, each with a disk of its own or the shared one; only the own disk is
+    # in the rack's aggregate.
+    assert candidates(f"resources=VCPU:1,DISK_GB:10&{rack}b") == 10
+    assert (
+        candidates(f"resources=VCPU:1&resources_D=DISK_GB:10&required_D=STORAGE_DISK_SSD&{rack}b")
+        == 10
+    )
+    # 8 diskless hosts of rack C, each with either shared disk.
+    assert candidates(f"resources=VCPU:1&resources_D=DISK_GB:10&{rack}c") == 16
+    assert candidates("resources=VCPU:1&root_required=CUSTOM_WINDOWS_LICENSE_POOL") == 2
+    # Both types of FPGA below one node: one node in each of four hosts.
+    assert (
+        candidates(
+            "required_N=HW_NUMA_ROOT&resources_A=FPGA:1&required_A=CUSTOM_FPGA_TYPE1"
+            "&resources_B=FPGA:1&required_B=CUSTOM_FPGA_TYPE2&group_policy=none"
+            "&same_subtree=_N,_A,_B"
+        )
+        == 4
+    )
+    # A function on each physical network, on one card: 10 hosts with two cards.
+    assert (
+        candidates(
+            "required_C=CUSTOM_HW_NIC_ROOT&resources_A=SRIOV_NET_VF:1&required_A=CUSTOM_PHYSNET_NET1"
+            "&resources_B=SRIOV_NET_VF:1&required_B=CUSTOM_PHYSNET_NET2&group_policy=none"
+            "&same_subtree=_C,_A,_B"
+        )
+        == 20
+    )
+
+
+def test_small_cloud_takes_no_more_writes_than_needed(load, small, writes):
+    assert load(small)[0] == 0
+    assert len(writes.seen) == SMALL_WRITES
+
+
+@pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer-lost"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 9, 10, SMALL_WRITES])
+def test_interrupted_and_completed(load, api, small, writes, count, answered):
+    def interrupt(done: int) -> None:
+        if done == count:
+            raise KeyboardInterrupt
+
+    if answered:
+        writes.before = interrupt
+    else:
+        writes.after = interrupt
+    code, lines = load(small)
+    assert (code, lines[-1]) == (130, "interrupted; loading again completes what is missing")
+
+    writes.before = writes.after = lambda done: None
+    writes.seen.clear()
+    assert load(small)[0] == 0
+    assert len(writes.seen) == SMALL_WRITES - (count - 1 if answered else count)
+    cloud = load_file(small)
+    assert state(api, cloud) == wanted(cloud)
+
+
+@pytest.mark.parametrize("count", range(1, SMALL_WRITES + 1, 4))
+def test_a_broken_connection_is_tried_again(load, api, small, writes, monkeypatch, count):
+    monkeypatch.setattr("placement.loader.client.PAUSE_SECONDS", 0.0)
+
+    def lose(done: int) -> None:
+        if done == count:
+            raise requests.ConnectionError("gone")
+
+    writes.after = lose
+    assert load(small)[0] == 0
+    cloud = load_file(small)
+    assert state(api, cloud) == wanted(cloud)
+
+
+def test_a_lost_race_is_tried_again(load, api, small, writes):
+    cloud = load_file(small)
+    host = cloud.providers[0]
+    path = f"/resource_providers/{host.uuid}"
+
+    def race(done: int) -> None:
+        if done == 4:
+            writes.before = lambda done: None
+            api("PUT", f"{path}/aggregates", {"aggregates": [], "resource_provider_generation": 0})
+
+    writes.before = race
+    assert load(small)[0] == 0
+    assert writes.seen.count(f"PUT {path}/inventories") == 2
+    assert state(api, cloud) == wanted(cloud)
+
+
+def test_a_provider_that_appears_meanwhile_is_completed(load, api, small, writes):
+    cloud = load_file(small)
+
+    def race(done: int) -> None:
+        if done == 3:
+            writes.before = lambda done: None
+            body = {"name": cloud.providers[0].name, "uuid": cloud.providers[0].uuid}
+            api("POST", "/resource_providers", body)
+
+    writes.before = race
+    assert load(small)[0] == 0
+    assert state(api, cloud) == wanted(cloud)
+
+
+def test_changes_are_put_right_and_strangers_left_alone(load, api, small):
+    load(small)
+    cloud = load_file(small)
+    path = f"/resource_providers/{cloud.providers[0].uuid}"
+    generation = api("GET", f"{path}/traits")["resource_provider_generation"]
+    body = {"traits": ["HW_CPU_X86_AVX"], "resource_provider_generation": generation}
+    api("PUT", f"{path}/traits", body)
+    api("POST", "/resource_providers", {"name": "stranger"})
+    code, lines = load(small)
+    assert code == 0
+    assert "5 providers: 0 created, 1 changed, 4 as they were" in lines[-1]
+    assert state(api, cloud) == wanted(cloud)
+    assert len(api("GET", "/resource_providers?name=stranger")["resource_providers"]) == 1
+
+
+def test_a_class_in_use_is_not_taken_away(load, api, tmp_path):
+    path = tmp_path / "cloud.yaml"
+    path.write_text("providers:\n- name: first\n- name: host\n  inventories: {VCPU: 8, PCPU: 8}\n")
+    load(path)
+    host = load_file(path).providers[1].uuid
+    api(
+        "PUT",
+        "/allocations/c0ffee00-0000-4000-8000-000000000001",
+        {
+            "allocations": {host: {"resources": {"PCPU": 1}}},
+            "project_id": "p",
+            "user_id": "u",
+            "consumer_generation": None,
+            "consumer_type": "INSTANCE",
+        },
+    )
+    path.write_text("providers:\n- name: first\n- name: host\n  inventories: {VCPU: 9}\n")
+    code, (*_, line) = load(path)
+    assert code == 1
+    assert line.startswith(f"{path}:3: provider host: PUT /resource_providers/{host}/inventories")
+    assert "was refused with 409" in line
+    assert f"Inventory for 'PCPU' on resource provider '{host}' in use" in line
+    assert (
+        api("GET", f"/resource_providers/{host}/inventories")["inventories"]["VCPU"]["total"] == 8
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("traits: [HW_NO_SUCH]", "trait"), ("inventories: {HW_NO_SUCH: 1}", "resource class")],
+)
+def test_a_name_unknown_to_the_server(load, api, tmp_path, key, kind):
+    path = tmp_path / "cloud.yaml"
+    path.write_text(f"providers:\n- name: first\n  traits: [CUSTOM_X]\n- name: host\n  {key}\n")
+    assert load(path) == (
+        1,
+        [
+            f"{path}:4: provider host: the server knows no {kind} HW_NO_SUCH; "
+            "names of your own begin with CUSTOM_"
+        ],
+    )
+    assert api("GET", "/resource_providers")["resource_providers"] == []
+    assert "CUSTOM_X" not in api("GET", "/traits")["traits"]
+
+
+OTHER = "5ac00000-0000-4000-8000-000000000001"
+
+
+@pytest.mark.parametrize(
+    ("there", "entry", "text"),
+    [
+        (
+            {"name": "host", "uuid": OTHER},
+            "name: host",
+            f"on the server this name belongs to {OTHER}, in the file to ",
+        ),
+        (
+            {"name": "other", "uuid": OTHER},
+            f"name: host\n  uuid: {OTHER}",
+            f"on the server its UUID {OTHER} belongs to 'other'",
+        ),
+        (
+            {"name": "host", "uuid": OTHER},
+            f"name: above\n  children:\n  - name: host\n    uuid: {OTHER}",
+            "on the server its parent is none, in the file ",
+        ),
+    ],
+)
+def test_a_clash_is_found_before_anything_is_written(
+    load, api, writes, tmp_path, there, entry, text
+):
+    api("POST", "/resource_providers", there)
+    writes.seen.clear()
+    path = tmp_path / "cloud.yaml"
+    path.write_text(f"providers:\n- name: first\n- {entry}\n")
+    code, (line,) = load(path)
+    assert code == 1
+    assert line.startswith(f"{path}:{5 if 'children' in entry else 3}: provider host: {text}")
+    assert writes.seen == []
+
+
+def test_a_name_taken_meanwhile(load, api, writes, tmp_path):
+    def race(done: int) -> None:
+        writes.before = lambda done: None
+        api("POST", "/resource_providers", {"name": "host", "uuid": OTHER})
+
+    writes.before = race
+    path = tmp_path / "cloud.yaml"
+    path.write_text("providers:\n- name: host\n")
+    code, (line,) = load(path)
+    assert code == 1
+    assert line.startswith(
+        f"{path}:2: provider host: POST /resource_providers was refused with 409"
+    )
+    assert "Conflicting resource provider name: host" in line
+
+
+def test_a_token_that_is_refused(load, small, writes):
+    code, (line,) = load(small, token="bob")
+    assert code == 1
+    assert line == (
+        "the token does not permit GET /resource_providers (403); use an administrator's"
+    )
+    assert writes.seen == []
+
+
+def test_a_token_that_cannot_be_sent(load, small):
+    assert load(small, token="a\nb") == (
+        1,
+        ["the token can hold only printable ASCII characters"],
+    )
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8778", "ftp://here", "http://", "http://[", ""])
+def test_a_url_that_is_none(load, small, url):
+    code, (line,) = load(small, url=url)
+    assert code == 1
+    assert line.startswith(f"{url!r} is not the URL of a server")
+
+
+def test_no_server(load, small):
+    assert load(small, url="http://127.0.0.1:1") == (
+        1,
+        ["cannot reach http://127.0.0.1:1: connection refused"],
+    )
+    assert load(small, url="http://127.0.0.1:1", wait=0.3) == (
+        1,
+        ["no answer from http://127.0.0.1:1 in 0.3 seconds: connection refused"],
+    )
+
+
+def test_not_the_mount_point(load, small, live_server):
+    code, (line,) = load(small, url=f"{live_server}/elsewhere")
+    assert code == 1
+    assert line.startswith(f"{live_server}/elsewhere is not a placement server: ")
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """Run a server with the same answer to everything; its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+UNACCEPTABLE = {"status": 406, "detail": "no", "max_version": "1.10", "min_version": "1.0"}
+BUSY = {"status": 503, "detail": "database\nis away", "code": "placement.undefined_code"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (401, {}, "the server does not accept the token (401); give one with --token or OS_TOKEN"),
+        (
+            406,
+            {"errors": [UNACCEPTABLE]},
+            "the server does not speak version 1.39 (406): it offers 1.0 to 1.10",
+        ),
+        (
+            503,
+            {"errors": [BUSY]},
+            "GET /resource_providers was refused with 503: database is away",
+        ),
+        (302, {}, "GET /resource_providers was refused with 302: Found"),
+        (
+            200,
+            {"a": 1},
+            "URL is not a placement server: no resource_providers at /resource_providers",
+        ),
+        (200, [], "URL is not a placement server: no resource_providers at /resource_providers"),
+        (200, None, "GET /resource_providers: URL does not answer in JSON"),
+    ],
+)
+def test_answers_of_other_servers(small, monkeypatch, status, body, expected):
+    monkeypatch.setattr("placement.loader.client.PAUSE_SECONDS", 0.0)
+    out = io.StringIO()
+    with answering(status, b"<html>" if body is None else json.dumps(body).encode()) as url:
+        assert load_cloud(str(small), url, "admin", out=out) == 1
+    assert out.getvalue() == expected.replace("URL", url) + "\n"
+
+
+def test_only_if_empty(load, api, small):
+    assert load(small, if_empty=True, wait=5)[0] == 0
+    assert load(small, if_empty=True) == (
+        0,
+        ["the server has 5 providers already, nothing loaded"],
+    )
+    (bare,) = api("GET", "/resource_providers?name=bare")["resource_providers"]
+    api("DELETE", f"/resource_providers/{bare['uuid']}")
+    code, (line,) = load(small, if_empty=True)
+    assert code == 0
+    assert line == (
+        f"the server has 4 providers already, nothing loaded; 4 of the 5 in {small} are there"
+    )
+
+
+def test_apply_raises_and_shows_progress(live_server, tmp_path):
+    path = tmp_path / "cloud.yaml"
+    path.write_text("providers:\n- name: a\n- name: b\n")
+    shown = []
+
+    def progress(providers):
+        shown.extend(provider.name for provider in providers)
+        return nullcontext(providers)
+
+    client = PlacementClient(live_server, "admin")
+    assert apply(load_file(path), client, progress).created == 2
+    assert shown == ["a", "b"]
+    path.write_text("providers:\n- name: a\n  uuid: 5ac00000-0000-4000-8000-000000000001\n")
+    with pytest.raises(LoadError, match=":2: provider a: "):
+        apply(load_file(path), client, progress)
+    client.close()

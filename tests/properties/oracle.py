@@ -1,0 +1,344 @@
+"""Brute-force `GET /allocation_candidates`, microversion 1.39, from the definitions alone.
+
+Products first, filters afterwards; the section numbers are those of the API contract's page on
+allocation candidates. Shares no code with the service, so that the two can be compared.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Any
+
+SHARING = "MISC_SHARES_VIA_AGGREGATE"
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What a provider has of one class, and how much of it is taken."""
+
+    total: int
+    reserved: int = 0
+    min_unit: int = 1
+    max_unit: int = 2147483647
+    step_size: int = 1
+    allocation_ratio: float = 1.0
+    used: int = 0
+
+    @property
+    def capacity(self) -> int:
+        """The whole units that may be allocated in all (section 11)."""
+        return math.floor((self.total - self.reserved) * self.allocation_ratio)
+
+    def has_room(self, amount: int) -> bool:
+        """Whether `amount` more may be allocated; amounts are integers (section 4)."""
+        return self.used + amount <= self.capacity
+
+    def fits(self, amount: int) -> bool:
+        """Whether one group may take `amount` from here (section 4)."""
+        return (
+            self.has_room(amount)
+            and self.min_unit <= amount <= self.max_unit
+            and amount % self.step_size == 0
+        )
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A resource provider; `parent` is the UUID of the provider above it, if any."""
+
+    uuid: str
+    name: str
+    parent: str | None = None
+    inventories: Mapping[str, Inventory] = field(default_factory=dict)
+    traits: frozenset[str] = frozenset()
+    aggregates: frozenset[str] = frozenset()
+
+    def fits(self, resources: Mapping[str, int]) -> bool:
+        """Whether this provider alone offers every listed amount (section 4)."""
+        return all(
+            name in self.inventories and self.inventories[name].fits(amount)
+            for name, amount in resources.items()
+        )
+
+
+World = Mapping[str, Provider]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The parameters of one suffix, `""` being the unsuffixed group (section 1).
+
+    `required` and `member_of` are ANDs of any-of sets; a plain name is a set of one.
+    """
+
+    suffix: str
+    resources: Mapping[str, int] = field(default_factory=dict)
+    required: tuple[frozenset[str], ...] = ()
+    forbidden: frozenset[str] = frozenset()
+    member_of: tuple[frozenset[str], ...] = ()
+    not_member_of: frozenset[str] = frozenset()
+    in_tree: str | None = None
+
+    def to_params(self) -> list[tuple[str, str]]:
+        """The query parameters of this group (section 2)."""
+        pairs: list[tuple[str, str]] = []
+        if self.resources:
+            items = (f"{name}:{amount}" for name, amount in self.resources.items())
+            pairs.append(("resources", ",".join(items)))
+        pairs += [("required", _any_of(names)) for names in self.required]
+        if self.forbidden:
+            pairs.append(("required", _signed((), self.forbidden)))
+        pairs += [("member_of", _any_of(names)) for names in self.member_of]
+        if self.not_member_of:
+            pairs.append(("member_of", "!" + _any_of(self.not_member_of)))
+        if self.in_tree is not None:
+            pairs.append(("in_tree", self.in_tree))
+        return [(key + self.suffix, value) for key, value in pairs]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A whole request (section 2)."""
+
+    groups: tuple[Group, ...]
+    group_policy: str | None = None
+    same_subtree: tuple[tuple[str, ...], ...] = ()
+    root_required: frozenset[str] = frozenset()
+    root_forbidden: frozenset[str] = frozenset()
+
+    def to_params(self) -> list[tuple[str, str]]:
+        """The query string, as pairs in a stable order (section 2)."""
+        pairs = [pair for group in self.groups for pair in group.to_params()]
+        if self.group_policy is not None:
+            pairs.append(("group_policy", self.group_policy))
+        pairs += [("same_subtree", ",".join(suffixes)) for suffixes in self.same_subtree]
+        if self.root_required or self.root_forbidden:
+            pairs.append(("root_required", _signed(self.root_required, self.root_forbidden)))
+        return pairs
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One answer: provider → (class, amount), and suffix → providers.
+
+    Equality is the contract's: allocations and mappings, not the anchor (section 8).
+    """
+
+    allocations: frozenset[tuple[str, frozenset[tuple[str, int]]]]
+    mappings: frozenset[tuple[str, frozenset[str]]]
+
+
+def parse_answer(body: Mapping[str, Any]) -> set[Candidate]:
+    """The candidates of a response body at 1.39 (section 11)."""
+    return {
+        Candidate(
+            allocations=frozenset(
+                (uuid, frozenset(allocation["resources"].items()))
+                for uuid, allocation in request["allocations"].items()
+            ),
+            mappings=frozenset(
+                (suffix, frozenset(uuids)) for suffix, uuids in request["mappings"].items()
+            ),
+        )
+        for request in body["allocation_requests"]
+    }
+
+
+@dataclass(frozen=True)
+class Match:
+    """One way to serve one group: its providers, and (provider, class, amount) for each class."""
+
+    providers: frozenset[str]
+    amounts: tuple[tuple[str, str, int], ...]
+
+
+Choice = Mapping[str, Match]
+"""One match for each group, keyed by suffix."""
+
+
+def candidates(world: World, query: Query) -> set[Candidate]:
+    """Every candidate of the query: at each anchor, all combinations, then filtered (section 8)."""
+    found: set[Candidate] = set()
+    for anchor in (provider for provider in world.values() if provider.parent is None):
+        if not _root_passes(anchor, query):
+            continue
+        pool = [p for p in world.values() if anchor.uuid in _anchors(world, p)]
+        matches = [list(_matches(world, group, anchor, pool)) for group in query.groups]
+        for combination in product(*matches):
+            choice = dict(zip((group.suffix for group in query.groups), combination, strict=True))
+            if _acceptable(world, query, choice):
+                found.add(_candidate(choice))
+    return found
+
+
+def summaries(world: World, found: Iterable[Candidate]) -> dict[str, Any]:
+    """`provider_summaries` for these candidates, traits sorted (section 11)."""
+    roots = {_root(world, uuid) for candidate in found for uuid, _ in candidate.allocations}
+    return {
+        provider.uuid: {
+            "resources": {
+                name: {"capacity": inventory.capacity, "used": inventory.used}
+                for name, inventory in provider.inventories.items()
+            },
+            "traits": sorted(provider.traits),
+            "parent_provider_uuid": provider.parent,
+            "root_provider_uuid": _root(world, provider.uuid),
+        }
+        for provider in world.values()
+        if _root(world, provider.uuid) in roots
+    }
+
+
+def _lineage(world: World, uuid: str) -> list[str]:
+    """The provider itself, its parent and so on up to its root."""
+    parent = world[uuid].parent
+    return [uuid] if parent is None else [uuid, *_lineage(world, parent)]
+
+
+def _root(world: World, uuid: str) -> str:
+    return _lineage(world, uuid)[-1]
+
+
+def _anchors(world: World, provider: Provider) -> set[str]:
+    """The roots at which the provider may be used: its own, those it shares with (section 1)."""
+    anchors = {_root(world, provider.uuid)}
+    if SHARING in provider.traits:
+        anchors |= {
+            _root(world, other.uuid)
+            for other in world.values()
+            if other.aggregates & provider.aggregates
+        }
+    return anchors
+
+
+def _root_passes(anchor: Provider, query: Query) -> bool:
+    """`root_required`, judged on the anchor whether or not it contributes (section 8)."""
+    return query.root_required <= anchor.traits and not query.root_forbidden & anchor.traits
+
+
+def _matches(
+    world: World, group: Group, anchor: Provider, pool: Sequence[Provider]
+) -> Iterator[Match]:
+    if group.suffix:
+        return _suffixed_matches(world, group, pool)
+    return _unsuffixed_matches(world, group, anchor, pool)
+
+
+def _suffixed_matches(world: World, group: Group, pool: Sequence[Provider]) -> Iterator[Match]:
+    """One provider serves the whole group, resourceless or not (section 5)."""
+    for provider in pool:
+        if (
+            provider.fits(group.resources)
+            and _has_traits(provider.traits, group)
+            and _is_member(provider, group)
+            and not provider.aggregates & group.not_member_of
+            and _is_in_tree(world, provider, group)
+        ):
+            yield Match(
+                frozenset({provider.uuid}),
+                tuple((provider.uuid, name, amount) for name, amount in group.resources.items()),
+            )
+
+
+def _unsuffixed_matches(
+    world: World, group: Group, anchor: Provider, pool: Sequence[Provider]
+) -> Iterator[Match]:
+    """Each class from any one provider of the pool (section 6)."""
+    for providers in product(pool, repeat=len(group.resources)):
+        served = list(zip(providers, group.resources.items(), strict=True))
+        if (
+            all(provider.fits({name: amount}) for provider, (name, amount) in served)
+            and _has_traits(frozenset().union(*(p.traits for p in providers)), group)
+            and all(_spanned_member(world, p, group, anchor) for p in providers)
+            and not any((p.aggregates | anchor.aggregates) & group.not_member_of for p in providers)
+            and all(_is_in_tree(world, provider, group) for provider in providers)
+        ):
+            yield Match(
+                frozenset(provider.uuid for provider in providers),
+                tuple((provider.uuid, name, amount) for provider, (name, amount) in served),
+            )
+
+
+def _has_traits(traits: frozenset[str], group: Group) -> bool:
+    """Whether these traits, of one provider or of several together, suit the group."""
+    return all(traits & any_of for any_of in group.required) and not traits & group.forbidden
+
+
+def _is_member(provider: Provider, group: Group) -> bool:
+    """Whether the provider itself meets all positive `member_of` terms."""
+    return all(provider.aggregates & any_of for any_of in group.member_of)
+
+
+def _spanned_member(world: World, provider: Provider, group: Group, anchor: Provider) -> bool:
+    """As `_is_member`, but a root that is a member speaks for its whole tree (section 6)."""
+    in_anchor_tree = _root(world, provider.uuid) == anchor.uuid
+    return _is_member(provider, group) or (in_anchor_tree and _is_member(anchor, group))
+
+
+def _is_in_tree(world: World, provider: Provider, group: Group) -> bool:
+    """Whether the provider is in the tree of the one that `in_tree` names, who may be unknown."""
+    return group.in_tree is None or (
+        group.in_tree in world and _root(world, group.in_tree) == _root(world, provider.uuid)
+    )
+
+
+def _acceptable(world: World, query: Query, choice: Choice) -> bool:
+    """The filters across groups (section 8)."""
+    return (
+        (query.group_policy != "isolate" or _is_isolated(choice))
+        and all(_is_subtree(world, choice, suffixes) for suffixes in query.same_subtree)
+        and _has_capacity(world, choice)
+    )
+
+
+def _is_isolated(choice: Choice) -> bool:
+    """Whether the suffixed groups use pairwise different providers."""
+    suffixed = [match.providers for suffix, match in choice.items() if suffix]
+    return not any(one & other for one, other in combinations(suffixed, 2))
+
+
+def _is_subtree(world: World, choice: Choice, suffixes: Collection[str]) -> bool:
+    """Whether one provider of the listed groups is ancestor-or-self of all of theirs."""
+    chosen = frozenset[str]().union(*(choice[suffix].providers for suffix in suffixes))
+    return any(all(top in _lineage(world, uuid) for uuid in chosen) for top in chosen)
+
+
+def _has_capacity(world: World, choice: Choice) -> bool:
+    """Whether each provider has room for the sum of what the groups take from it."""
+    return all(
+        world[uuid].inventories[name].has_room(total)
+        and total <= world[uuid].inventories[name].max_unit
+        for (uuid, name), total in _totals(choice).items()
+    )
+
+
+def _totals(choice: Choice) -> Counter[tuple[str, str]]:
+    """The sum over all groups per (provider, class)."""
+    totals: Counter[tuple[str, str]] = Counter()
+    for match in choice.values():
+        for uuid, name, amount in match.amounts:
+            totals[uuid, name] += amount
+    return totals
+
+
+def _candidate(choice: Choice) -> Candidate:
+    """What the answer shows of a choice: sums, and who serves which group (section 11)."""
+    resources: dict[str, set[tuple[str, int]]] = {}
+    for (uuid, name), total in _totals(choice).items():
+        resources.setdefault(uuid, set()).add((name, total))
+    return Candidate(
+        allocations=frozenset((uuid, frozenset(items)) for uuid, items in resources.items()),
+        mappings=frozenset((suffix, match.providers) for suffix, match in choice.items()),
+    )
+
+
+def _any_of(names: Collection[str]) -> str:
+    """A set of alternatives as a parameter value."""
+    return ",".join(names) if len(names) == 1 else "in:" + ",".join(sorted(names))
+
+
+def _signed(wanted: Iterable[str], unwanted: Iterable[str]) -> str:
+    """Wanted and unwanted traits as one parameter value."""
+    return ",".join([*sorted(wanted), *("!" + name for name in sorted(unwanted))])

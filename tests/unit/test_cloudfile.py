@@ -1,0 +1,374 @@
+"""Cloud files: what they say, and what is wrong with them and where."""
+
+from pathlib import Path
+
+import os_resource_classes
+import os_traits
+import pytest
+
+from placement.loader import Cloud, CloudFileError, Inventory, load_cloud, load_file
+from placement.loader import document as document_module
+
+DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
+UUID_1 = "5ac00000-0000-4000-8000-000000000001"
+UUID_2 = "5ac00000-0000-4000-8000-00000000000B"
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Load a file of the given text, named cloud.yaml."""
+    monkeypatch.chdir(tmp_path)
+
+    def write_and_load(text: str | bytes) -> Cloud:
+        raw = text.encode() if isinstance(text, str) else text
+        Path("cloud.yaml").write_bytes(raw)
+        return load_file("cloud.yaml")
+
+    return write_and_load
+
+
+@pytest.fixture
+def errors(load):
+    """Return the lines of the error that a text gives."""
+
+    def lines(text: str | bytes) -> list[str]:
+        with pytest.raises(CloudFileError) as caught:
+            load(text)
+        return str(caught.value).splitlines()
+
+    return lines
+
+
+def names(cloud: Cloud) -> list[str]:
+    return [provider.name for provider in cloud.providers]
+
+
+# What a file says.
+
+
+def test_all_that_a_provider_can_have(load):
+    cloud = load(f"""\
+aggregates: {{storage: {UUID_2}}}
+providers:
+- name: host
+  uuid: {UUID_1}
+  inventories:
+    VCPU: 8
+    MEMORY_MB: {{total: 1024, reserved: 64, allocation_ratio: 1.5, min_unit: 2, max_unit: 512,
+                step_size: 2}}
+  traits: [HW_CPU_X86_AVX2, CUSTOM_X]
+  aggregates: [storage, {UUID_1}]
+  children:
+  - name: child
+""")
+    host, child = cloud.providers
+    assert (host.name, host.uuid, host.parent_uuid, host.line) == ("host", UUID_1, None, 3)
+    assert host.inventories == {
+        "VCPU": Inventory(8, 0, 1, 2147483647, 1, 1.0),
+        "MEMORY_MB": Inventory(1024, 64, 2, 512, 2, 1.5),
+    }
+    assert host.traits == {"HW_CPU_X86_AVX2", "CUSTOM_X"}
+    assert host.aggregates == {UUID_2.lower(), UUID_1}
+    assert (child.name, child.parent_uuid, child.line) == ("child", UUID_1, 12)
+    assert (child.inventories, child.traits, child.aggregates) == ({}, frozenset(), frozenset())
+
+
+def test_uuids_are_made_from_names_and_stay(load):
+    first = load("providers: [{name: a, aggregates: [x]}, {name: b, aggregates: [x]}]")
+    again = load("# moved\nproviders: [{name: b, aggregates: [x]}, {name: a}]")
+    assert {p.name: p.uuid for p in first.providers} == {p.name: p.uuid for p in again.providers}
+    assert first.providers[0].uuid == "732b78bb-1f85-5d96-9357-874b8f77ad6f"
+    assert first.providers[0].aggregates == first.providers[1].aggregates
+    assert first.providers[0].aggregates == again.providers[0].aggregates
+    assert first.providers[0].uuid not in first.providers[0].aggregates
+
+
+def test_a_counted_entry_is_expanded_parents_first(load):
+    cloud = load("providers: [{name: 'h{n:02}', count: 2, children: [{name: 'h{n:02}-c'}]}]")
+    assert names(cloud) == ["h01", "h01-c", "h02", "h02-c"]
+    uuids = {provider.name: provider.uuid for provider in cloud.providers}
+    assert [p.parent_uuid for p in cloud.providers] == [None, uuids["h01"], None, uuids["h02"]]
+    assert len(set(uuids.values())) == 4
+
+
+def test_counted_entries_nest_with_counters_of_their_own(load):
+    cloud = load("""\
+providers:
+- name: h{n}
+  count: 2
+  children:
+  - {name: "h{n}-c{card:03d}", count: 2, index: card}
+""")
+    assert names(cloud) == ["h1", "h1-c001", "h1-c002", "h2", "h2-c001", "h2-c002"]
+
+
+def test_anchors_and_merge_keys(load):
+    cloud = load("""\
+providers:
+- name: a
+  inventories: &base {VCPU: 4, DISK_GB: 10}
+- name: b
+  inventories: {<<: *base, VCPU: 8}
+- name: c
+  inventories: *base
+""")
+    assert [p.inventories["VCPU"].total for p in cloud.providers] == [4, 8, 4]
+    assert [p.inventories["DISK_GB"].total for p in cloud.providers] == [10, 10, 10]
+
+
+def test_a_whole_number_may_be_written_as_a_float(load):
+    (one, two) = load("providers: [{name: 'a{n}', count: 2.0, inventories: {VCPU: 8.0}}]").providers
+    assert one.inventories == two.inventories == {"VCPU": Inventory(8)}
+    assert isinstance(one.inventories["VCPU"].total, int)
+
+
+def test_a_name_that_looks_like_a_date_is_a_name(load):
+    assert names(load("providers: [{name: 2001-01-01}]")) == ["2001-01-01"]
+
+
+def test_the_same_file_gives_an_equal_cloud():
+    assert load_file(DEMO) == load_file(DEMO)
+
+
+# What is wrong with a file. Each message is compared whole, line number and path included.
+
+PROVIDER_ERRORS = {
+    "- name: a\n  inventories:\n    VCPU: {total: 0}": (
+        "4: providers[0].inventories.VCPU.total: 0 is less than the minimum of 1"
+    ),
+    "- name: a\n  inventories:\n    VCPU:\n      total: 8\n      reserved: 9": (
+        "6: providers[0].inventories.VCPU.reserved: 9 is more than the total of 8"
+    ),
+    "- name: a\n  inventories:\n    VCPU: 0": (
+        "4: providers[0].inventories.VCPU: 0 is less than the minimum of 1"
+    ),
+    "- name: a\n  inventories:\n    VCPU: lots": (
+        "4: providers[0].inventories.VCPU: 'lots' is not a whole number"
+    ),
+    "- name: a\n  inventories:\n    VCPU: true": (
+        "4: providers[0].inventories.VCPU: true is not a whole number"
+    ),
+    "- name: a\n  inventories:\n    VCPU:": (
+        "4: providers[0].inventories.VCPU: null is not a whole number"
+    ),
+    "- name: a\n  inventories:\n    VCPU: 2147483648": (
+        "4: providers[0].inventories.VCPU: 2147483648 is more than the maximum of 2147483647"
+    ),
+    "- name: a\n  inventories:\n    VCPU: {reserved: 1}": (
+        "4: providers[0].inventories.VCPU: total is missing"
+    ),
+    "- name: a\n  inventories:\n    VCPU: {total: 1, allocation_ratio: -1}": (
+        "4: providers[0].inventories.VCPU.allocation_ratio: -1 is less than the minimum of 0"
+    ),
+    "- name: a\n  inventories:\n    VCPU: {total: 1, allocation_ratio: .nan}": (
+        "4: providers[0].inventories.VCPU.allocation_ratio: .nan is not a finite number"
+    ),
+    "- name: a\n  inventories:\n    VCPU:\n      total: 1\n      allocaton_ratio: 2": (
+        "6: providers[0].inventories.VCPU.allocaton_ratio: "
+        "unknown key; did you mean allocation_ratio?"
+    ),
+    "- name: a\n  inventories:\n    vcpu: 8": (
+        "4: providers[0].inventories.vcpu: 'vcpu' is not a resource class (capitals, digits and _)"
+    ),
+    "- name: a\n  traits:\n  - HW_NUMA_ROOT\n  - custom_x": (
+        "5: providers[0].traits[1]: 'custom_x' is not a trait (capitals, digits and _)"
+    ),
+    "- name: a\n  traits:\n  - CUSTOM_X\n  - CUSTOM_X": (
+        "5: providers[0].traits[1]: is in the list already"
+    ),
+    "- name: a\n  traits: CUSTOM_X": "3: providers[0].traits: 'CUSTOM_X' is not a list",
+    "- name: a\n  aggregates: [rack 1]": (
+        "3: providers[0].aggregates[0]: "
+        "'rack 1' is not an aggregate name (letters, digits, _ . : -)"
+    ),
+    f"- name: a\n  aggregates:\n  - {UUID_1}\n  - {UUID_1}": (
+        "5: providers[0].aggregates[1]: is in the list already"
+    ),
+    "- name: a\n- uuid: " + UUID_1: "3: providers[1]: name is missing",
+    "- name: 7": "2: providers[0].name: 7 is not text",
+    "- name: ''": "2: providers[0].name: the text is empty",
+    "- name: a\n  uuid: 1234-5678": "3: providers[0].uuid: '1234-5678' is not a UUID",
+    "- name: a\n- name: b\n- name: a": (
+        "4: providers[2].name: 'a' is the name of the entry in line 2 too"
+    ),
+    f"- name: a\n  uuid: {UUID_2}\n- name: b\n  uuid: {UUID_2.lower()}": (
+        "5: providers[1].uuid: is the UUID of the entry in line 2 too"
+    ),
+    "- name: a\n  hosts: 3": (
+        "3: providers[0].hosts: unknown key; known are "
+        "aggregates, children, count, index, inventories, name, traits, uuid"
+    ),
+    "- name: a\n  children:\n  - name: b\n    trait: []": (
+        "5: providers[0].children[0].trait: unknown key; did you mean traits?"
+    ),
+    "- name: a\n  count: 3": "2: providers[0].name: 'a' must contain the counter {n}",
+    "- name: a{n}\n  count: 3\n  children:\n  - name: b": (
+        "5: providers[0].children[0].name: 'b' must contain the counter {n}"
+    ),
+    "- name: a{n}": (
+        "2: providers[0].name: {n} stands for a counter, but no entry here has that count"
+    ),
+    "- name: a{n:x}\n  count: 1": [
+        "2: providers[0].name: 'a{n:x}' must contain the counter {n}",
+        "2: providers[0].name: 'a{n:x}': braces hold a counter, such as {n} or {n:02}",
+    ],
+    "- name: a{n}\n  count: 0": "3: providers[0].count: 0 is less than the minimum of 1",
+    f"- name: a{{n}}\n  count: 2\n  uuid: {UUID_1}": (
+        "4: providers[0].uuid: an entry that is counted cannot have a uuid"
+    ),
+    "- name: a\n  index: n": "3: providers[0].index: index has no meaning without count",
+    "- name: a{n}\n  count: 2\n  children:\n  - name: b{n}\n    count: 2": (
+        "6: providers[0].children[0].count: "
+        "the counter n is taken by an entry above; name another with index"
+    ),
+    "- name: a{n}\n  count: 2\n- name: a2": (
+        "4: providers[1].name: 'a2' is the name of the entry in line 2 too"
+    ),
+    "- {name: a, children: &c [{name: b}]}\n- {name: d, children: *c}": (
+        "2: providers[1].children[0].name: 'b' is the name of the entry in line 2 too"
+    ),
+    "- name: a\n  name: b": "3: providers[0].name: the key is given twice, first in line 2",
+    "- name: a\n  1: b": "3: providers[0]: a key must be text",
+    "- name: a\n  traits: !!set {X}": (
+        "3: providers[0].traits: the tag tag:yaml.org,2002:set is not known"
+    ),
+    "- name: !!python/name:os.system a": (
+        "2: providers[0].name: the tag tag:yaml.org,2002:python/name:os.system is not known"
+    ),
+    "- name: a\n  children: &c\n  - name: b\n    children: *c": (
+        "5: providers[0].children[0].children: an alias refers to a value that contains it"
+    ),
+    "- name: a\n  inventories: &i\n    <<: *i": (
+        "4: providers[0].inventories: an alias refers to a value that contains it"
+    ),
+    '- name: "\\ud800"': "2: providers[0].name: half a surrogate pair is not text",
+    '- name: "a\\nb"': "2: providers[0].name: 'a\\nb' is not a name on one line",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), PROVIDER_ERRORS.items())
+def test_wrong_provider(errors, text, expected):
+    expected = [expected] if isinstance(expected, str) else expected
+    assert errors(f"providers:\n{text}\n") == [f"cloud.yaml:{line}" for line in expected]
+
+
+FILE_ERRORS = {
+    "": "1: the file is empty",
+    "# nothing\n": "1: the file is empty",
+    "providers": "1: 'providers' is not a mapping",
+    "aggregates: {}\n": "1: providers is missing",
+    "providers: {}": "1: providers: a mapping is not a list",
+    "providers: []\nprovider: []": "2: provider: unknown key; did you mean providers?",
+    "providers: []\naggregates:\n  a: 12345678": "3: aggregates.a: 12345678 is not text",
+    f"providers: []\naggregates:\n  a b: {UUID_1}": (
+        "3: aggregates['a b']: 'a b' is not an aggregate name (letters, digits, _ . : -)"
+    ),
+    f"providers: []\naggregates:\n  a: {UUID_1}\n  b: {UUID_1}": (
+        "4: aggregates.b: a has this UUID already"
+    ),
+    f"providers: []\naggregates:\n  {UUID_1}: {UUID_1}": (
+        f"3: aggregates.{UUID_1}: the name of an aggregate cannot be a UUID"
+    ),
+    "providers: []\n---\nproviders: []": "2: a second document begins here; a file holds one",
+    "providers:\n- name: [a\n- name: b\n": (
+        "3: not valid YAML: expected ',' or ']', but got ':' "
+        "(while parsing a flow sequence from line 2)"
+    ),
+    "providers:\n\t- name: a": (
+        "2: not valid YAML: found character '\\t' that cannot start any token"
+    ),
+    "providers: *nobody": "1: not valid YAML: found undefined alias 'nobody'",
+    b"providers:\n- name: \xff\n": "2: is not UTF-8 text",
+    b"providers:\n- name: a\x00\n": "2: the character 0 is not allowed in YAML",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), FILE_ERRORS.items())
+def test_wrong_file(errors, text, expected):
+    assert errors(text) == [f"cloud.yaml:{expected}"]
+
+
+def test_every_problem_is_reported_in_order_of_lines(errors):
+    text = "providers:\n- name: a\n  uuid: x\n- nam: b\n- name: c\n  inventories: {VCPU: 0}\n"
+    assert [line.split(":")[1] for line in errors(text)] == ["3", "4", "4", "6"]
+
+
+def test_many_problems_are_cut_short(errors):
+    lines = errors("providers:\n" + "- nobody: 1\n" * 100)
+    assert len(lines) == 21
+    assert lines[-1] == "cloud.yaml: and 180 more"
+
+
+def test_a_problem_of_a_counted_entry_is_reported_once(errors):
+    text = "providers: [{name: 'a{n}', count: 50, inventories: {VCPU: {total: 1, reserved: 2}}}]"
+    assert len(errors(text)) == 1
+
+
+def test_a_name_too_long_only_once_it_is_counted(errors):
+    text = "providers:\n- {name: '" + "a" * 197 + "{n}', count: 1000}\n"
+    (line,) = errors(text)
+    assert line.startswith("cloud.yaml:2: providers[0].name: 'aaa")
+    assert line.endswith("is longer than 200 characters")
+
+
+def test_too_many_providers(errors, monkeypatch):
+    monkeypatch.setattr("placement.loader.cloudfile.MAX_PROVIDERS", 10)
+    text = "providers:\n- {name: 'a{n}', count: 9}\n- {name: 'b{n}', count: 9}\n"
+    assert errors(text) == ["cloud.yaml:3: providers[1]: the file has over 10 providers"]
+
+
+def test_aliases_that_multiply_are_stopped(errors, monkeypatch):
+    monkeypatch.setattr(document_module, "MAX_VALUES", 1000)
+    text = "a: &a [x, x, x, x, x, x]\n" + "".join(
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 6)}]\n"
+        for before, name in zip("abcdef", "bcdefg", strict=True)
+    )
+    (line,) = errors(text)
+    assert line.endswith("the file stands for over 1000 values")
+
+
+@pytest.mark.parametrize("depth", [100, 5000])
+def test_too_deep(errors, depth):
+    (line,) = errors("providers: " + "[" * depth + "]" * depth)
+    assert line.endswith("nested too deeply")
+
+
+def test_as_deep_as_a_file_may_be(load):
+    text = "{name: p0}"
+    for level in range(1, 28):
+        text = f"{{name: p{level}, children: [{text}]}}"
+    assert len(load(f"providers: [{text}]").providers) == 28
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(CloudFileError, match=r"no\.yaml: cannot be read: No such file"):
+        load_file(tmp_path / "no.yaml")
+    with pytest.raises(CloudFileError, match="cannot be read: Is a directory"):
+        load_file(tmp_path)
+
+
+def test_the_command_prints_the_errors_of_the_file(tmp_path, capsys):
+    path = tmp_path / "cloud.yaml"
+    path.write_text("providers:\n- name: a\n  x: 1\n  y: 2\n")
+    assert load_cloud(str(path), "http://127.0.0.1:1", "admin") == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" ")[0] for line in lines] == [f"{path}:3:", f"{path}:4:"]
+
+
+# The demonstration cloud.
+
+
+def test_demo_cloud_is_what_it_says():
+    cloud = load_file(DEMO)
+    roots = [provider for provider in cloud.providers if provider.parent_uuid is None]
+    hosts = [provider for provider in roots if "COMPUTE_NODE" in provider.traits]
+    sharing = [p for p in roots if "MISC_SHARES_VIA_AGGREGATE" in p.traits]
+    assert (len(hosts), len(sharing), len(roots)) == (50, 3, 53)
+    assert len(DEMO.read_text().splitlines()) < 250
+
+
+def test_demo_cloud_uses_names_that_exist():
+    cloud = load_file(DEMO)
+    standard = set(os_traits.get_traits()) | set(os_resource_classes.STANDARDS)
+    used = cloud.traits().keys() | cloud.resource_classes().keys()
+    assert {name for name in used if not name.startswith("CUSTOM_")} <= standard
