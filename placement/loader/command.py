@@ -29,7 +29,7 @@ def load_cloud(
 
     :param url: where the server's API is mounted
     :param token: sent as X-Auth-Token
-    :param if_empty: do nothing when the server has any provider
+    :param if_empty: do nothing when the server has all providers of the file, or others
     :param wait: for how many seconds at most to wait until the server answers
     :param out: standard error when None
     :returns: exit code: 0 done, 1 an error, which was printed, 130 interrupted
@@ -56,13 +56,10 @@ def load_cloud(
 def _not_empty(cloud: Cloud, client: PlacementClient) -> str:
     """Return a line about the providers of the server, nothing if it has none."""
     uuids = {found["uuid"] for found in client.items("/resource_providers", "resource_providers")}
-    if not uuids:
-        return ""
-    loaded = sum(provider.uuid in uuids for provider in cloud.providers)
-    note = f"the server has {len(uuids)} providers already, nothing loaded"
-    if 0 < loaded < len(cloud.providers):
-        note += f"; {loaded} of the {len(cloud.providers)} in {cloud.source} are there"
-    return note
+    of_file = {provider.uuid for provider in cloud.providers}
+    if uuids < of_file:
+        return ""  # empty, or an interrupted load that is completed now
+    return f"the server has {len(uuids)} providers already, nothing loaded"
 
 
 def _progress(out: TextIO) -> Progress:

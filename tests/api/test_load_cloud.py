@@ -476,8 +476,12 @@ def test_only_if_empty(load, api, small):
     api("DELETE", f"/resource_providers/{bare['uuid']}")
     code, (line,) = load(small, if_empty=True)
     assert code == 0
-    assert line == (
-        f"the server has 4 providers already, nothing loaded; 4 of the 5 in {small} are there"
+    assert line == f"{small}: 5 providers: 1 created, 0 changed, 4 as they were"
+    api("POST", "/resource_providers", {"name": "stranger"})
+    api("DELETE", f"/resource_providers/{bare['uuid']}")
+    assert load(small, if_empty=True) == (
+        0,
+        ["the server has 5 providers already, nothing loaded"],
     )
 
 

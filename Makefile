@@ -1,0 +1,44 @@
+# Two commands: `make serve` and `make test`. Everything else is for developers.
+#
+#   make serve             a demonstration cloud on http://127.0.0.1:8778  (PORT=…, DB=…)
+#   make reset             forget the demonstration's data
+#   make test              everything that needs no external server
+#   make lint              ruff, mypy (strict), import-linter
+
+PYTHON ?= python3
+PORT ?= 8778
+VENV := .venv
+BIN := $(VENV)/bin
+DB ?= sqlite:///$(CURDIR)/.run/placement.db
+
+.PHONY: serve reset test lint
+.DEFAULT_GOAL := serve
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# Installed once for each change of what is installed.
+$(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	@echo "Installing into $(VENV), which takes a minute the first time…"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable .$(if $(filter-out serve,$*),[test$(comma)lint])
+	@touch $@
+
+comma := ,
+
+serve: $(VENV)/installed-serve
+	@BIN=$(BIN) PORT=$(PORT) DB='$(DB)' exec sh etc/serve-demo.sh
+
+reset:
+	rm -rf .run
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports

@@ -1,0 +1,114 @@
+"""The search against the brute-force oracle, on random clouds and random requests.
+
+Whole from the query string to the JSON answer: same set of candidates, none twice, same
+summaries. The number of examples is printed with the test's name.
+"""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.properties import oracle
+from tests.properties.strategies import seeded_query, seeded_world
+from tests.properties.worlds import Service
+
+EXAMPLES = 2000
+WORLD_QUERIES = 8
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    return Service(tmp_path_factory.mktemp("properties") / "placement.db")
+
+
+def ask(service: Service, query: oracle.Query, **extra: object) -> Mapping[str, Any]:
+    answer = service.get("/allocation_candidates", [*query.to_params(), *extra.items()])
+    assert answer.status_code == 200, answer.text
+    return answer.json
+
+
+def test_the_search_agrees_with_the_oracle(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    count = {"examples": 0, "answers": 0, "candidates": 0}
+
+    @settings(
+        max_examples=EXAMPLES // WORLD_QUERIES,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.integers(0, 2**32))
+    def agrees(seed: int) -> None:
+        rng = random.Random(seed)
+        world = seeded_world(rng)
+        service.load(world)
+        for _ in range(WORLD_QUERIES):
+            query = seeded_query(rng, world)
+            body = ask(service, query)
+            found = oracle.parse_answer(body)
+            expected = oracle.candidates(world, query)
+            count["examples"] += 1
+            count["answers"] += bool(expected)
+            count["candidates"] += len(expected)
+            assert found == expected, query.to_params()
+            assert len(body["allocation_requests"]) == len(expected), "a candidate came twice"
+            assert sorted_traits(body["provider_summaries"]) == oracle.summaries(world, expected)
+
+    agrees()
+    with capsys.disabled():
+        print(f"\noracle: {count}")
+    assert count["examples"] >= EXAMPLES
+
+
+def sorted_traits(summaries: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        uuid: {**summary, "traits": sorted(summary["traits"])}
+        for uuid, summary in summaries.items()
+    }
+
+
+@pytest.mark.parametrize("strategy", ["breadth-first", "depth-first"])
+@pytest.mark.parametrize("randomize", [False, True])
+def test_a_limited_answer_is_a_part_of_the_whole_one(
+    tmp_path: Path, strategy: str, randomize: bool
+) -> None:
+    service = Service(
+        tmp_path / "placement.db",
+        placement={
+            "allocation_candidates_generation_strategy": strategy,
+            "randomize_allocation_candidates": randomize,
+        },
+    )
+    rng = random.Random(7)
+    for _ in range(25):
+        world = seeded_world(rng)
+        service.load(world)
+        for _ in range(4):
+            query = seeded_query(rng, world)
+            expected = oracle.candidates(world, query)
+            limit = rng.randint(1, 5)
+            found = oracle.parse_answer(ask(service, query, limit=limit))
+            assert found <= expected
+            assert len(found) == min(limit, len(expected))
+
+
+def test_every_candidate_offered_can_be_claimed(service: Service) -> None:
+    rng = random.Random(11)
+    claimed = 0
+    for _ in range(60):
+        world = seeded_world(rng)
+        service.load(world)
+        for _ in range(3):
+            query = seeded_query(rng, world)
+            for candidate in ask(service, query, limit=6)["allocation_requests"]:
+                consumer = service.claim(candidate)
+                service.check_used()
+                service.unclaim(consumer)
+                claimed += 1
+        service.check_used()
+    assert claimed > 200
