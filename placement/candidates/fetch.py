@@ -127,8 +127,7 @@ class Fetch:
     def sharing(self, wanted: Sequence[Slot]) -> list[Sharing]:
         """The sharing providers that have room for at least one of the slots."""
         found: dict[str, Sharing] = {}
-        query = statements.sharing(SHARING_TRAIT, self._known.classes.values())
-        for row in self._conn.execute(query):
+        for row in self._conn.execute(statements.sharing(SHARING_TRAIT)):
             root = (row.root_id, row.root_uuid, row.revision)
             provider = found.setdefault(row.uuid, Sharing(row.uuid, root, {}, {}))
             if row.aggregate_id is not None:

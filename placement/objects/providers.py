@@ -66,9 +66,7 @@ def find(conn: Connection, wanted: ProviderFilter) -> list[Provider]:
     met = _named_conditions(conn, wanted)
     if met is None:
         return []
-    query = statements.rows()
-    for condition in [*where, *met]:
-        query = query.where(condition)
+    query = statements.rows(*where, *met)
     return [trees.from_row(row) for row in conn.execute(query)]
 
 

@@ -28,29 +28,31 @@ def renew_revisions(root_ids: Collection[int], revision: int) -> sa.Update:
     return sa.update(provider).where(provider.c.id.in_(sorted(root_ids))).values(revision=revision)
 
 
-def rows(condition: ColumnElement[bool] | None = None) -> Rows:
-    """Select providers as the API shows them, with their ids and time of last change."""
-    parent, root = provider.alias("parent"), provider.alias("root")
-    query = (
-        sa.select(
-            provider.c.id,
-            provider.c.uuid,
-            provider.c.name,
-            provider.c.generation,
-            provider.c.root_provider_id.label("root_id"),
-            provider.c.parent_provider_id.label("parent_id"),
-            parent.c.uuid.label("parent_uuid"),
-            root.c.uuid.label("root_uuid"),
-            sa.func.coalesce(provider.c.updated_at, provider.c.created_at).label("changed_at"),
-        )
-        .select_from(
-            provider.outerjoin(parent, parent.c.id == provider.c.parent_provider_id).outerjoin(
-                root, root.c.id == provider.c.root_provider_id
-            )
-        )
-        .order_by(provider.c.id)
+_parent, _root = provider.alias("parent"), provider.alias("root")
+_ROWS = (
+    sa.select(
+        provider.c.id,
+        provider.c.uuid,
+        provider.c.name,
+        provider.c.generation,
+        provider.c.root_provider_id.label("root_id"),
+        provider.c.parent_provider_id.label("parent_id"),
+        _parent.c.uuid.label("parent_uuid"),
+        _root.c.uuid.label("root_uuid"),
+        sa.func.coalesce(provider.c.updated_at, provider.c.created_at).label("changed_at"),
     )
-    return query if condition is None else query.where(condition)
+    .select_from(
+        provider.outerjoin(_parent, _parent.c.id == provider.c.parent_provider_id).outerjoin(
+            _root, _root.c.id == provider.c.root_provider_id
+        )
+    )
+    .order_by(provider.c.id)
+)
+
+
+def rows(*conditions: ColumnElement[bool]) -> Rows:
+    """Select providers as the API shows them, with their ids and time of last change."""
+    return _ROWS.where(*conditions)
 
 
 def named(uuids: Collection[str]) -> ColumnElement[bool]:

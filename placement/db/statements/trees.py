@@ -7,6 +7,7 @@ roots and evaluates each need for each (its cost is that of the run, whatever th
 leaves it to the engine to start from the rarest need (its cost is that of the matches).
 """
 
+import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,18 @@ from placement.db import tables as t
 from placement.db.fragments import Rows, Union
 
 provider = t.resource_providers
+
+# PERF: an alias costs far more to make than the condition that uses it, so each has one for
+# all subqueries; these never stand inside one another.
+_member = provider.alias("member")
+_reached = provider.alias("reached")
+_link = t.resource_provider_aggregates.alias("link")
+_root = provider.alias("root")
+
+
+@functools.cache
+def _stock(number: int) -> sa.FromClause:
+    return t.inventories.alias(f"stock{number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +73,25 @@ class Asked:
     own: bool
 
 
-def _serving_members(need: Need) -> Rows:
-    """Select the root ids of the members that meet the need, not looking at reach."""
-    member = provider.alias()
+def _serving_members(need: Need, from_members: bool) -> Rows:
+    """Select the root ids of the members that meet the need, not looking at reach.
+
+    `from_members` asks each member for its inventory, which is the way to go from a few
+    members; otherwise the engine may start from the inventories of the class.
+    """
+    member = _member
     source: sa.FromClause = member
     where: list[ColumnElement[bool]] = []
-    for class_id, amount in need.resources:
-        inventory = t.inventories.alias()
-        source = source.join(inventory, inventory.c.resource_provider_id == member.c.id)
-        where += [inventory.c.resource_class_id == class_id, fragments.fits(inventory, amount)]
+    for number, (class_id, amount) in enumerate(need.resources):
+        inventory = _stock(number)
+        own = inventory.c.resource_provider_id == member.c.id
+        room = [inventory.c.resource_class_id == class_id, fragments.fits(inventory, amount)]
+        if from_members:
+            some = sa.select(sa.literal(1)).select_from(inventory).where(own, *room)
+            where.append(some.correlate(member).exists())
+        else:
+            source = source.join(inventory, own)
+            where += room
     where += [fragments.has_any_trait(member.c.id, traits) for traits in need.traits]
     if need.forbidden:
         where.append(~fragments.has_any_trait(member.c.id, need.forbidden))
@@ -95,10 +118,10 @@ def _in_all(
 
 def _reached_roots(aggregates: Collection[int]) -> Rows:
     """Select the roots of trees with a member in one of the aggregates."""
-    member, link = provider.alias(), t.resource_provider_aggregates.alias()
+    link = _link
     return (
-        sa.select(member.c.root_provider_id)
-        .select_from(link.join(member, member.c.id == link.c.resource_provider_id))
+        sa.select(_reached.c.root_provider_id)
+        .select_from(link.join(_reached, _reached.c.id == link.c.resource_provider_id))
         .where(link.c.aggregate_id.in_(sorted(aggregates)))
     )
 
@@ -125,7 +148,7 @@ def _tree_meets(
     where = _root_meets(root_id, asked.root)
     own: list[ColumnElement[bool]] = []
     for need in asked.needs:
-        met = among(_serving_members(need))
+        met = among(_serving_members(need, from_members=correlate))
         own.append(met)
         where.append(sa.or_(met, among(_reached_roots(need.reach))) if need.reach else met)
     if asked.own:
@@ -155,7 +178,7 @@ def window(after: int, size: int, up_to: int | None, asked: Asked) -> Rows:
 
 def rest(after: int, up_to: int | None, asked: Asked) -> Rows:
     """Select (id, uuid, revision) of all matching roots with after < id <= up_to."""
-    root = provider.alias("root")
+    root = _root
     query = sa.select(root.c.id, root.c.uuid, root.c.revision).where(
         root.c.parent_provider_id.is_(None),
         root.c.id > after,
@@ -169,46 +192,41 @@ def last_root() -> Rows:
     return sa.select(sa.func.max(provider.c.id)).where(provider.c.parent_provider_id.is_(None))
 
 
-def sharing(trait_name: str, class_ids: Collection[int]) -> Rows:
-    """Select the providers with the trait, their trees, aggregates and stock of the classes.
+_SHARING = (
+    sa.select(
+        provider.c.uuid,
+        _root.c.id.label("root_id"),
+        _root.c.uuid.label("root_uuid"),
+        _root.c.revision,
+        t.placement_aggregates.c.id.label("aggregate_id"),
+        t.placement_aggregates.c.uuid.label("aggregate"),
+        t.inventories.c.resource_class_id.label("class_id"),
+        t.inventories.c.capacity,
+        t.inventories.c.used,
+        t.inventories.c.min_unit,
+        t.inventories.c.max_unit,
+        t.inventories.c.step_size,
+    )
+    .select_from(
+        t.traits.join(
+            t.resource_provider_traits, t.resource_provider_traits.c.trait_id == t.traits.c.id
+        )
+        .join(provider, provider.c.id == t.resource_provider_traits.c.resource_provider_id)
+        .join(_root, _root.c.id == provider.c.root_provider_id)
+        .outerjoin(_link, _link.c.resource_provider_id == provider.c.id)
+        .outerjoin(t.placement_aggregates, t.placement_aggregates.c.id == _link.c.aggregate_id)
+        .outerjoin(t.inventories, t.inventories.c.resource_provider_id == provider.c.id)
+    )
+    .order_by(provider.c.id)
+)
+
+
+def sharing(trait_name: str) -> Rows:
+    """Select the providers with the trait, their trees, aggregates and stock.
 
     One row for each (provider, aggregate, class); aggregate and class may be null.
     """
-    root, link, inventory = provider.alias("root"), t.resource_provider_aggregates, t.inventories
-    return (
-        sa.select(
-            provider.c.uuid,
-            root.c.id.label("root_id"),
-            root.c.uuid.label("root_uuid"),
-            root.c.revision,
-            t.placement_aggregates.c.id.label("aggregate_id"),
-            t.placement_aggregates.c.uuid.label("aggregate"),
-            inventory.c.resource_class_id.label("class_id"),
-            inventory.c.capacity,
-            inventory.c.used,
-            inventory.c.min_unit,
-            inventory.c.max_unit,
-            inventory.c.step_size,
-        )
-        .select_from(
-            t.traits.join(
-                t.resource_provider_traits, t.resource_provider_traits.c.trait_id == t.traits.c.id
-            )
-            .join(provider, provider.c.id == t.resource_provider_traits.c.resource_provider_id)
-            .join(root, root.c.id == provider.c.root_provider_id)
-            .outerjoin(link, link.c.resource_provider_id == provider.c.id)
-            .outerjoin(t.placement_aggregates, t.placement_aggregates.c.id == link.c.aggregate_id)
-            .outerjoin(
-                inventory,
-                sa.and_(
-                    inventory.c.resource_provider_id == provider.c.id,
-                    inventory.c.resource_class_id.in_(sorted(class_ids)),
-                ),
-            )
-        )
-        .where(t.traits.c.name == trait_name)
-        .order_by(provider.c.id)
-    )
+    return _SHARING.where(t.traits.c.name == trait_name)
 
 
 BITS = 62  # aggregates in one signed 64-bit mask
@@ -243,35 +261,54 @@ def reaches(aggregates: Sequence[int], root_need: RootNeed) -> Rows:
     return sa.select(*sums.c).distinct()
 
 
+_MEMBERS = (
+    sa.select(
+        provider.c.root_provider_id,
+        provider.c.id,
+        provider.c.parent_provider_id,
+        provider.c.uuid,
+        t.resource_classes.c.name,
+        t.inventories.c.capacity,
+        t.inventories.c.used,
+        t.inventories.c.min_unit,
+        t.inventories.c.max_unit,
+        t.inventories.c.step_size,
+    )
+    .select_from(
+        provider.outerjoin(
+            t.inventories, t.inventories.c.resource_provider_id == provider.c.id
+        ).outerjoin(
+            t.resource_classes, t.resource_classes.c.id == t.inventories.c.resource_class_id
+        )
+    )
+    .order_by(provider.c.root_provider_id, provider.c.id, t.inventories.c.resource_class_id)
+)
+
+
 def members(root_ids: Collection[int]) -> Rows:
     """Select the members of trees with their stock: one row an inventory, or one bare row.
 
     Rows of a tree stand together; parents do not always come before their children.
     """
-    inventory = t.inventories
-    return (
-        sa.select(
-            provider.c.root_provider_id,
-            provider.c.id,
-            provider.c.parent_provider_id,
-            provider.c.uuid,
-            t.resource_classes.c.name,
-            inventory.c.capacity,
-            inventory.c.used,
-            inventory.c.min_unit,
-            inventory.c.max_unit,
-            inventory.c.step_size,
-        )
-        .select_from(
-            provider.outerjoin(
-                inventory, inventory.c.resource_provider_id == provider.c.id
-            ).outerjoin(
-                t.resource_classes, t.resource_classes.c.id == inventory.c.resource_class_id
-            )
-        )
-        .where(provider.c.root_provider_id.in_(sorted(root_ids)))
-        .order_by(provider.c.root_provider_id, provider.c.id, inventory.c.resource_class_id)
+    return _MEMBERS.where(provider.c.root_provider_id.in_(sorted(root_ids)))
+
+
+_TRAITS = sa.select(
+    t.resource_provider_traits.c.resource_provider_id, sa.literal("trait"), t.traits.c.name
+).select_from(
+    provider.join(
+        t.resource_provider_traits,
+        t.resource_provider_traits.c.resource_provider_id == provider.c.id,
+    ).join(t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id)
+)
+
+_AGGREGATES = sa.select(
+    _link.c.resource_provider_id, sa.literal("aggregate"), t.placement_aggregates.c.uuid
+).select_from(
+    provider.join(_link, _link.c.resource_provider_id == provider.c.id).join(
+        t.placement_aggregates, t.placement_aggregates.c.id == _link.c.aggregate_id
     )
+)
 
 
 def tags(root_ids: Collection[int]) -> Union:
@@ -279,30 +316,5 @@ def tags(root_ids: Collection[int]) -> Union:
 
     kind is `trait` or `aggregate`.
     """
-    member, other = provider.alias("member"), provider.alias("other")
-    traits = sa.select(
-        t.resource_provider_traits.c.resource_provider_id, sa.literal("trait"), t.traits.c.name
-    ).select_from(
-        member.join(
-            t.resource_provider_traits,
-            t.resource_provider_traits.c.resource_provider_id == member.c.id,
-        ).join(t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id)
-    )
-    aggregates = sa.select(
-        t.resource_provider_aggregates.c.resource_provider_id,
-        sa.literal("aggregate"),
-        t.placement_aggregates.c.uuid,
-    ).select_from(
-        other.join(
-            t.resource_provider_aggregates,
-            t.resource_provider_aggregates.c.resource_provider_id == other.c.id,
-        ).join(
-            t.placement_aggregates,
-            t.placement_aggregates.c.id == t.resource_provider_aggregates.c.aggregate_id,
-        )
-    )
-    ids = sorted(root_ids)
-    return sa.union_all(
-        traits.where(member.c.root_provider_id.in_(ids)),
-        aggregates.where(other.c.root_provider_id.in_(ids)),
-    )
+    of_trees = provider.c.root_provider_id.in_(sorted(root_ids))
+    return sa.union_all(_TRAITS.where(of_trees), _AGGREGATES.where(of_trees))
