@@ -16,6 +16,7 @@ from placement.objects.traits import TraitFilter
 
 Pairs = Sequence[tuple[str, str]]
 
+MAX_CONDITIONS = 100  # of one kind in one statement
 SHOWN = 80  # characters of a value that are repeated to the client
 TOO_MUCH = 2**31  # more than any max_unit: an amount that fits nowhere
 
@@ -144,6 +145,15 @@ def parse_provider_filter(given: Pairs) -> ProviderFilter:
             traits.add(key, value)
         elif key == "member_of":
             membership.add(key, value)
+    resources = _resources("resources", values["resources"]) if "resources" in values else ()
+    several = [term for term in traits.required if len(term) > 1]
+    for key, terms in (
+        ("required", several), ("member_of", membership.positive), ("resources", resources)
+    ):  # fmt: skip
+        if len(terms) > MAX_CONDITIONS:
+            raise BadQuery(
+                f"{key}: {len(terms)} conditions are too many, {MAX_CONDITIONS} the most"
+            )
     return ProviderFilter(
         name=values.get("name") or None,
         uuid=values.get("uuid"),
@@ -152,7 +162,7 @@ def parse_provider_filter(given: Pairs) -> ProviderFilter:
         forbidden=frozenset(traits.forbidden),
         member_of=tuple(membership.positive),
         not_member_of=frozenset(membership.negative),
-        resources=_resources("resources", values["resources"]) if "resources" in values else (),
+        resources=resources,
     )
 
 

@@ -5,8 +5,9 @@ depend on the size of the cloud: names, sharing providers, a window of roots, an
 trees that are not in the cache. A further window or chunk of trees adds a fixed number.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -14,6 +15,7 @@ from placement.candidates.model import SHARING_TRAIT, Choice, Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.trees import MemberRows, TreeCache, build
 from placement.candidates.windows import Seen, Window, random_ranges, windows
+from placement.db.dialect import chunks
 from placement.db.statements import names
 from placement.db.statements import trees as statements
 from placement.db.statements.trees import Asked, Need, RootNeed
@@ -23,6 +25,7 @@ from placement.objects.capacity import Stock, fits
 
 # Conditions of one statement at the most: an engine's planner takes seconds beyond some twenty.
 MAX_NEEDS = 8
+MAX_TERMS = 8  # classes, traits or aggregates of one condition
 FIRST_TREES = 64
 MOST_TREES = 1000
 
@@ -101,16 +104,14 @@ class Fetch:
     def _load(self, roots: Mapping[int, Root]) -> dict[int, Tree]:
         rows: dict[int, dict[int, MemberRows]] = {root_id: {} for root_id in roots}
         by_id: dict[int, MemberRows] = {}
-        for root_id, row_id, parent_id, uuid, name, *stock in self._conn.execute(
-            statements.members(roots)
-        ):
+        for root_id, row_id, parent_id, uuid, name, *stock in self._rows(statements.members, roots):
             member = by_id.get(row_id)
             if member is None:
                 member = MemberRows(row_id, parent_id, uuid, {}, set(), set())
                 by_id[row_id] = rows[root_id][row_id] = member
             if name is not None:
                 member.stocks[name] = Stock(*stock)
-        for row_id, kind, name in self._conn.execute(statements.tags(roots)):
+        for row_id, kind, name in self._rows(statements.tags, roots):
             member = by_id[row_id]
             (member.traits if kind == "trait" else member.aggregates).add(name)
         self.trees_loaded += len(roots)
@@ -121,6 +122,12 @@ class Fetch:
         for tree in made.values():
             self._cache.put(tree)
         return made
+
+    def _rows(
+        self, statement: Callable[[Collection[int]], Any], roots: Collection[int]
+    ) -> Iterator[Sequence[Any]]:
+        for chunk in chunks(sorted(roots)):
+            yield from self._conn.execute(statement(chunk))
 
     # -- sharing providers ------------------------------------------------------------------
 
@@ -237,12 +244,17 @@ class Fetch:
         reach: frozenset[int],
     ) -> Need:
         single = whole or len(group.resources) == 1
+        # What is cut off here, the search decides.
+        terms = group.required[:MAX_TERMS] if single else ()
         return Need(
-            resources=tuple((self._known.classes[name], amount) for name, amount in resources),
-            traits=tuple(self._trait_ids(term) for term in group.required) if single else (),
+            resources=tuple(
+                (self._known.classes[name], amount) for name, amount in resources[:MAX_TERMS]
+            ),
+            traits=tuple(self._trait_ids(term) for term in terms),
             forbidden=self._trait_ids(group.forbidden),
             aggregates=tuple(
-                frozenset(self._aggregate_ids[uuid] for uuid in term) for term in group.member_of
+                frozenset(self._aggregate_ids[uuid] for uuid in term)
+                for term in group.member_of[:MAX_TERMS]
             ),
             not_aggregates=frozenset(self._aggregate_ids[uuid] for uuid in group.not_member_of),
             spans=not group.suffixed,

@@ -38,6 +38,18 @@ def has_any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> C
     )
 
 
+def has_all_traits(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
+    """The provider has every one of the traits (ids): one condition, however many they are."""
+    link = t.resource_provider_traits
+    count = (
+        sa.select(sa.func.count())
+        .select_from(link)
+        .where(link.c.resource_provider_id == provider_id, link.c.trait_id.in_(sorted(traits)))
+        .scalar_subquery()
+    )
+    return count == len(set(traits))
+
+
 def in_any_aggregate(
     provider_id: ColumnElement[int], aggregates: Collection[int]
 ) -> ColumnElement[bool]:

@@ -35,8 +35,8 @@ def replace(
     created = catalog.ensure(conn, {"aggregate": unheard})["aggregate"]
     aim = set(ids.values()) | set(created.values())
     present = {row.id for row in conn.execute(associations.aggregates_of(provider.id))}
-    if present - aim:
-        conn.execute(associations.remove_aggregates(provider.id, present - aim))
+    for chunk in chunks(sorted(present - aim)):
+        conn.execute(associations.remove_aggregates(provider.id, chunk))
     for chunk in chunks(sorted(aim - present)):
         conn.execute(associations.add_aggregates(provider.id, chunk))
     providers.bump_generations(conn, {provider.id: 1})

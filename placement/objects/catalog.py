@@ -20,17 +20,19 @@ STANDARD_TRAITS: frozenset[str] = frozenset(os_traits.get_traits())
 
 
 def ids(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
-    """Return kind -> name -> id of those wanted names that exist, in one statement."""
+    """Return kind -> name -> id of those wanted names that exist, in one statement a chunk."""
     found: dict[str, dict[str, int]] = {kind: {} for kind in wanted}
-    query = names.ids(wanted)
-    if query is not None:
-        asked = {
-            kind: {name.casefold(): name for name in wanted_names}
-            for kind, wanted_names in wanted.items()
-        }
+    asked = [(kind, name) for kind, of_kind in wanted.items() for name in sorted(set(of_kind))]
+    # The row's name may differ in case where the database compares without it.
+    folded = {(kind, name.casefold()): name for kind, name in asked}
+    for chunk in chunks(asked):
+        part: dict[str, list[str]] = {kind: [] for kind in wanted}
+        for kind, name in chunk:
+            part[kind].append(name)
+        query = names.ids(part)
+        assert query is not None
         for kind, row_id, name in conn.execute(query):
-            # The row's name may differ in case where the database compares without it.
-            given = name if name in wanted[kind] else asked[kind].get(name.casefold(), name)
+            given = name if name in wanted[kind] else folded.get((kind, name.casefold()), name)
             found[kind][given] = row_id
     return found
 

@@ -100,14 +100,15 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
     ]
     if not all(memberships) or (wanted.in_tree is not None and not known["tree"]):
         return None
+    terms = [{known["trait"][name] for name in term} for term in wanted.required]
+    single = {trait for term in terms if len(term) == 1 for trait in term}
+    banned = {known["trait"][name] for name in wanted.forbidden}
     barred = {in_aggregate[uuid] for uuid in wanted.not_member_of if uuid in in_aggregate}
     return [
         *(statements.in_tree(root_id) for root_id in known["tree"].values()),
-        *(
-            statements.has_any_trait({known["trait"][name] for name in term})
-            for term in wanted.required
-        ),
-        *(~statements.has_any_trait({known["trait"][name]}) for name in sorted(wanted.forbidden)),
+        *([statements.has_all_traits(single)] if single else []),
+        *(statements.has_any_trait(term) for term in terms if len(term) > 1),
+        *([~statements.has_any_trait(banned)] if banned else []),
         *(statements.in_any_aggregate(term) for term in memberships),
         *([~statements.in_any_aggregate(barred)] if barred else []),
         *(

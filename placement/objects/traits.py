@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
+from placement.db.dialect import chunks
 from placement.db.engine import Restart
 from placement.db.statements import associations, names
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
@@ -109,11 +110,10 @@ def _write(conn: Connection, provider: Provider, wanted: set[int]) -> bool:
     present = {row.id for row in conn.execute(associations.traits_of(provider.id))}
     if present == wanted:
         return False
-    if present - wanted:
-        removed = conn.execute(associations.remove_traits(provider.id, present - wanted))
-        if removed.rowcount != len(present - wanted):
+    for chunk in chunks(sorted(present - wanted)):
+        if conn.execute(associations.remove_traits(provider.id, chunk)).rowcount != len(chunk):
             raise Restart
-    if wanted - present:
-        conn.execute(associations.add_traits(provider.id, wanted - present))
+    for chunk in chunks(sorted(wanted - present)):
+        conn.execute(associations.add_traits(provider.id, chunk))
     providers.bump_generations(conn, {provider.id: 1})
     return True

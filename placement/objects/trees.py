@@ -8,6 +8,7 @@ import random
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -62,9 +63,9 @@ def lock(
     named = sorted(identifiers.forms(*uuids))
     users = sorted(identifiers.forms(*consumers))
     roots: set[int] = set()
-    for chunk in chunks(named or [""]):
-        roots |= {row.root_provider_id for row in conn.execute(statements.roots(chunk, users))}
-        users = []
+    for some, of_users in zip_longest(chunks(named), chunks(users), fillvalue=()):
+        found = conn.execute(statements.roots(some, of_users))
+        roots |= {row.root_provider_id for row in found}
     if not roots:
         return {}, frozenset()
     renew(conn, roots)

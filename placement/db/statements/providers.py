@@ -168,6 +168,11 @@ def has_any_trait(traits: Collection[int]) -> ColumnElement[bool]:
     return fragments.has_any_trait(provider.c.id, traits)
 
 
+def has_all_traits(traits: Collection[int]) -> ColumnElement[bool]:
+    """The provider has every one of the traits (ids)."""
+    return fragments.has_all_traits(provider.c.id, traits)
+
+
 def in_any_aggregate(aggregates: Collection[int]) -> ColumnElement[bool]:
     """The provider is directly in at least one of the aggregates (ids)."""
     return fragments.in_any_aggregate(provider.c.id, aggregates)

@@ -127,7 +127,9 @@ def _reached_roots(aggregates: Collection[int]) -> Rows:
 
 
 def _root_meets(root_id: ColumnElement[int], need: RootNeed) -> list[ColumnElement[bool]]:
-    where = [fragments.has_any_trait(root_id, {trait}) for trait in sorted(need.traits)]
+    where: list[ColumnElement[bool]] = []
+    if need.traits:
+        where.append(fragments.has_all_traits(root_id, need.traits))
     if need.forbidden:
         where.append(~fragments.has_any_trait(root_id, need.forbidden))
     if need.not_in:
