@@ -65,6 +65,18 @@ def in_any_aggregate(
     )
 
 
+def touched(uuids: Collection[str], consumers: Collection[str]) -> ColumnElement[bool]:
+    """The provider is one of those named, or one that the consumers (uuids) use."""
+    provider, allocation = t.resource_providers, t.allocations
+    named: ColumnElement[bool] = provider.c.uuid.in_(sorted(uuids))
+    if not consumers:
+        return named
+    used = sa.select(allocation.c.resource_provider_id).where(
+        allocation.c.consumer_id.in_(sorted(consumers))
+    )
+    return sa.or_(named, provider.c.id.in_(used))
+
+
 def by_key(column: ColumnElement[int], values: Mapping[int, object]) -> ColumnElement[int]:
     """`CASE column WHEN key THEN value …`: one UPDATE for rows that get different values."""
     return sa.case(values, value=column)

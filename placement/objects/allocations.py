@@ -104,18 +104,15 @@ class Scene:
         """
         named = set(provider_uuids).union(*(claim.allocations for claim in claims))
         uuids = [claim.consumer for claim in claims]
-        ids = catalog.ids(conn, _names(claims, class_names))
-        found, owned = trees.lock(conn, named, uuids)
+        owned = trees.lock(conn, named, uuids, _names(claims, class_names))
         consumers = _read_consumers(conn, uuids)
         used_now = {held.spot[0] for consumer in consumers.values() for held in consumer.held}
-        known = {provider.id: provider for provider in found.values()}
-        elsewhere = used_now - known.keys()
-        if elsewhere:
-            others = providers.by_ids(conn, elsewhere)
-            if any(other.root_id not in owned for other in others.values()):
-                raise Restart
-        present = inventories.of_providers(conn, known.keys() | used_now)
-        return cls(found, present, consumers, ids)
+        unknown = used_now - owned.by_id.keys()
+        # In an adopted database an allocation may stand on a provider that is gone.
+        if unknown and providers.by_ids(conn, unknown):
+            raise Restart
+        present = inventories.of_providers(conn, owned.by_id.keys() | used_now)
+        return cls(owned.named, present, consumers, owned.ids)
 
 
 def _names(claims: Sequence[Claim], class_names: Collection[str]) -> dict[str, set[str]]:
@@ -226,7 +223,7 @@ class Plan:
         missing = {kind: names - ids[kind].keys() for kind, names in wanted.items()}
         if not any(missing.values()):
             return ids
-        created = catalog.ensure(conn, missing)
+        created = catalog.create(conn, missing)
         return {kind: {**ids[kind], **created.get(kind, {})} for kind in ids}
 
     def _write_consumers(self, conn: Connection, ids: Mapping[str, Mapping[str, int]]) -> list[str]:

@@ -5,6 +5,7 @@ or trait may come back with another name. Names are compared by the database.
 """
 
 from collections.abc import Collection, Mapping
+from itertools import zip_longest
 
 import os_resource_classes
 import os_traits
@@ -19,38 +20,62 @@ STANDARD_CLASSES: tuple[str, ...] = tuple(os_resource_classes.STANDARDS)
 STANDARD_TRAITS: frozenset[str] = frozenset(os_traits.get_traits())
 
 
-def ids(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
-    """Return kind -> name -> id of those wanted names that exist, in one statement a chunk."""
+def look(
+    conn: Connection,
+    wanted: Mapping[str, Collection[str]],
+    uuids: Collection[str] = (),
+    consumers: Collection[str] = (),
+) -> tuple[dict[str, dict[str, int]], set[int]]:
+    """Return kind -> name -> id of those wanted names that exist, and the root ids of trees.
+
+    The trees are those of the providers named by `uuids` and of all that the consumers use. One
+    statement, and one more for each further thousand names.
+    """
     found: dict[str, dict[str, int]] = {kind: {} for kind in wanted}
+    roots: set[int] = set()
     asked = [(kind, name) for kind, of_kind in wanted.items() for name in sorted(set(of_kind))]
     # The row's name may differ in case where the database compares without it.
     folded = {(kind, name.casefold()): name for kind, name in asked}
-    for chunk in chunks(asked):
+    for some_names, some_uuids, some_consumers in zip_longest(
+        chunks(asked), chunks(sorted(uuids)), chunks(sorted(consumers)), fillvalue=()
+    ):
         part: dict[str, list[str]] = {kind: [] for kind in wanted}
-        for kind, name in chunk:
+        for kind, name in some_names:
             part[kind].append(name)
-        query = names.ids(part)
+        query = names.with_trees(part, some_uuids, some_consumers)
         assert query is not None
         for kind, row_id, name in conn.execute(query):
-            given = name if name in wanted[kind] else folded.get((kind, name.casefold()), name)
-            found[kind][given] = row_id
-    return found
+            if kind == "tree":
+                roots.add(row_id)
+            else:
+                given = name if name in wanted[kind] else folded.get((kind, name.casefold()), name)
+                found[kind][given] = row_id
+    return found, roots
 
 
-def ensure(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
-    """As `ids`, creating what does not exist (not resource classes, whose ids are given).
+def ids(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
+    """Return kind -> name -> id of those wanted names that exist."""
+    return look(conn, wanted)[0]
+
+
+def create(conn: Connection, absent: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
+    """Create names (not resource classes, whose ids are given) and return their ids.
 
     A name that somebody else creates at the same time raises the engine's IntegrityError,
     upon which the transaction is run again and finds it.
     """
-    found = ids(conn, wanted)
-    missing = {kind: sorted(set(wanted[kind]) - found[kind].keys()) for kind in wanted}
-    for kind, absent in missing.items():
-        for chunk in chunks(absent):
+    for kind, of_kind in absent.items():
+        for chunk in chunks(sorted(of_kind)):
             conn.execute(names.add(kind, [{"name": name} for name in chunk]))
-    if any(missing.values()):
-        for kind, created in ids(conn, missing).items():
-            found[kind].update(created)
+    return ids(conn, absent)
+
+
+def ensure(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
+    """Return the ids of the wanted names, creating what does not exist."""
+    found = ids(conn, wanted)
+    absent = {kind: set(wanted[kind]) - found[kind].keys() for kind in wanted}
+    for kind, created in create(conn, absent).items():
+        found[kind].update(created)
     return found
 
 

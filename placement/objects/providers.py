@@ -128,8 +128,7 @@ def create(conn: Connection, name: str, uuid: str | None, parent: str | None) ->
     if parent is not None:
         if identifiers.canonical(parent) == uuid:
             raise BadParent(f"parent_provider_uuid: {parent} is the provider itself")
-        found, _roots = trees.lock(conn, [parent])
-        above = found.get(parent)
+        above = trees.lock(conn, [parent]).named.get(parent)
     _refuse_clash(conn, uuid, name)
     if parent is not None and above is None:
         raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
@@ -165,7 +164,7 @@ def update(conn: Connection, uuid: str, name: str, parent: str | Unset | None) -
     ProviderNameTaken.
     """
     named = [uuid] if parent is UNSET or parent is None else [uuid, parent]
-    found, _roots = trees.lock(conn, named)
+    found = trees.lock(conn, named).named
     if uuid not in found:
         raise ProviderNotFound(uuid)
     provider = found[uuid]

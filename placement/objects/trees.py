@@ -5,7 +5,7 @@ then reads what it decides on. Whoever renews second waits, and sees what the fi
 """
 
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
@@ -17,7 +17,7 @@ from placement.db.dialect import chunks
 from placement.db.engine import Restart
 from placement.db.statements import providers as statements
 from placement.errors import ProviderNotFound
-from placement.objects import identifiers
+from placement.objects import catalog, identifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +52,57 @@ def renew(conn: Connection, root_ids: Collection[int]) -> None:
         conn.execute(statements.renew_revisions(chunk, revision))
 
 
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """What a write owns until its end.
+
+    named: the providers that the request names, by the identifiers given. by_id: these and
+    those that its consumers use. roots: ids of the trees. ids: kind -> name -> id, as asked.
+    """
+
+    named: Mapping[str, Provider]
+    by_id: Mapping[int, Provider]
+    roots: frozenset[int]
+    ids: Mapping[str, Mapping[str, int]]
+
+
 def lock(
-    conn: Connection, uuids: Collection[str], consumers: Collection[str] = ()
-) -> tuple[dict[str, Provider], frozenset[int]]:
+    conn: Connection,
+    uuids: Collection[str],
+    consumers: Collection[str] = (),
+    names: Mapping[str, Collection[str]] | None = None,
+) -> Owned:
     """Own the trees of the named providers and of all that the consumers use.
 
-    Returns (the named providers that exist, by the identifiers given; the root ids owned).
-    Raises Restart when a provider has moved to a tree that is not owned.
+    Names of the catalogues are looked up on the way. Raises Restart when a provider has moved
+    to a tree that is not owned.
     """
-    named = sorted(identifiers.forms(*uuids))
-    users = sorted(identifiers.forms(*consumers))
-    roots: set[int] = set()
-    for some, of_users in zip_longest(chunks(named), chunks(users), fillvalue=()):
-        found = conn.execute(statements.roots(some, of_users))
-        roots |= {row.root_provider_id for row in found}
+    of_rows = identifiers.forms(*uuids)
+    users = identifiers.forms(*consumers)
+    ids, roots = catalog.look(conn, names or {}, of_rows, users)
     if not roots:
-        return {}, frozenset()
+        return Owned({}, {}, frozenset(), ids)
     renew(conn, roots)
     rows = [
         from_row(row)
-        for chunk in chunks(named)
-        for row in conn.execute(statements.rows(statements.named(chunk)))
+        for some, of_users in zip_longest(
+            chunks(sorted(of_rows)), chunks(sorted(users)), fillvalue=()
+        )
+        for row in conn.execute(statements.rows(statements.touched(some, of_users)))
     ]
     if any(row.root_id not in roots for row in rows):
         raise Restart
-    return identifiers.match(uuids, {row.uuid: row for row in rows}), frozenset(roots)
+    return Owned(
+        identifiers.match(uuids, {row.uuid: row for row in rows}),
+        {row.id: row for row in rows},
+        frozenset(roots),
+        ids,
+    )
 
 
 def lock_one(conn: Connection, uuid: str) -> Provider:
     """Own the tree of one provider and return it as it is now.  Raises ProviderNotFound."""
-    found, _roots = lock(conn, [uuid])
+    found = lock(conn, [uuid]).named
     if uuid not in found:
         raise ProviderNotFound(uuid)
     return found[uuid]

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
+from placement.db import fragments
 from placement.db import tables as t
 from placement.db.fragments import Rows, Union
 
@@ -39,16 +40,25 @@ def ids(wanted: Mapping[str, Collection[str]]) -> Union | None:
     return sa.union_all(*selects) if selects else None
 
 
-def with_trees(wanted: Mapping[str, Collection[str]], providers: Collection[str]) -> Union | None:
-    """As `ids`, and (`tree`, id of its root, uuid) of the named providers."""
-    provider = t.resource_providers
-    of_trees = sa.select(
-        sa.literal("tree").label("kind"), provider.c.root_provider_id, provider.c.uuid
-    ).where(provider.c.uuid.in_(sorted(providers)))
+def with_trees(
+    wanted: Mapping[str, Collection[str]],
+    providers: Collection[str],
+    consumers: Collection[str] = (),
+) -> Union | None:
+    """As `ids`, and (`tree`, root id, uuid) of the named providers and of all that consumers use.
+
+    None when nothing is wanted.
+    """
     known = ids(wanted)
-    if not providers:
-        return known
-    return sa.union_all(*(known.selects if known is not None else ()), of_trees)
+    parts = [] if known is None else list(known.selects)
+    if providers or consumers:
+        provider = t.resource_providers
+        parts.append(
+            sa.select(
+                sa.literal("tree").label("kind"), provider.c.root_provider_id, provider.c.uuid
+            ).where(fragments.touched(providers, consumers))
+        )
+    return sa.union_all(*parts) if parts else None
 
 
 def all_names(kind: str) -> Rows:

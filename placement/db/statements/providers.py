@@ -12,17 +12,6 @@ from placement.db.fragments import Rows
 provider = t.resource_providers
 
 
-def roots(uuids: Collection[str], consumers: Collection[str] = ()) -> Rows:
-    """Select (id, root id) of the named providers and of all that the consumers use."""
-    named: ColumnElement[bool] = provider.c.uuid.in_(sorted(uuids))
-    if consumers:
-        used = sa.select(t.allocations.c.resource_provider_id).where(
-            t.allocations.c.consumer_id.in_(sorted(consumers))
-        )
-        named = sa.or_(named, provider.c.id.in_(used))
-    return sa.select(provider.c.id, provider.c.root_provider_id).where(named)
-
-
 def renew_revisions(root_ids: Collection[int], revision: int) -> sa.Update:
     """Give the trees a new revision; with it this transaction owns them until its end."""
     return sa.update(provider).where(provider.c.id.in_(sorted(root_ids))).values(revision=revision)
@@ -58,6 +47,11 @@ def rows(*conditions: ColumnElement[bool]) -> Rows:
 def named(uuids: Collection[str]) -> ColumnElement[bool]:
     """The provider has one of the uuids."""
     return provider.c.uuid.in_(sorted(uuids))
+
+
+def touched(uuids: Collection[str], consumers: Collection[str]) -> ColumnElement[bool]:
+    """The provider is one of those named, or one that the consumers (uuids) use."""
+    return fragments.touched(uuids, consumers)
 
 
 def numbered(ids: Collection[int]) -> ColumnElement[bool]:

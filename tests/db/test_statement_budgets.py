@@ -1,0 +1,164 @@
+"""The statements of each request: as few as promised, and as many for 1,000 hosts as for 10."""
+
+import uuid as uuids
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import falcon.testing
+import pytest
+
+from placement import app
+from placement.objects import recount
+from tests.builders import make_database
+from tests.clouds import SHARING, Cloud, aggregate, uuid
+from tests.db.statements import counted
+
+HEADERS = {
+    "X-Auth-Token": "admin",
+    "X-Roles": "admin,service",
+    "OpenStack-API-Version": "placement 1.39",
+}
+SIZES = (10, 1000)
+STOCK = {"VCPU": 64, "MEMORY_MB": 65536}
+
+
+class Client:
+    """A service on flat hosts, NUMA hosts and shared storage, whose statements are counted."""
+
+    def __init__(self, path: Path, hosts: int) -> None:
+        settings, self.database = make_database(f"sqlite:///{path}")
+        with self.database.writer.begin() as conn:
+            cloud = Cloud(conn)
+            for number in range(hosts):
+                traits, own = ["HW_CPU_X86_AVX2"], [aggregate(1)]
+                if number % 2:
+                    root = cloud.add(f"numa{number}", {"DISK_GB": 100}, aggregates=own)
+                    for node in range(2):
+                        below = cloud.add(f"n{number}-{node}", STOCK, parent=root, traits=traits)
+                        cloud.add(f"g{number}-{node}", {"VGPU": 4}, parent=below)
+                else:
+                    stock = {**STOCK, "DISK_GB": 100}
+                    cloud.add(f"flat{number}", stock, traits=traits, aggregates=own)
+            cloud.add("shared", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate(1)])
+            cloud.save()
+        self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
+
+    def send(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        """The number of statements and the answer, which must be a success."""
+        with counted(self.database) as statements:
+            answer = self._client.simulate_request(
+                method, path.partition("?")[0], query_string=path.partition("?")[2],
+                json=body, headers=HEADERS,
+            )  # fmt: skip
+        assert answer.status_code < 300, answer.text
+        return len(statements), answer
+
+    def check_used(self) -> None:
+        """Every `used` is the sum of its allocations."""
+        with self.database.read() as conn:
+            recount.check(conn)
+
+
+@pytest.fixture(scope="module")
+def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Client]]:
+    directory = tmp_path_factory.mktemp("budgets")
+    made = [Client(directory / f"{hosts}.db", hosts) for hosts in SIZES]
+    yield made
+    for client in made:
+        client.database.dispose()
+
+
+def claim(
+    amounts: Mapping[int, int], *, project: str = "p", generation: int | None = None
+) -> Mapping[str, object]:
+    return {
+        "allocations": {uuid(row): {"resources": {"VCPU": n}} for row, n in amounts.items()},
+        "project_id": project,
+        "user_id": project,
+        "consumer_generation": generation,
+        "consumer_type": project.upper(),
+    }
+
+
+FLAT = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:64&limit=10"
+NESTED = (
+    "/allocation_candidates?resources=DISK_GB:5&resources_C=VCPU:1&required_C=HW_CPU_X86_AVX2"
+    "&resources_G=VGPU:1&group_policy=none&same_subtree=_C,_G&limit=10"
+)
+
+
+@pytest.mark.parametrize("path", [FLAT, NESTED])
+def test_candidates_take_6_statements_at_the_most_and_fewer_with_known_trees(
+    clients: list[Client], path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cold = [client.send("GET", path)[0] for client in clients]
+    warm = [client.send("GET", path)[0] for client in clients]
+    with capsys.disabled():
+        print(f"\nGET {path}: {cold} cold, {warm} warm statements at {SIZES} hosts")
+    assert cold[0] == cold[1] <= 6
+    assert warm[0] == warm[1] < cold[0]
+
+
+def test_claims_take_10_statements_at_the_most(
+    clients: list[Client], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found: dict[str, list[int]] = {}
+    for client in clients:
+        consumer = f"/allocations/{uuids.uuid4()}"
+        steps = {
+            "first claim of a project": ("PUT", consumer, claim({1: 1})),
+            "its change": ("PUT", consumer, claim({1: 2}, generation=1)),
+            "new consumer": ("PUT", f"/allocations/{uuids.uuid4()}", claim({1: 1})),
+            "other host": ("PUT", consumer, claim({3: 1, 5: 1}, generation=2)),
+            "read": ("GET", consumer, None),
+            "delete": ("DELETE", consumer, None),
+        }
+        for name, step in steps.items():
+            found.setdefault(name, []).append(client.send(*step)[0])
+            client.check_used()
+    with capsys.disabled():
+        print(f"\nallocations: {found} statements at {SIZES} hosts")
+    assert all(small == large for small, large in found.values())
+    assert found["first claim of a project"][0] <= 14
+    assert all(
+        found[name][0] <= 10 for name in ("its change", "new consumer", "other host", "delete")
+    )
+
+
+def test_a_reshape_takes_as_many_statements_for_100_consumers_as_for_1(
+    clients: list[Client], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for client in clients:
+        # From here on project, user and type are known.
+        client.send("PUT", f"/allocations/{uuids.uuid4()}", claim({3: 1}, project="q"))
+        for count in (1, 100):
+            path = f"/resource_providers/{uuid(3)}/inventories"
+            new_shape = client.send("GET", path)[1].json
+            new_shape["inventories"]["VCPU"] = {"total": 1000 + count, "max_unit": 1000}
+            consumers = {str(uuids.uuid4()): claim({3: 1}, project="q") for _ in range(count)}
+            body = {"inventories": {uuid(3): new_shape}, "allocations": consumers}
+            found.append(client.send("POST", "/reshaper", body)[0])
+            client.check_used()
+    with capsys.disabled():
+        print(f"\nreshape: {found} statements with 1 and 100 consumers at {SIZES} hosts")
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [
+        ("/resource_providers", 1),
+        ("/resource_providers?resources=VCPU:1&required=HW_CPU_X86_AVX2", 2),
+        (f"/resource_providers?in_tree={uuid(2)}", 2),
+        (f"/resource_providers/{uuid(2)}/inventories", 2),
+        (f"/resource_providers/{uuid(2)}/usages", 2),
+        (f"/resource_providers/{uuid(2)}/allocations", 2),
+        ("/usages?project_id=p", 2),
+        ("/traits", 1),
+    ],
+)
+def test_reads_take_one_or_two_statements(clients: list[Client], path: str, most: int) -> None:
+    numbers = [client.send("GET", path)[0] for client in clients]
+    assert numbers[0] == numbers[1] <= most
