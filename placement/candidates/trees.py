@@ -25,6 +25,9 @@ class TreeCache:
         self._providers = 0
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        return len(self._trees)
+
     def get(self, key: Key) -> Tree | None:
         """The tree at exactly this revision, if it is kept."""
         with self._lock:

@@ -1,0 +1,108 @@
+"""What a request reads follows its answer, not the number of hosts."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from placement.api.query import pairs, parse_candidates
+from placement.candidates import Found, TreeCache, find_candidates
+from placement.errors import SearchExhausted
+from tests.builders import make_database
+from tests.clouds import SHARING, Cloud, aggregate, uuid
+from tests.db.statements import counted
+
+
+class Asked:
+    """A database with a cloud, and what one request to it takes."""
+
+    def __init__(
+        self, path: Path, fill: Callable[[Cloud], object], **options: dict[str, object]
+    ) -> None:
+        self.settings, self.database = make_database(f"sqlite:///{path}", **options)
+        with self.database.writer.begin() as conn:
+            cloud = Cloud(conn)
+            fill(cloud)
+            cloud.save()
+
+    def find(self, query: str) -> tuple[Found, int, int]:
+        """The answer, the number of statements, and the number of trees that were loaded."""
+        cache = TreeCache(10**6)
+        with counted(self.database) as statements, self.database.read() as conn:
+            found = find_candidates(
+                conn, cache, parse_candidates(pairs(query)), self.settings.candidates
+            )
+        return found, len(statements), len(cache)
+
+
+@pytest.fixture(scope="module", params=[10, 10_000])
+def diskless(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    def fill(cloud: Cloud) -> None:
+        for number in range(request.param):
+            cloud.add(f"h{number}", {"VCPU": 8}, aggregates=[aggregate(1)])
+        cloud.add("disk", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate(1)])
+
+    return Asked(tmp_path_factory.mktemp("diskless") / "placement.db", fill)
+
+
+def test_a_disk_that_hosts_share_is_one_candidate_however_many_they_are(diskless: Asked) -> None:
+    found, statements, trees = diskless.find("resources=DISK_GB:10&limit=10")
+    assert len(found.candidates) == 1
+    assert found.trail.trees == 1
+    assert found.trail.steps <= 2
+    assert statements <= 6  # with a few hosts, the first window is the whole cloud
+    assert trees == 1
+
+
+def test_diskless_hosts_get_their_disk_from_the_shared_one(diskless: Asked) -> None:
+    found, statements, trees = diskless.find("resources=VCPU:1,DISK_GB:10&limit=10")
+    assert len({tuple(each.allocations) for each in found.candidates}) == 10
+    assert statements == 5
+    assert trees <= 33  # a window of hosts, and the disk
+    assert found.trail.steps <= 40
+
+
+def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Path) -> None:
+    def fill(cloud: Cloud) -> None:
+        for number in range(500):
+            cloud.add(f"h{number}", {}, traits=["HW_CPU_X86_AVX2"], aggregates=[aggregate(1)])
+        for number in range(2):
+            cloud.add(f"d{number}", {"DISK_GB": 9}, traits=[SHARING], aggregates=[aggregate(1)])
+
+    asked = Asked(tmp_path / "placement.db", fill)
+    found, statements, trees = asked.find("resources=DISK_GB:1&root_required=HW_CPU_X86_AVX2")
+    assert {tuple(each.allocations) for each in found.candidates} == {(uuid(501),), (uuid(502),)}
+    assert found.trail.trees == 1
+    assert (statements <= 7, trees) == (True, 2)
+
+
+@pytest.mark.parametrize("hosts", [100, 2000])
+def test_rare_matches_are_found_without_reading_the_rest(tmp_path: Path, hosts: int) -> None:
+    def fill(cloud: Cloud) -> None:
+        for number in range(hosts):
+            rare = ["CUSTOM_RARE"] if number in {50, 70, 99} else []
+            cloud.add(f"h{number}", {"VCPU": 8, "MEMORY_MB": 8}, traits=rare)
+
+    asked = Asked(tmp_path / "placement.db", fill)
+    query = "resources=VCPU:1,MEMORY_MB:1&required=CUSTOM_RARE&limit=10"
+    found, statements, trees = asked.find(query)
+    assert len(found.candidates) == 3
+    assert trees == 3
+    assert statements == 6
+
+
+def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path) -> None:
+    def fill(cloud: Cloud) -> None:
+        root = cloud.add("host", {})
+        for number in range(16):
+            cloud.add(f"gpu{number}", {"PGPU": 1}, parent=root)
+
+    groups = "&".join(f"resources{number}=PGPU:1" for number in range(1, 9))
+    query = f"{groups}&group_policy=isolate"
+    few = Asked(tmp_path / "few.db", fill, placement={"max_search_steps": 100})
+    found, _statements, _trees = few.find(query)
+    assert 0 < len(found.candidates) < 100
+    assert found.trail.exhausted
+    none = Asked(tmp_path / "none.db", fill, placement={"max_search_steps": 5})
+    with pytest.raises(SearchExhausted, match="max_search_steps"):
+        none.find(query)

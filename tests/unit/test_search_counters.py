@@ -1,0 +1,142 @@
+"""How much work a search does: steps follow the answer, not the number of combinations."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from placement.candidates import slots as slotting
+from placement.candidates.model import Candidate, Member, Tree
+from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.solve import Search, take_turns
+from placement.candidates.trail import BudgetSpentError, Trail
+from placement.objects.capacity import Stock
+
+
+def tree(name: str, children: Sequence[int], traits: Sequence[frozenset[str]] = ()) -> Tree:
+    """A root with DISK_GB and one child for each number, which has so many VGPU."""
+    root = Member(name, -1, {"DISK_GB": Stock(100, 0, 1, 100, 1)}, frozenset(), frozenset())
+    below = [
+        Member(
+            f"{name}-{position}",
+            0,
+            {"VGPU": Stock(units, 0, 1, units, 1)},
+            traits[position] if traits else frozenset(),
+            frozenset(),
+        )
+        for position, units in enumerate(children)
+    ]
+    return Tree(name, 1, (root, *below), frozenset())
+
+
+def like_groups(count: int, amount: int = 1) -> tuple[RequestGroup, ...]:
+    return tuple(RequestGroup(f"_{each}", (("VGPU", amount),)) for each in range(count))
+
+
+def search(
+    request: CandidateRequest, trees: Sequence[Tree], max_steps: int = 10**6
+) -> tuple[list[Candidate], Trail]:
+    """The candidates up to the request's limit, and what it took."""
+    trail = Trail(max_steps)
+    wanted = slotting.slots(request)
+    searches = (Search(request, wanted, slotting.pool(each, ()), trail) for each in trees)
+    return list(take_turns(searches, request.limit, breadth_first=True)), trail
+
+
+def test_isolated_groups_on_wide_trees_cost_a_few_steps_a_candidate() -> None:
+    steps = {}
+    for limit in (1, 100, 200, 1000):
+        request = CandidateRequest(like_groups(8), isolate=True, limit=limit)
+        found, trail = search(request, [tree("host", [1] * 16)])
+        assert len(found) == limit
+        steps[limit] = trail.steps
+    # The first one tries each of the devices that earlier groups hold: 8 * 9 / 2.
+    assert steps[1] <= 8 * 9 // 2
+    for limit in (100, 200, 1000):
+        assert steps[limit] <= steps[1] + 4 * limit
+    assert steps[200] - steps[100] <= 4 * 100
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_more_like_groups_than_devices_are_refused_before_the_first_step(isolate: bool) -> None:
+    request = CandidateRequest(like_groups(17), isolate=isolate)
+    found, trail = search(request, [tree("host", [1] * 16)])
+    assert not found
+    assert trail.steps == 0
+
+
+def test_groups_that_fit_nowhere_together_are_refused_before_the_first_step() -> None:
+    """16 devices with 4 units have room for 32 groups of 2, not for 33."""
+    trees = [tree("host", [4] * 16)]
+    assert len(search(CandidateRequest(like_groups(32, 2), limit=5), trees)[0]) == 5
+    found, trail = search(CandidateRequest(like_groups(33, 2), limit=5), trees)
+    assert not found
+    assert trail.steps == 0
+
+
+@pytest.mark.parametrize("count", [60, 500])
+def test_many_groups_get_an_answer(count: int) -> None:
+    request = CandidateRequest(like_groups(count), limit=10)
+    found, trail = search(request, [tree("host", [100] * 16)])
+    assert len(found) == 10
+    assert trail.steps <= count * 16
+
+
+def test_hosts_take_turns() -> None:
+    trees = [tree(f"host{each}", [1] * 4) for each in range(10)]
+    request = CandidateRequest(like_groups(2), isolate=True, limit=20)
+    found, _trail = search(request, trees)
+    hosts = [next(iter(candidate.allocations)).partition("-")[0] for candidate in found]
+    assert sorted(hosts) == sorted(tree.uuid for tree in trees for _ in range(2))
+
+
+def test_a_trait_that_only_one_slot_can_bring_decides_that_slot_first() -> None:
+    """Ten classes on a hundred providers; two traits that no choice of VGPU has together."""
+    members = [Member("host", -1, {}, frozenset(), frozenset())]
+    names = [f"CUSTOM_{each}" for each in range(9)]
+    for position in range(100):
+        stocks = {name: Stock(1, 0, 1, 1, 1) for name in names}
+        members.append(Member(f"p{position}", 0, stocks, frozenset(), frozenset()))
+    for trait in ("CUSTOM_X", "CUSTOM_Y"):
+        stock = {"VGPU": Stock(1, 0, 1, 1, 1)}
+        members.append(Member(trait, 0, stock, frozenset([trait]), frozenset()))
+    group = RequestGroup(
+        "",
+        (*((name, 1) for name in names), ("VGPU", 1)),
+        (frozenset(["CUSTOM_X"]), frozenset(["CUSTOM_Y"])),
+    )
+    found, trail = search(
+        CandidateRequest((group,)), [Tree("host", 1, tuple(members), frozenset())]
+    )
+    assert not found
+    assert trail.steps <= 2
+
+
+def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() -> None:
+    """Two NUMA nodes: 8 devices below the first, 9 below the second; 9 groups want one node."""
+    numa = frozenset(["HW_NUMA_ROOT"])
+    members = [Member("host", -1, {}, frozenset(), frozenset())]
+    for node, devices in enumerate((8, 9)):
+        parent = len(members)
+        members.append(Member(f"numa{node}", 0, {}, numa, frozenset()))
+        members += [
+            Member(
+                f"d{node}-{each}", parent, {"VGPU": Stock(1, 0, 1, 1, 1)}, frozenset(), frozenset()
+            )
+            for each in range(devices)
+        ]
+    groups = (RequestGroup("_N", required=(numa,)), *like_groups(9))
+    request = CandidateRequest(
+        groups,
+        isolate=True,
+        same_subtree=(frozenset(group.suffix for group in groups),),
+        limit=1,
+    )
+    found, trail = search(request, [Tree("host", 1, tuple(members), frozenset())])
+    assert len(found) == 1
+    assert trail.steps <= 200
+
+
+def test_spent_steps_end_the_search() -> None:
+    request = CandidateRequest(like_groups(8), isolate=True, limit=10**6)
+    with pytest.raises(BudgetSpentError):
+        search(request, [tree("host", [1] * 16)], max_steps=500)
