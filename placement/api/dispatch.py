@@ -30,6 +30,8 @@ class Endpoint:
 
     def respond(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
         """Answer one request."""
+        if "" in path.values():
+            raise falcon.HTTPNotFound  # a slash at the end is no part of any path
         route = self._routes.get(req.method)
         if route is None:
             allowed = ", ".join(self._routes)

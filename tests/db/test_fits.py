@@ -1,0 +1,57 @@
+"""The fit rule is one rule, in SQL and in Python."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from placement.db import fragments
+from placement.db import tables as t
+from placement.db.engine import Database
+from placement.objects import capacity
+from placement.objects.capacity import Stock
+from tests.builders import make_database
+
+UNIT = st.integers(1, 20)
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    _settings, made = make_database(f"sqlite:///{tmp_path_factory.mktemp('fits') / 'p.db'}")
+    yield made
+    made.dispose()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    st.integers(1, 40), st.integers(0, 10), st.floats(0, 20), st.integers(0, 40), UNIT, UNIT, UNIT,
+    st.integers(1, 40),
+)  # fmt: skip
+def test_sql_and_python_agree(
+    database: Database, total, reserved, ratio, used, least, most, step, amount
+) -> None:
+    stock = Stock(capacity.capacity(total, reserved, ratio), used, least, most, step)
+    with database.writer.connect() as conn:
+        conn.execute(
+            sa.insert(t.inventories).values(
+                id=1, resource_provider_id=1, resource_class_id=1, total=total, reserved=reserved,
+                allocation_ratio=ratio, **stock._asdict(),
+            )
+        )  # fmt: skip
+        query = sa.select(t.inventories.c.id).where(fragments.fits(t.inventories, amount))
+        found = conn.execute(query).first() is not None
+        conn.rollback()
+    assert found == capacity.fits(stock, amount)
+    # Amounts are whole, so the floor says what the real number says (contract section 4).
+    exact = used + amount <= (total - reserved) * ratio
+    assert (used + amount <= stock.capacity) == exact
+
+
+@pytest.mark.parametrize(
+    ("total", "reserved", "ratio", "expected"),
+    [(10, 1, 1.5, 13), (100, 0, 0.57, 56), (1, 2, 1.0, -1), (2**31 - 1, 0, 3.4e38, 2**63 - 1)],
+)
+def test_capacity_is_whole_and_bounded(total, reserved, ratio, expected) -> None:
+    assert capacity.capacity(total, reserved, ratio) == expected

@@ -1,0 +1,122 @@
+"""Constraints give back what they took, and refuse exactly what cannot be completed."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placement.candidates.constraints import Capacity, Constraint, Isolate, SameSubtree
+
+OPTIONS = st.lists(
+    st.lists(st.integers(0, 4), min_size=1, max_size=5, unique=True), min_size=1, max_size=5
+).map(lambda found: dict(enumerate(found)))
+
+
+def completions(
+    options: Mapping[int, Sequence[int]], placed: Mapping[int, int]
+) -> list[tuple[int, ...]]:
+    choices = [[placed[slot]] if slot in placed else options[slot] for slot in sorted(options)]
+    return list(itertools.product(*choices))
+
+
+def walk(constraint: Constraint, options: Mapping[int, Sequence[int]], judge, steps) -> None:
+    """Place and take back at random; `judge` says whether a completion exists."""
+    assert constraint.feasible() == judge({})
+    if not constraint.feasible():
+        return
+    placed: list[tuple[int, int]] = []
+    for pick, forward in steps:
+        open_slots = sorted(options.keys() - {slot for slot, _provider in placed})
+        if forward and open_slots:
+            slot = open_slots[pick % len(open_slots)]
+            provider = options[slot][pick % len(options[slot])]
+            accepted = constraint.add(slot, provider)
+            assert accepted == judge({**dict(placed), slot: provider})
+            if accepted:
+                placed.append((slot, provider))
+        elif placed:
+            constraint.remove(*placed.pop())
+
+
+STEPS = st.lists(st.tuples(st.integers(0, 1000), st.sampled_from([True, True, False])), max_size=25)
+
+
+@given(OPTIONS, STEPS)
+def test_isolation_refuses_exactly_what_has_no_completion(options, steps) -> None:
+    def judge(placed: Mapping[int, int]) -> bool:
+        return any(len(set(each)) == len(each) for each in completions(options, placed))
+
+    walk(Isolate(options), options, judge, steps)
+
+
+@given(OPTIONS, STEPS, st.lists(st.integers(1, 3), min_size=5, max_size=5))
+def test_capacity_of_like_amounts_refuses_exactly_what_has_no_completion(
+    options, steps, room
+) -> None:
+    def judge(placed: Mapping[int, int]) -> bool:
+        return any(
+            all(each.count(provider) <= room[provider] for provider in each)
+            for each in completions(options, placed)
+        )
+
+    amounts = dict.fromkeys(options, 1)
+    walk(Capacity(options, amounts, dict(enumerate(room))), options, judge, steps)
+
+
+@given(OPTIONS, STEPS, st.data())
+def test_capacity_never_refuses_what_can_be_completed(options, steps, data) -> None:
+    amounts = {slot: data.draw(st.integers(1, 3)) for slot in options}
+    room = dict(enumerate(data.draw(st.lists(st.integers(3, 6), min_size=5, max_size=5))))
+    constraint = Capacity(options, amounts, room)
+
+    def possible(placed: Mapping[int, int]) -> bool:
+        for each in completions(options, placed):
+            load: dict[int, int] = {}
+            for slot, provider in enumerate(each):
+                load[provider] = load.get(provider, 0) + amounts[slot]
+            if all(load[provider] <= room[provider] for provider in load):
+                return True
+        return False
+
+    if not constraint.feasible():
+        assert not possible({})
+        return
+    placed: list[tuple[int, int]] = []
+    for pick, forward in steps:
+        open_slots = sorted(options.keys() - {slot for slot, _provider in placed})
+        if forward and open_slots:
+            slot = open_slots[pick % len(open_slots)]
+            provider = options[slot][pick % len(options[slot])]
+            if constraint.add(slot, provider):
+                placed.append((slot, provider))
+            else:
+                assert not possible({**dict(placed), slot: provider})
+        elif placed:
+            constraint.remove(*placed.pop())
+
+
+@given(OPTIONS, STEPS)
+def test_a_subtree_is_refused_when_no_ancestor_is_left(options, steps) -> None:
+    # 0 is above 1 and 2, 1 above 3; 4 stands alone.
+    below = [0b01111, 0b01010, 0b00100, 0b01000, 0b10000]
+
+    def joined(each: Sequence[int]) -> bool:
+        return any(all(below[top] >> provider & 1 for provider in each) for top in each)
+
+    constraint = SameSubtree(options, below, lambda _ancestor: True)
+    placed: list[tuple[int, int]] = []
+    for pick, forward in steps if constraint.feasible() else []:
+        open_slots = sorted(options.keys() - {slot for slot, _provider in placed})
+        if forward and open_slots:
+            slot = open_slots[pick % len(open_slots)]
+            provider = options[slot][pick % len(options[slot])]
+            after = {**dict(placed), slot: provider}
+            if constraint.add(slot, provider):
+                placed.append((slot, provider))
+                if len(placed) == len(options):
+                    assert joined([provider for _slot, provider in placed])
+            else:
+                assert not any(joined(each) for each in completions(options, after))
+        elif placed:
+            constraint.remove(*placed.pop())

@@ -1,0 +1,80 @@
+"""Configuration: files, environment, and one line for what is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from placement import app, config
+from placement.errors import ConfigurationError
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (config.CONFIG_DIR_VARIABLE, "OS_PLACEMENT_DATABASE__CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def load(directory: Path, text: str, monkeypatch: pytest.MonkeyPatch):
+    (directory / "placement.conf").write_text(text)
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(directory))
+    conf = config.options()
+    config.load_for_service(conf)
+    return conf
+
+
+FILE = "[placement_database]\nconnection = sqlite://\n[api]\nauth_strategy = noauth2\n"
+
+
+def test_a_named_directory_is_read_and_the_environment_wins(tmp_path, monkeypatch) -> None:
+    conf = load(tmp_path, FILE, monkeypatch)
+    assert config.settings(conf).database.connection == "sqlite://"
+    monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:///other")
+    monkeypatch.setenv("OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES", "-1")
+    settings = config.settings(load(tmp_path, FILE, monkeypatch))
+    assert settings.database.connection == "sqlite:///other"
+    assert settings.candidates.maximum is None
+
+
+def test_unknown_options_of_ours_are_found_and_others_are_not_looked_at(
+    tmp_path, monkeypatch
+) -> None:
+    text = f"{FILE}[placement]\nmax_candidates = 3\n[somebody_else]\nx = 1\n"
+    found = list(config.unknown_options(load(tmp_path, text, monkeypatch)))
+    assert found == [(str(tmp_path / "placement.conf"), "placement", "max_candidates")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[api]\nauth_strategy = noauth2\n", "connection is not set"),
+        (f"{FILE}[placement]\nmax_search_steps = many\n", "max_search_steps"),
+        (f"{FILE}[placement]\nallocation_candidates_generation_strategy = x\n", "breadth-first"),
+        ("no section", "section"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path, monkeypatch, text, words) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        config.settings(load(tmp_path, text, monkeypatch))
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_directory_without_the_file_is_refused(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
+    with pytest.raises(ConfigurationError, match=r"there is no file .*placement\.conf"):
+        config.load_for_service(config.options())
+
+
+def test_keystone_is_refused_until_it_exists(tmp_path, monkeypatch) -> None:
+    text = FILE.replace("noauth2", "keystone")
+    load(tmp_path, text, monkeypatch)
+    with pytest.raises(ConfigurationError, match="auth_strategy = keystone"):
+        app.serve()
+
+
+def test_an_unmigrated_database_is_refused_with_the_command_that_helps(
+    tmp_path, monkeypatch
+) -> None:
+    load(tmp_path, FILE.replace("sqlite://", f"sqlite:///{tmp_path}/p.db"), monkeypatch)
+    with pytest.raises(ConfigurationError, match="placement-manage db sync"):
+        app.serve()
