@@ -126,6 +126,8 @@ def _write(resp: falcon.Response, call: Call, reply: Reply) -> None:
 
 def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:
     """Put every path of the route table into the application."""
+    # An answer without a body has no type.
+    app.resp_options.default_media_type = None  # type: ignore[assignment]
     by_path: dict[str, dict[str, Route]] = {}
     for route in ROUTES:
         of_path = by_path.setdefault(route.path, {})
