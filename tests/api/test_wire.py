@@ -1,0 +1,150 @@
+"""What no well-behaved client sends, and what only the server's side can show."""
+
+import io
+import logging
+from pathlib import Path
+from typing import Any
+
+import falcon.testing
+import orjson
+import pytest
+
+from placement import app
+from placement.db.engine import Database
+from tests.builders import make_app, make_database
+
+HEADERS = {
+    "X-Auth-Token": "admin",
+    "OpenStack-API-Version": "placement 1.39",
+    "Content-Type": "application/json",
+}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> falcon.testing.TestClient:
+    application = make_app(
+        f"sqlite:///{tmp_path / 'p.db'}", placement={"max_request_body_size": 200}
+    )
+    return falcon.testing.TestClient(application)
+
+
+def error(answer: Any, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    (found,) = answer.json["errors"]
+    assert found["status"] == status
+    assert found["request_id"] == answer.headers["x-openstack-request-id"]
+    return str(found["detail"])
+
+
+def test_a_body_that_is_too_large_is_refused(client: falcon.testing.TestClient) -> None:
+    answer = client.simulate_post(
+        "/resource_providers", body=b'{"name": "%s"}' % (b"x" * 300), headers=HEADERS
+    )
+    assert "200 bytes" in error(answer, 413)
+    assert answer.json["errors"][0]["title"] == "Content Too Large"
+
+
+def test_a_chunked_body_is_read_and_bounded(client: falcon.testing.TestClient) -> None:
+    for name, status in (("short", 200), ("x" * 300, 413)):
+        answer = client.simulate_post(
+            "/resource_providers",
+            headers=HEADERS,
+            extras={
+                "wsgi.input": io.BytesIO(orjson.dumps({"name": name})),
+                "wsgi.input_terminated": True,
+            },
+        )
+        assert answer.status_code == status
+
+
+def test_a_path_and_query_beyond_64_kib_are_refused(client: falcon.testing.TestClient) -> None:
+    answer = client.simulate_get(
+        "/resource_providers", query_string="name=" + "x" * 65536, headers=HEADERS
+    )
+    assert "65536" in error(answer, 414)
+
+
+@pytest.mark.parametrize("length", ["x", "-1", "1.5"])
+def test_a_length_that_is_no_number_is_refused(tmp_path: Path, length: str) -> None:
+    application = make_app(f"sqlite:///{tmp_path / 'p.db'}")
+    environ = falcon.testing.create_environ("/resource_providers", method="POST", headers=HEADERS)
+    answer = falcon.testing.StartResponseMock()
+    (body,) = application({**environ, "CONTENT_LENGTH": length}, answer)
+    assert answer.status.startswith("400")
+    assert "Content-Length" in orjson.loads(body)["errors"][0]["detail"]
+
+
+def test_a_body_without_a_type_is_refused_wherever_it_is_sent(
+    client: falcon.testing.TestClient,
+) -> None:
+    headers = {key: value for key, value in HEADERS.items() if key != "Content-Type"}
+    for path in ("/resource_providers", "/nothing"):
+        answer = client.simulate_post(path, body=b"{}", headers=headers)
+        assert "Content-Type" in error(answer, 400)
+
+
+@pytest.mark.parametrize(
+    "body", [b"\xff\xfe", b'{"name": "\xff"}', b"[" * 100_000, b'{"name": 1e999}', b"\x00"]
+)
+def test_bytes_that_are_no_json_are_refused(tmp_path: Path, body: bytes) -> None:
+    client = falcon.testing.TestClient(make_app(f"sqlite:///{tmp_path / 'p.db'}"))
+    assert error(client.simulate_post("/resource_providers", body=body, headers=HEADERS), 400)
+
+
+def test_a_query_that_is_not_utf_8_is_refused(client: falcon.testing.TestClient) -> None:
+    answer = client.simulate_get("/resource_providers", query_string="name=%ff", headers=HEADERS)
+    assert "UTF-8" in error(answer, 400)
+
+
+def test_links_and_locations_carry_the_prefix_that_the_service_is_mounted_at(
+    client: falcon.testing.TestClient,
+) -> None:
+    answer = client.simulate_post(
+        "/resource_providers", root_path="/placement", json={"name": "n"}, headers=HEADERS
+    )
+    path = f"/placement/resource_providers/{answer.json['uuid']}"
+    assert answer.json["links"][0]["href"] == path
+    assert answer.headers["location"] == f"http://falconframework.org{path}"
+
+
+def test_a_fault_of_ours_is_told_without_its_text(
+    client: falcon.testing.TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Database) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(Database, "read", fail)
+    answer = client.simulate_get("/resource_providers", headers=HEADERS)
+    assert "secret" not in error(answer, 500)
+    assert answer.headers["openstack-api-version"] == "placement 1.39"
+
+
+def test_a_database_that_is_gone_is_503_and_back_again_without_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "p.db"
+    settings, database = make_database(f"sqlite:///{path}")
+    client = falcon.testing.TestClient(app.create_app(settings, database))
+    assert client.simulate_get("/healthcheck").status_code == 200
+    database.dispose()
+    path.rename(tmp_path / "away")
+    path.mkdir()
+    for method, where in (("GET", "/healthcheck"), ("GET", "/traits"), ("PUT", "/traits/CUSTOM_A")):
+        answer = client.simulate_request(method, where, headers=HEADERS)
+        assert error(answer, 503)
+        assert answer.headers["retry-after"] == "1"
+    path.rmdir()
+    (tmp_path / "away").rename(path)
+    assert client.simulate_put("/traits/CUSTOM_A", headers=HEADERS).status_code == 201
+
+
+def test_each_request_is_one_line_in_the_log(
+    client: falcon.testing.TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    caller = "req-00000000-0000-4000-8000-000000000000"
+    with caplog.at_level(logging.INFO, logger="placement.access"):
+        client.simulate_get("/traits", headers={**HEADERS, "X-Openstack-Request-Id": caller})
+        client.simulate_get("/nothing?a=b", headers=HEADERS)
+    first, second = (record.getMessage() for record in caplog.records)
+    assert '"GET /traits" status: 200 len: ' in first
+    assert "microversion: 1.39" in first
+    assert caller in first
+    assert '"GET /nothing?a=b" status: 404' in second
