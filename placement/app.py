@@ -37,8 +37,6 @@ def create_app(settings: Settings, database: Database) -> falcon.App[Any, Any]:
     # First in is last out: the log line and the request id enclose everything.
     middleware: list[Any] = [RequestContext(), NoAuth(PUBLIC_PATHS), Negotiation(PUBLIC_PATHS)]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
-    # An answer without a body has no type; those with one state it.
-    app.resp_options.default_media_type = None  # type: ignore[assignment]
     problems.register(app)
     dispatch.add_routes(app, service, policy)
     return app

@@ -155,8 +155,6 @@ class Settings:
     database: DatabaseSettings
     candidates: CandidateSettings
     max_body_size: int
-    incomplete_project: str
-    incomplete_user: str
     conf: cfg.ConfigOpts
 
 
@@ -255,8 +253,6 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                 tree_cache_size=conf.placement.tree_cache_size,
             ),
             max_body_size=conf.placement.max_request_body_size,
-            incomplete_project=conf.placement.incomplete_consumer_project_id,
-            incomplete_user=conf.placement.incomplete_consumer_user_id,
             conf=conf,
         )
     except cfg.Error as error:

@@ -4,7 +4,9 @@ Version gate, content type or accept, policy, body, handler, answer.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import falcon
 import orjson
@@ -42,6 +44,7 @@ class Endpoint:
         if not route.public and version < v(route.since):
             raise Refusal(route.below, f"{route.method} {route.path} exists from {route.since} on")
         _check_types(req, route)
+        self._authorize(req, route)
         call = Call(
             self._service,
             version,
@@ -51,19 +54,20 @@ class Endpoint:
             req.root_path,
             req.prefix.removesuffix(req.root_path),
         )
-        self._authorize(req, route, call)
         if route.precheck is not None:
             route.precheck(call)
         if route.body is not None:
             call = self._with_body(req, route, route.body, call)
         _write(resp, call, route.handler(call))
 
-    def _authorize(self, req: falcon.Request, route: Route, call: Call) -> None:
+    def _authorize(self, req: falcon.Request, route: Route) -> None:
         if route.rule is None:
             return
         target = None
-        if route.path == "/usages":
-            target = {"project_id": dict(call.query).get("project_id")}
+        if route.target is not None:
+            # Read leniently: whoever may not ask is not told what is wrong with the question.
+            stated = dict(parse_qsl(req.query_string, keep_blank_values=True))
+            target = {route.target: stated.get(route.target)}
         if not self._policy.allows(route.rule, req.context.identity, target):
             raise Refusal(403, f"Policy does not allow {route.rule} to be performed")
 
@@ -79,7 +83,7 @@ class Endpoint:
                 with self._service.database.read() as conn:
                     providers.get(conn, call.path["uuid"])
             raise
-        return Call(call.service, call.version, call.path, call.query, value, call.mount, call.base)
+        return replace(call, body=value)
 
     # Falcon looks for a method of this name for each HTTP method; `respond` decides.
     on_get = on_post = on_put = on_delete = on_patch = on_head = on_options = respond
@@ -126,7 +130,7 @@ def _write(resp: falcon.Response, call: Call, reply: Reply) -> None:
 
 def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:
     """Put every path of the route table into the application."""
-    # An answer without a body has no type.
+    # An answer without a body has no type; those with one state it.
     app.resp_options.default_media_type = None  # type: ignore[assignment]
     by_path: dict[str, dict[str, Route]] = {}
     for route in ROUTES:

@@ -34,7 +34,8 @@ Handler = Callable[[Call], Reply]
 class Route:
     """One operation.
 
-    since: below it the answer is `below`. rule: the policy rule, None: free for all.
+    since: below it the answer is `below`. rule: the policy rule, None: free for all. target: the
+    query parameter that the rule is checked against, None: the caller's own project.
     body: schemas by version; None: a body is ignored. precheck: runs before the body is read,
     and may raise. existence_first: a missing provider is 404 even when the body is wrong.
     accepts: an `Accept` header without JSON is 406. public: neither authentication nor a
@@ -52,6 +53,7 @@ class Route:
     existence_first: bool = False
     accepts: bool = False
     public: bool = False
+    target: str | None = None
 
     def __post_init__(self) -> None:
         if v(self.since) not in HISTORY:
@@ -129,7 +131,8 @@ ROUTES: tuple[Route, ...] = (
     Route("PUT", "/traits/{name}", traits.ensure, "1.6", "placement:traits:update"),
     Route("DELETE", "/traits/{name}", traits.delete, "1.6", "placement:traits:delete"),
 
-    _get("/usages", usages.show, "1.9", "placement:usages"),
+    Route("GET", "/usages", usages.show, "1.9", "placement:usages", accepts=True,
+          target="project_id"),
     _get("/allocation_candidates", candidates.list_candidates, "1.10",
          "placement:allocation_candidates:list"),
     Route("POST", "/reshaper", reshaper.post, "1.30", "placement:reshaper:reshape",

@@ -76,7 +76,6 @@ class Fetch:
         self._tree_ids = {uuid: root_id for root_id, uuid in self._known.trees.values()}
         self._aggregate_ids = {uuid: row_id for row_id, uuid in self._known.aggregates.values()}
         self.request = _as_stored(request, self._known)
-        self.trees_loaded = 0
 
     @property
     def hopeless(self) -> bool:
@@ -114,7 +113,6 @@ class Fetch:
         for row_id, kind, name in self._rows(statements.tags, roots):
             member = by_id[row_id]
             (member.traits if kind == "trait" else member.aggregates).add(name)
-        self.trees_loaded += len(roots)
         made = {
             root_id: build(roots[root_id][1], roots[root_id][2], members)
             for root_id, members in rows.items()

@@ -5,13 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 NO_PROVIDER = "no provider of the tree can serve the group"
-NO_MATCHING = "not enough providers for all groups at once"
 CAPACITY = "the sum of the groups does not fit"
 ISOLATION = "groups must use different providers"
 SUBTREE = "groups must be in one subtree"
 TRAITS = "no combination has all required traits"
-
-REASONS = frozenset({NO_PROVIDER, NO_MATCHING, CAPACITY, ISOLATION, SUBTREE, TRAITS})
 
 
 class BudgetSpentError(Exception):

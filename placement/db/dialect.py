@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.engine import URL, Connection, Dialect
+from sqlalchemy.engine import URL, Connection
 
 T = TypeVar("T")
 
@@ -45,11 +45,6 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
     """Cut a list into pieces that one statement can carry."""
     for start in range(0, len(items), CHUNK):
         yield items[start : start + CHUNK]
-
-
-def family(dialect: Dialect) -> str:
-    """The engine's family: `sqlite`, `mysql` (MariaDB too) or `postgresql`."""
-    return "mysql" if dialect.name == "mariadb" else dialect.name
 
 
 def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: Any) -> sa.Engine:

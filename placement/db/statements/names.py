@@ -18,7 +18,6 @@ _CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
     "user": (t.users, "external_id"),
     "aggregate": (t.placement_aggregates, "uuid"),
 }
-KINDS = frozenset(_CATALOGUES)
 
 
 def ids(wanted: Mapping[str, Collection[str]]) -> Union | None:
