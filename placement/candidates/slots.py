@@ -33,10 +33,11 @@ def pool(anchor: Tree, sharing: Iterable[Choice]) -> Pool:
     return Pool(anchor, (*own, *reached), len(own))
 
 
-def options(wanted: Sequence[Slot], of: Pool) -> list[list[int]] | None:
-    """For each slot the positions of the choices that could serve it, or None if one has none.
+def options(wanted: Sequence[Slot], of: Pool) -> list[list[int]]:
+    """For each slot the positions of the choices that could serve it.
 
-    Slots that ask the same get the same list.
+    Slots that ask the same get the same list. The first slot that nothing can serve ends the
+    list of lists.
     """
     known: dict[tuple[object, ...], list[int]] = {}
     found: list[list[int]] = []
@@ -58,7 +59,7 @@ def options(wanted: Sequence[Slot], of: Pool) -> list[list[int]] | None:
                 if _serves(slot, choice, of.anchor if position < of.local else None, of.anchor)
             ]
         if not known[key]:
-            return None
+            break
         found.append(known[key])
     return found
 

@@ -52,8 +52,8 @@ class Search:
     def _start(self, request: CandidateRequest) -> Iterator[Sequence[int]]:
         self._trail.trees += 1
         options = slotting.options(self._wanted, self._pool)
-        if options is None:
-            self._trail.refuse(reasons.NO_PROVIDER)
+        if len(options) < len(self._wanted):
+            self._trail.refuse(reasons.NO_PROVIDER, self._wanted[len(options)].group.suffix)
             return
         if len(self._wanted) == 1 and len(options[0]) == 1 and not self._wanted[0].group.required:
             # PERF: the flat cloud's case, one provider and nothing to combine.

@@ -96,6 +96,15 @@ def test_a_query_that_is_not_utf_8_is_refused(client: falcon.testing.TestClient)
     assert "UTF-8" in error(answer, 400)
 
 
+def test_who_may_not_ask_is_not_told_what_is_wrong_with_the_question(
+    client: falcon.testing.TestClient,
+) -> None:
+    headers = {**HEADERS, "X-Roles": "member"}
+    for path in ("/resource_providers", "/usages"):
+        answer = client.simulate_get(path, query_string="name=%ff", headers=headers)
+        assert error(answer, 403)
+
+
 def test_links_and_locations_carry_the_prefix_that_the_service_is_mounted_at(
     client: falcon.testing.TestClient,
 ) -> None:

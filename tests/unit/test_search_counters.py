@@ -136,6 +136,16 @@ def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() ->
     assert trail.steps <= 200
 
 
+def test_what_is_refused_is_counted_by_reason_and_group() -> None:
+    groups = (RequestGroup("_A", (("VGPU", 1),)), RequestGroup("_B", (("PGPU", 1),)))
+    _found, trail = search(CandidateRequest(groups), [tree("a", [1]), tree("b", [1])])
+    assert trail.summary() == {
+        "trees": 2,
+        "steps": 0,
+        "refused": {"no provider of the tree can serve the group (_B)": 2},
+    }
+
+
 def test_spent_steps_end_the_search() -> None:
     request = CandidateRequest(like_groups(8), isolate=True, limit=10**6)
     with pytest.raises(BudgetSpentError):
