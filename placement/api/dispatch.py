@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import falcon
 import orjson
 
-from placement.api import body, query
+from placement.api import body
 from placement.api.exchange import Call, Reply, Service, http_date
 from placement.api.history import v
 from placement.api.policy import Policy
@@ -49,7 +49,7 @@ class Endpoint:
             self._service,
             version,
             path,
-            query.pairs(req.query_string),
+            req.query_string,
             None,
             req.root_path,
             req.prefix.removesuffix(req.root_path),

@@ -24,7 +24,8 @@ class Service:
 class Call:
     """One request, as its handler sees it.
 
-    path: the segments named by the route. query: pairs in the order given. body: checked
+    path: the segments named by the route. query: as sent, read by handlers that know some
+    parameters (contract README section 2: others ignore it). body: checked
     against the operation's schema, None where it takes none. mount: the prefix of all paths
     in links. base: scheme and host, for `Location`.
     """
@@ -32,7 +33,7 @@ class Call:
     service: Service
     version: Microversion
     path: Mapping[str, str]
-    query: Sequence[tuple[str, str]]
+    query: str
     body: Any
     mount: str
     base: str

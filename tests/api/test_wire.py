@@ -96,6 +96,14 @@ def test_a_query_that_is_not_utf_8_is_refused(client: falcon.testing.TestClient)
     assert "UTF-8" in error(answer, 400)
 
 
+def test_a_query_is_not_looked_at_where_there_are_no_parameters(
+    client: falcon.testing.TestClient,
+) -> None:
+    for path in ("/", "/resource_classes", "/traits/HW_CPU_X86_AVX2"):
+        answer = client.simulate_get(path, query_string="name=%ff&x=%00", headers=HEADERS)
+        assert answer.status_code < 300
+
+
 def test_who_may_not_ask_is_not_told_what_is_wrong_with_the_question(
     client: falcon.testing.TestClient,
 ) -> None:

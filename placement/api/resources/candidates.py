@@ -8,7 +8,7 @@ from placement.candidates import find_candidates
 
 def list_candidates(call: Call) -> Reply:
     """Every way in which the request can be met now, or the first `limit` of them."""
-    request = query.parse_candidates(call.query)
+    request = query.parse_candidates(query.pairs(call.query))
     service = call.service
     with service.database.read() as conn:
         found = find_candidates(conn, service.trees, request, service.settings.candidates)

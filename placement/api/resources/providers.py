@@ -11,7 +11,7 @@ from placement.objects.unset import UNSET
 
 def list_providers(call: Call) -> Reply:
     """Providers that meet all filters."""
-    wanted = query.parse_provider_filter(call.query)
+    wanted = query.parse_provider_filter(query.pairs(call.query))
     with call.service.database.read() as conn:
         found = providers.find(conn, wanted)
     changed_at = newest([provider.changed_at for provider in found])

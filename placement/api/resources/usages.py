@@ -7,7 +7,7 @@ from placement.objects import usages
 
 def show(call: Call) -> Reply:
     """What a project, or a user of it, consumes, by type of consumer."""
-    asked = query.parse_usage_query(call.query)
+    asked = query.parse_usage_query(query.pairs(call.query))
     with call.service.database.read() as conn:
         found = usages.of_project(conn, asked.project, asked.user, asked.consumer_type)
     body = {
