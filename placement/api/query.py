@@ -255,6 +255,7 @@ class _Group:
         )
 
 
+REPEATABLE = frozenset({"required", "member_of"})
 REQUEST_KEYS = frozenset({"limit", "group_policy", "root_required", "same_subtree"})
 
 
@@ -265,9 +266,6 @@ def parse_candidates(given: Pairs) -> CandidateRequest:
     limit = _limit(given)
     isolate = _group_policy(given)
     root = _root_required(given)
-    subtrees = _same_subtree(given)
-    groups = _groups(given)
-    _check_groups(groups, subtrees)
     if root.contradictions:
         raise bad(
             "root_required",
@@ -275,6 +273,9 @@ def parse_candidates(given: Pairs) -> CandidateRequest:
             "required and forbidden at once",
             QUERY_BAD_VALUE,
         )
+    subtrees = _same_subtree(given)
+    groups = _groups(given)
+    _check_groups(groups, subtrees)
     for suffix, group in groups.items():
         if group.traits.contradictions:
             text = ",".join(group.traits.contradictions)
@@ -353,9 +354,11 @@ def _same_subtree(given: Pairs) -> tuple[frozenset[str], ...]:
 
 def _groups(given: Pairs) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
-    for key, value in given:
+    last = {key: position for position, (key, _value) in enumerate(given)}
+    for position, (key, value) in enumerate(given):
         matched = _GROUP_KEY.match(key)
-        if matched:
+        # Of a repeated `resources` or `in_tree` only the last one is even looked at.
+        if matched and (matched["key"] in REPEATABLE or position == last[key]):
             group = groups.setdefault(matched["suffix"] or UNSUFFIXED, _Group())
             group.add(matched["key"], key, value)
     return groups

@@ -1,5 +1,6 @@
 """Inventories of a provider (contract resources.md section 2)."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -112,9 +113,9 @@ def get(conn: Connection, uuid: str, resource_class: str) -> tuple[Provider, Inv
 
 
 def check_capacity(records: Mapping[str, Record]) -> None:
-    """Raise BadCapacity for an inventory that reserves more than it has."""
+    """Raise BadCapacity for an inventory whose capacity, cut to an integer, is negative."""
     for name, record in records.items():
-        if record.reserved > record.total:
+        if math.trunc((record.total - record.reserved) * record.allocation_ratio) < 0:
             raise BadCapacity(name, record.total, record.reserved)
 
 

@@ -129,9 +129,9 @@ def create(conn: Connection, name: str, uuid: str | None, parent: str | None) ->
         if identifiers.canonical(parent) == uuid:
             raise BadParent(f"parent_provider_uuid: {parent} is the provider itself")
         above = trees.lock(conn, [parent]).named.get(parent)
+        if above is None:
+            raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
     _refuse_clash(conn, uuid, name)
-    if parent is not None and above is None:
-        raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
     made = conn.execute(
         statements.create(
             uuid,
