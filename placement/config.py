@@ -198,7 +198,7 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
         )
     except cfg.ConfigFilesNotFoundError as error:
         raise ConfigurationError(f"cannot read {', '.join(error.config_files)}") from None
-    except cfg.Error as error:
+    except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(" ".join(str(error).split())) from None
 
 

@@ -22,6 +22,8 @@ from placement.candidates.model import Candidate, Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.trail import Trail
 
+MOST_SIZES = 8  # amounts of one class that the look-ahead tells apart
+
 Options = list[list[int]]  # slot -> positions of choices
 
 
@@ -208,20 +210,27 @@ def _collective_traits(
 
 
 def _capacities(wanted: Sequence[Slot], pool: Pool, options: Options) -> Iterator[Constraint]:
-    """One constraint for each class that several slots ask for."""
+    """What several slots ask of one class fits together.
+
+    One constraint sums all of them up. Its look-ahead takes every slot for as small as the
+    smallest, so that further ones look at the larger slots alone.
+    """
     amounts: dict[str, dict[int, int]] = {}
     for index, slot in enumerate(wanted):
         for name, amount in slot.resources:
             amounts.setdefault(name, {})[index] = amount
     for name, by_slot in amounts.items():
-        if len(by_slot) > 1:
-            serving = {slot: options[slot] for slot in by_slot}
+        for least in sorted(set(by_slot.values()))[:MOST_SIZES]:
+            large = {slot: amount for slot, amount in by_slot.items() if amount >= least}
+            if len(large) < 2:
+                break
+            serving = {slot: options[slot] for slot in large}
             room = {
                 position: pool.choices[position].member.stocks[name].room
                 for positions in serving.values()
                 for position in positions
             }
-            yield Capacity(serving, by_slot, room)
+            yield Capacity(serving, large, room)
 
 
 def take_turns(

@@ -173,11 +173,10 @@ def update(conn: Connection, uuid: str, name: str, parent: str | Unset | None) -
         above = found.get(parent)
         if above is None:
             raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
-    _refuse_clash(conn, None, name, other_than=provider.id)
-
     parent_id = provider.parent_id if parent is UNSET else (above.id if above else None)
     if parent_id != provider.parent_id:
         _move(conn, provider, above)
+    _refuse_clash(conn, None, name, other_than=provider.id)
     conn.execute(statements.rename(provider.id, name, parent_id))
     return get(conn, provider.uuid)
 

@@ -73,6 +73,16 @@ def test_groups_that_fit_nowhere_together_are_refused_before_the_first_step() ->
     assert trail.steps == 0
 
 
+@pytest.mark.parametrize("devices", [8, 16])
+def test_unlike_groups_that_cannot_fit_are_refused_before_the_first_step(devices: int) -> None:
+    """A device of 3 units takes one group of 2; a group of 1 beside them changes nothing."""
+    one = RequestGroup("_one", (("VGPU", 1),))
+    request = CandidateRequest((one, *like_groups(devices + 1, 2)))
+    found, trail = search(request, [tree("host", [3] * devices)])
+    assert not found
+    assert trail.steps == 0
+
+
 @pytest.mark.parametrize("count", [60, 500])
 def test_many_groups_get_an_answer(count: int) -> None:
     request = CandidateRequest(like_groups(count), limit=10)

@@ -59,6 +59,13 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, monkeypatch, text, words) -
     assert "\n" not in str(raised.value)
 
 
+def test_a_file_that_is_no_text_is_said_in_one_line(tmp_path, monkeypatch) -> None:
+    (tmp_path / "placement.conf").write_bytes(b"\xff\xfe\x00\x80")
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
+    with pytest.raises(ConfigurationError, match="decode"):
+        config.load_for_service(config.options())
+
+
 def test_a_directory_without_the_file_is_refused(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
     with pytest.raises(ConfigurationError, match=r"there is no file .*placement\.conf"):
