@@ -67,7 +67,7 @@ def _resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
     found: dict[str, int] = {}
     for item in value.split(","):
         name, colon, amount = item.partition(":")
-        if not colon or not name or not _INTEGER.match(amount):
+        if not colon or not _INTEGER.match(amount):
             raise bad(key, value, "expected CLASS:AMOUNT pairs, separated by commas")
         digits = amount.strip().lstrip("+")
         number = TOO_MUCH if len(digits) > 10 and digits[0] != "-" else int(digits[:12])
@@ -255,7 +255,6 @@ class _Group:
         )
 
 
-REPEATABLE = frozenset({"required", "member_of"})
 REQUEST_KEYS = frozenset({"limit", "group_policy", "root_required", "same_subtree"})
 
 
@@ -354,11 +353,9 @@ def _same_subtree(given: Pairs) -> tuple[frozenset[str], ...]:
 
 def _groups(given: Pairs) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
-    last = {key: position for position, (key, _value) in enumerate(given)}
-    for position, (key, value) in enumerate(given):
+    for key, value in given:
         matched = _GROUP_KEY.match(key)
-        # Of a repeated `resources` or `in_tree` only the last one is even looked at.
-        if matched and (matched["key"] in REPEATABLE or position == last[key]):
+        if matched:
             group = groups.setdefault(matched["suffix"] or UNSUFFIXED, _Group())
             group.add(matched["key"], key, value)
     return groups

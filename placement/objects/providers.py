@@ -90,9 +90,9 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
         for kind, row_id, name in conn.execute(query):
             known[kind][name] = row_id
     if traits - known["trait"].keys():
-        raise UnknownTraits(traits - known["trait"].keys())
+        raise UnknownTraits(traits - known["trait"].keys(), "required")
     if classes - known["resource_class"].keys():
-        raise UnknownResourceClasses(classes - known["resource_class"].keys())
+        raise UnknownResourceClasses(classes - known["resource_class"].keys(), "resources")
 
     in_aggregate = identifiers.match(aggregates, known["aggregate"])
     memberships = [
