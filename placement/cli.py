@@ -91,7 +91,10 @@ def _sync(conf: cfg.ConfigOpts) -> int:
 
 def _version(conf: cfg.ConfigOpts) -> int:
     with _database(conf).read() as conn:
-        print(f"{schema.version(conn) or 'none'} (tables of {schema.adopted_version(conn)})")
+        adopted = schema.adopted_version(conn)
+        print(
+            schema.version(conn) or "none", f"(tables of {adopted})" if adopted else "(no tables)"
+        )
     return 0
 
 

@@ -139,7 +139,7 @@ def test_an_unknown_schema_is_refused_in_one_line_and_left_alone(
 
 def test_versions_are_printed_and_stamped(manage: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert manage("db", "version") == 0
-    assert capsys.readouterr().out == "none (tables of None)\n"
+    assert capsys.readouterr().out == "none (no tables)\n"
     assert manage("db", "sync") == 0
     assert manage("db", "version") == 0
     assert capsys.readouterr().out == "0002 (tables of a082b8bb98d0)\n"
