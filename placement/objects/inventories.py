@@ -1,7 +1,7 @@
 """Inventories of a provider (contract resources.md section 2)."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -275,8 +275,3 @@ def usages(conn: Connection, uuid: str) -> tuple[Provider, Mapping[str, int]]:
     """
     provider, present = of_provider(conn, uuid)
     return provider, {name: row.used for name, row in present.items()}
-
-
-def newest(rows: Sequence[Inventory]) -> datetime | None:
-    """When the last of the inventories changed, or None without any."""
-    return max((row.changed_at for row in rows if row.changed_at), default=None)

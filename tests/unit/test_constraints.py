@@ -20,23 +20,30 @@ def completions(
     return list(itertools.product(*choices))
 
 
-def walk(constraint: Constraint, options: Mapping[int, Sequence[int]], judge, steps) -> None:
-    """Place and take back at random; `judge` says whether a completion exists."""
-    assert constraint.feasible() == judge({})
-    if not constraint.feasible():
-        return
+def walk(constraint: Constraint, options: Mapping[int, Sequence[int]], steps, judge) -> None:
+    """Place and take back at random; `judge` gets each verdict with what would be placed."""
     placed: list[tuple[int, int]] = []
-    for pick, forward in steps:
+    for pick, forward in steps if constraint.feasible() else []:
         open_slots = sorted(options.keys() - {slot for slot, _provider in placed})
         if forward and open_slots:
             slot = open_slots[pick % len(open_slots)]
             provider = options[slot][pick % len(options[slot])]
             accepted = constraint.add(slot, provider)
-            assert accepted == judge({**dict(placed), slot: provider})
+            judge(accepted, {**dict(placed), slot: provider})
             if accepted:
                 placed.append((slot, provider))
         elif placed:
             constraint.remove(*placed.pop())
+
+
+def walk_exactly(constraint: Constraint, options, steps, possible) -> None:
+    """The constraint says yes just where a completion exists, from the start on."""
+
+    def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        assert accepted == possible(placed)
+
+    assert constraint.feasible() == possible({})
+    walk(constraint, options, steps, judge)
 
 
 STEPS = st.lists(st.tuples(st.integers(0, 1000), st.sampled_from([True, True, False])), max_size=25)
@@ -44,24 +51,24 @@ STEPS = st.lists(st.tuples(st.integers(0, 1000), st.sampled_from([True, True, Fa
 
 @given(OPTIONS, STEPS)
 def test_isolation_refuses_exactly_what_has_no_completion(options, steps) -> None:
-    def judge(placed: Mapping[int, int]) -> bool:
+    def possible(placed: Mapping[int, int]) -> bool:
         return any(len(set(each)) == len(each) for each in completions(options, placed))
 
-    walk(Isolate(options), options, judge, steps)
+    walk_exactly(Isolate(options), options, steps, possible)
 
 
 @given(OPTIONS, STEPS, st.lists(st.integers(1, 3), min_size=5, max_size=5))
 def test_capacity_of_like_amounts_refuses_exactly_what_has_no_completion(
     options, steps, room
 ) -> None:
-    def judge(placed: Mapping[int, int]) -> bool:
+    def possible(placed: Mapping[int, int]) -> bool:
         return any(
             all(each.count(provider) <= room[provider] for provider in each)
             for each in completions(options, placed)
         )
 
     amounts = dict.fromkeys(options, 1)
-    walk(Capacity(options, amounts, dict(enumerate(room))), options, judge, steps)
+    walk_exactly(Capacity(options, amounts, dict(enumerate(room))), options, steps, possible)
 
 
 @given(OPTIONS, STEPS, st.data())
@@ -79,21 +86,11 @@ def test_capacity_never_refuses_what_can_be_completed(options, steps, data) -> N
                 return True
         return False
 
-    if not constraint.feasible():
-        assert not possible({})
-        return
-    placed: list[tuple[int, int]] = []
-    for pick, forward in steps:
-        open_slots = sorted(options.keys() - {slot for slot, _provider in placed})
-        if forward and open_slots:
-            slot = open_slots[pick % len(open_slots)]
-            provider = options[slot][pick % len(options[slot])]
-            if constraint.add(slot, provider):
-                placed.append((slot, provider))
-            else:
-                assert not possible({**dict(placed), slot: provider})
-        elif placed:
-            constraint.remove(*placed.pop())
+    def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        assert accepted or not possible(placed)
+
+    assert constraint.feasible() or not possible({})
+    walk(constraint, options, steps, judge)
 
 
 @given(OPTIONS, STEPS)
@@ -104,19 +101,10 @@ def test_a_subtree_is_refused_when_no_ancestor_is_left(options, steps) -> None:
     def joined(each: Sequence[int]) -> bool:
         return any(all(below[top] >> provider & 1 for provider in each) for top in each)
 
-    constraint = SameSubtree(options, below, lambda _ancestor: True)
-    placed: list[tuple[int, int]] = []
-    for pick, forward in steps if constraint.feasible() else []:
-        open_slots = sorted(options.keys() - {slot for slot, _provider in placed})
-        if forward and open_slots:
-            slot = open_slots[pick % len(open_slots)]
-            provider = options[slot][pick % len(options[slot])]
-            after = {**dict(placed), slot: provider}
-            if constraint.add(slot, provider):
-                placed.append((slot, provider))
-                if len(placed) == len(options):
-                    assert joined([provider for _slot, provider in placed])
-            else:
-                assert not any(joined(each) for each in completions(options, after))
-        elif placed:
-            constraint.remove(*placed.pop())
+    def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        if not accepted:
+            assert not any(joined(each) for each in completions(options, placed))
+        elif len(placed) == len(options):
+            assert joined(list(placed.values()))
+
+    walk(SameSubtree(options, below, lambda _ancestor: True), options, steps, judge)

@@ -194,6 +194,11 @@ def last_root() -> Rows:
     return sa.select(sa.func.max(provider.c.id)).where(provider.c.parent_provider_id.is_(None))
 
 
+# In the order of `Stock`, the value that is made of them.
+_STOCK_COLUMNS = tuple(
+    t.inventories.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")
+)
+
 _SHARING = (
     sa.select(
         provider.c.uuid,
@@ -203,11 +208,7 @@ _SHARING = (
         t.placement_aggregates.c.id.label("aggregate_id"),
         t.placement_aggregates.c.uuid.label("aggregate"),
         t.inventories.c.resource_class_id.label("class_id"),
-        t.inventories.c.capacity,
-        t.inventories.c.used,
-        t.inventories.c.min_unit,
-        t.inventories.c.max_unit,
-        t.inventories.c.step_size,
+        *_STOCK_COLUMNS,
     )
     .select_from(
         t.traits.join(
@@ -270,11 +271,7 @@ _MEMBERS = (
         provider.c.parent_provider_id,
         provider.c.uuid,
         t.resource_classes.c.name,
-        t.inventories.c.capacity,
-        t.inventories.c.used,
-        t.inventories.c.min_unit,
-        t.inventories.c.max_unit,
-        t.inventories.c.step_size,
+        *_STOCK_COLUMNS,
     )
     .select_from(
         provider.outerjoin(
