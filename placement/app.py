@@ -35,7 +35,7 @@ def create_app(settings: Settings, database: Database) -> falcon.App[Any, Any]:
         settings.conf, [(route.rule, route.method, route.path) for route in ROUTES if route.rule]
     )
     # First in is last out: the log line and the request id enclose everything.
-    middleware: list[Any] = [RequestContext(), NoAuth(PUBLIC_PATHS), Negotiation(PUBLIC_PATHS)]
+    middleware: list[Any] = [RequestContext(), NoAuth(PUBLIC_PATHS), Negotiation()]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
     problems.register(app)
     dispatch.add_routes(app, service, policy)

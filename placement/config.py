@@ -149,9 +149,13 @@ class CandidateSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that the service reads from files and environment, once."""
+    """Everything that the service reads from files and environment, once.
+
+    unowned: project and user of consumers written by versions that name none.
+    """
 
     auth_strategy: str
+    unowned: tuple[str, str]
     database: DatabaseSettings
     candidates: CandidateSettings
     max_body_size: int
@@ -242,6 +246,10 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
     try:
         return Settings(
             auth_strategy=conf.api.auth_strategy,
+            unowned=(
+                conf.placement.incomplete_consumer_project_id,
+                conf.placement.incomplete_consumer_user_id,
+            ),
             database=database_settings(conf),
             candidates=CandidateSettings(
                 randomize=conf.placement.randomize_allocation_candidates,

@@ -123,10 +123,12 @@ class BadParent(Invalid):
 
 
 class BadCapacity(Invalid):
-    def __init__(self, resource_class: str, total: int, reserved: int) -> None:
+    def __init__(
+        self, resource_class: str, total: int, reserved: int, capacity: int, least: int
+    ) -> None:
         super().__init__(
-            f"Inventory of {resource_class} has a negative capacity: "
-            f"reserved {reserved} is more than total {total}"
+            f"Inventory of {resource_class}: total {total} less reserved {reserved}, times "
+            f"allocation_ratio, makes a capacity of {capacity}; it must be at least {least}"
         )
 
 

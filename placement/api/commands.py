@@ -8,8 +8,10 @@ from placement.objects import identifiers
 from placement.objects.allocations import Claim
 from placement.objects.inventories import Record
 from placement.objects.reshape import Reshape, Reshaped
+from placement.objects.unset import UNSET
 
 Body = Mapping[str, Any]
+Owner = tuple[str, str]  # project, user
 
 _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 
@@ -26,27 +28,39 @@ def records(body: Body) -> dict[str, Record]:
     return {name: record(stated) for name, stated in body["inventories"].items()}
 
 
-def claim(consumer: str, body: Body, field: str = "allocations") -> Claim:
-    """The allocations that a consumer shall have; `field` is where the body stands."""
-    _check_uuids(body["allocations"], field)
-    generation = body["consumer_generation"]
+def claim(
+    consumer: str, body: Body, unowned: Owner | None = None, field: str = "allocations"
+) -> Claim:
+    """The allocations that a consumer shall have; `field` is where the body stands.
+
+    What a body of an old version cannot say is UNSET; its owner is the `unowned` one.
+    """
+    stated = body["allocations"]
+    if isinstance(stated, list):
+        stated = {item["resource_provider"]["uuid"]: item for item in stated}
+    _check_uuids(stated, field)
+    generation = body.get("consumer_generation", UNSET)
+    project, user = unowned or (body["project_id"], body["user_id"])
     return Claim(
         consumer,
         {
             provider: {name: int(amount) for name, amount in of_provider["resources"].items()}
-            for provider, of_provider in body["allocations"].items()
+            for provider, of_provider in stated.items()
         },
-        body["project_id"],
-        body["user_id"],
-        None if generation is None else int(generation),
-        body["consumer_type"],
+        project,
+        user,
+        int(generation) if isinstance(generation, int | float) else generation,
+        body.get("consumer_type", UNSET),
     )
 
 
 def claims(body: Body, field: str = "body") -> list[Claim]:
     """The allocations of several consumers, in the order of the body."""
     _check_uuids(body, field)
-    return [claim(consumer, stated, f"{consumer}.allocations") for consumer, stated in body.items()]
+    return [
+        claim(consumer, stated, field=f"{consumer}.allocations")
+        for consumer, stated in body.items()
+    ]
 
 
 def reshape(body: Body) -> Reshape:

@@ -13,10 +13,11 @@ import orjson
 
 from placement.api import body
 from placement.api.exchange import Call, Reply, Service, http_date
-from placement.api.history import v
+from placement.api.history import Feature
+from placement.api.microversion import HEADER, Microversion
 from placement.api.policy import Policy
 from placement.api.problems import Refusal
-from placement.api.routes import ROUTES, Route
+from placement.api.routes import OPERATIONS, Route
 from placement.api.versioned import Versioned
 from placement.errors import BadBody
 from placement.objects import providers
@@ -25,8 +26,10 @@ from placement.objects import providers
 class Endpoint:
     """All operations of one path, as a Falcon resource."""
 
-    def __init__(self, routes: Mapping[str, Route], service: Service, policy: Policy) -> None:
-        self._routes = routes
+    def __init__(
+        self, methods: Mapping[str, Versioned[Route]], service: Service, policy: Policy
+    ) -> None:
+        self._methods = methods
         self._service = service
         self._policy = policy
 
@@ -34,15 +37,8 @@ class Endpoint:
         """Answer one request."""
         if "" in path.values():
             raise falcon.HTTPNotFound  # a slash at the end is no part of any path
-        route = self._routes.get(req.method)
-        if route is None:
-            allowed = ", ".join(self._routes)
-            raise Refusal(
-                405, f"{req.method} is not allowed here: use {allowed}", headers={"Allow": allowed}
-            )
         version = req.context.version
-        if not route.public and version < v(route.since):
-            raise Refusal(route.below, f"{route.method} {route.path} exists from {route.since} on")
+        route = self._route(req, version)
         _check_types(req, route)
         self._authorize(req, route)
         call = Call(
@@ -59,6 +55,24 @@ class Endpoint:
         if route.body is not None:
             call = self._with_body(req, route, route.body, call)
         _write(resp, call, route.handler(call))
+
+    def _route(self, req: falcon.Request, version: Microversion) -> Route:
+        routes = self._methods.get(req.method)
+        if routes is None:
+            allowed = ", ".join(self._methods)
+            raise Refusal(
+                405, f"{req.method} is not allowed here: use {allowed}", headers={"Allow": allowed}
+            )
+        if version >= routes.since:
+            return routes.at(version)
+        first = routes.at(routes.since)
+        if first.types_first:
+            _check_types(req, first)
+        raise Refusal(
+            first.below,
+            f"{first.method} {first.path} exists from microversion {routes.since} on: "
+            f"send {HEADER}: placement {routes.since} or later",
+        )
 
     def _authorize(self, req: falcon.Request, route: Route) -> None:
         if route.rule is None:
@@ -123,7 +137,7 @@ def _write(resp: falcon.Response, call: Call, reply: Reply) -> None:
         resp.data = reply.body if isinstance(reply.body, bytes) else orjson.dumps(reply.body)
     if reply.location is not None:
         resp.set_header("Location", f"{call.base}{call.mount}{reply.location}")
-    if reply.changed_at is not None:
+    if reply.changed_at is not None and Feature.CACHE_HEADERS.at(call.version):
         resp.set_header("Cache-Control", "no-cache")
         resp.set_header("Last-Modified", http_date(reply.changed_at))
 
@@ -132,11 +146,5 @@ def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> N
     """Put every path of the route table into the application."""
     # An answer without a body has no type; those with one state it.
     app.resp_options.default_media_type = None  # type: ignore[assignment]
-    by_path: dict[str, dict[str, Route]] = {}
-    for route in ROUTES:
-        of_path = by_path.setdefault(route.path, {})
-        if route.method in of_path:
-            raise ValueError(f"{route.method} {route.path} is declared twice")
-        of_path[route.method] = route
-    for path, of_path in by_path.items():
-        app.add_route(path, Endpoint(of_path, service, policy))
+    for path, methods in OPERATIONS.items():
+        app.add_route(path, Endpoint(methods, service, policy))

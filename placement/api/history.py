@@ -1,10 +1,11 @@
 """Every microversion and what it brought: the only list of version numbers.
 
-Clients see one version in each answer; code asks for a shape or a feature by the version that
-brought it. `OLDEST` is the lowest version that is served by now.
+Code meets versions in three ways and no others: an operation's first version (`routes`), a table
+of shapes by version (`versioned`), and a `Feature`, which becomes a named option below the API.
 """
 
 from collections.abc import Mapping
+from enum import Enum
 
 from placement.api.microversion import Microversion
 
@@ -59,4 +60,41 @@ HISTORY: Mapping[Microversion, str] = {
 }
 
 LATEST = max(HISTORY)
-OLDEST = v("1.39")
+OLDEST = min(HISTORY)
+
+
+class Feature(Enum):
+    """What is done, understood or shown from a version on."""
+
+    ALLOCATION_OWNERS = "1.8"
+    ALLOCATIONS_BY_PROVIDER = "1.12"
+    CACHE_HEADERS = "1.15"
+    AGGREGATE_GENERATION = "1.19"
+    CREATED_PROVIDER_SHOWN = "1.20"
+    FORBIDDEN_TRAITS = "1.22"
+    ERROR_CODES = "1.23"
+    REPEATED_MEMBER_OF = "1.24"
+    ALL_RESERVED = "1.26"
+    ALL_INVENTORIES = "1.27"
+    CONSUMER_GENERATIONS = "1.28"
+    NESTED_CANDIDATES = "1.29"
+    FORBIDDEN_AGGREGATES = "1.32"
+    MAPPINGS = "1.34"
+    RESOURCELESS_GROUPS = "1.36"
+    MOVES = "1.37"
+    CONSUMER_TYPES = "1.38"
+    ANY_TRAITS = "1.39"
+
+    @property
+    def since(self) -> Microversion:
+        """The first version that has it."""
+        return _SINCE[self]
+
+    def at(self, version: Microversion) -> bool:
+        """Whether a version has it."""
+        return version >= _SINCE[self]
+
+
+_SINCE = {feature: v(feature.value) for feature in Feature}
+if unknown := _SINCE.values() - HISTORY.keys():
+    raise ValueError(f"no such microversion: {unknown}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import falcon
 
-from placement.api.history import LATEST, OLDEST
+from placement.api.history import HISTORY, LATEST, OLDEST
 from placement.api.microversion import HEADER, MalformedVersionError, requested
 from placement.api.policy import Identity
 from placement.api.problems import Refusal
@@ -78,17 +78,13 @@ class NoAuth:
 class Negotiation:
     """Settles the version of a request; says so in every answer to a negotiated one."""
 
-    def __init__(self, public: Collection[str]) -> None:
-        self._public = public
-
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Set `req.context.version`: 400 for a malformed one, 406 for one not served."""
         try:
             version = requested(req.get_header(HEADER), LATEST)
         except MalformedVersionError as error:
             raise Refusal(400, f"{HEADER}: invalid version string: {error}") from None
-        known = version <= LATEST and version.major == LATEST.major and version.minor >= 0
-        if not known or (version < OLDEST and req.path not in self._public):
+        if version not in HISTORY:
             raise Refusal(
                 406,
                 f"Unacceptable version header: {version}; this service has {OLDEST} to "

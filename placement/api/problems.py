@@ -13,7 +13,7 @@ import falcon
 import orjson
 
 from placement import errors
-from placement.api.history import v
+from placement.api.history import Feature
 from placement.api.microversion import Microversion
 
 LOG = logging.getLogger(__name__)
@@ -26,8 +26,6 @@ STATUS: Mapping[type[Exception], int] = {
 }
 
 TITLES = {413: "Content Too Large", 414: "URI Too Long"}
-
-CODE_SINCE = v("1.23")
 
 
 class Refusal(Exception):
@@ -68,7 +66,7 @@ def envelope(
         "detail": detail,
         "request_id": request_id,
     }
-    if version is not None and version >= CODE_SINCE:
+    if version is not None and Feature.ERROR_CODES.at(version):
         error["code"] = code
     return {"errors": [{**error, **(members or {})}]}
 

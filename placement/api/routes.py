@@ -1,11 +1,17 @@
 """Every operation: method, path, handler, first version, policy rule, body. Read top to bottom."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from placement.api.body import Schema
 from placement.api.exchange import Call, Reply
 from placement.api.history import HISTORY, v
+from placement.api.query import Parameter
+from placement.api.query import candidates as candidate_query
+from placement.api.query import providers as provider_query
+from placement.api.query import traits as trait_query
+from placement.api.query import usages as usage_query
 from placement.api.resources import (
     aggregates,
     allocations,
@@ -32,14 +38,16 @@ Handler = Callable[[Call], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation.
+    """One operation, or what it is from a version on.
 
-    since: below it the answer is `below`. rule: the policy rule, None: free for all. target: the
-    query parameter that the rule is checked against, None: the caller's own project.
-    body: schemas by version; None: a body is ignored. precheck: runs before the body is read,
-    and may raise. existence_first: a missing provider is 404 even when the body is wrong.
-    accepts: an `Accept` header without JSON is 406. public: neither authentication nor a
-    version that is served is asked for.
+    since: it holds from this version until that of the next route of the same method and path;
+    below the first one the answer is `below`. rule: the policy rule, None: free for all.
+    target: the query parameter that the rule is checked against, None: the caller's own project.
+    body: schemas by version; None: a body is ignored. query: the parameters it reads; None: any
+    are ignored. precheck: runs before the body is read, and may raise. existence_first: a
+    missing provider is 404 even when the body is wrong. accepts: an `Accept` header without
+    JSON is 406. types_first: that, or a wrong type of body, is told even below the first version.
+    public: no authentication is asked for.
     """
 
     method: str
@@ -48,20 +56,24 @@ class Route:
     since: str
     rule: str | None
     body: Versioned[Schema] | None = None
+    query: Mapping[str, Parameter] | None = None
     below: int = 404
     precheck: Callable[[Call], None] | None = None
     existence_first: bool = False
     accepts: bool = False
+    types_first: bool = False
     public: bool = False
     target: str | None = None
 
     def __post_init__(self) -> None:
         if v(self.since) not in HISTORY:
             raise ValueError(f"{self.method} {self.path}: no such microversion: {self.since}")
+        if self.body is not None and self.body.since > v(self.since):
+            raise ValueError(f"{self.method} {self.path}: no schema before {self.body.since}")
 
 
-def _get(path: str, handler: Handler, since: str, rule: str) -> Route:
-    return Route("GET", path, handler, since, rule, accepts=True)
+def _get(path: str, handler: Handler, since: str, rule: str, **more: Any) -> Route:
+    return Route("GET", path, handler, since, rule, accepts=True, **more)
 
 
 RP = "/resource_providers"
@@ -75,7 +87,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/", root.versions, "1.0", None, public=True),
     Route("GET", "/healthcheck", root.healthcheck, "1.0", None, public=True),
 
-    _get(RP, providers.list_providers, "1.0", f"{RULE}:list"),
+    _get(RP, providers.list_providers, "1.0", f"{RULE}:list", query=provider_query.PARAMETERS),
     Route("POST", RP, providers.create, "1.0", f"{RULE}:create", provider_bodies.CREATE),
     _get(ONE_RP, providers.show, "1.0", f"{RULE}:show"),
     Route("PUT", ONE_RP, providers.update, "1.0", f"{RULE}:update", provider_bodies.UPDATE,
@@ -97,9 +109,10 @@ ROUTES: tuple[Route, ...] = (
     _get(f"{ONE_RP}/usages", inventories.usages, "1.0", f"{RULE}:usages"),
     _get(f"{ONE_RP}/allocations", allocations.on_provider, "1.0", f"{RULE}:allocations:list"),
 
-    _get(f"{ONE_RP}/aggregates", aggregates.of_provider, "1.1", f"{RULE}:aggregates:list"),
+    _get(f"{ONE_RP}/aggregates", aggregates.of_provider, "1.1", f"{RULE}:aggregates:list",
+         types_first=True),
     Route("PUT", f"{ONE_RP}/aggregates", aggregates.replace, "1.1", f"{RULE}:aggregates:update",
-          aggregate_bodies.REPLACE, existence_first=True),
+          aggregate_bodies.REPLACE, existence_first=True, types_first=True),
 
     _get(f"{ONE_RP}/traits", traits.of_provider, "1.6", f"{RULE}:traits:list"),
     Route("PUT", f"{ONE_RP}/traits", traits.replace, "1.6", f"{RULE}:traits:update",
@@ -121,23 +134,46 @@ ROUTES: tuple[Route, ...] = (
           "placement:resource_classes:create", class_bodies.CREATE),
     _get("/resource_classes/{name}", resource_classes.show, "1.2",
          "placement:resource_classes:show"),
+    Route("PUT", "/resource_classes/{name}", resource_classes.rename, "1.2",
+          "placement:resource_classes:update", class_bodies.RENAME),
     Route("PUT", "/resource_classes/{name}", resource_classes.ensure, "1.7",
           "placement:resource_classes:update"),
     Route("DELETE", "/resource_classes/{name}", resource_classes.delete, "1.2",
           "placement:resource_classes:delete"),
 
-    _get("/traits", traits.list_traits, "1.6", "placement:traits:list"),
+    _get("/traits", traits.list_traits, "1.6", "placement:traits:list",
+         query=trait_query.PARAMETERS),
     Route("GET", "/traits/{name}", traits.show, "1.6", "placement:traits:show"),
     Route("PUT", "/traits/{name}", traits.ensure, "1.6", "placement:traits:update"),
     Route("DELETE", "/traits/{name}", traits.delete, "1.6", "placement:traits:delete"),
 
-    Route("GET", "/usages", usages.show, "1.9", "placement:usages", accepts=True,
-          target="project_id"),
+    _get("/usages", usages.show, "1.9", "placement:usages", target="project_id",
+         query=usage_query.PARAMETERS),
     _get("/allocation_candidates", candidates.list_candidates, "1.10",
-         "placement:allocation_candidates:list"),
+         "placement:allocation_candidates:list", query=candidate_query.PARAMETERS),
     Route("POST", "/reshaper", reshaper.post, "1.30", "placement:reshaper:reshape",
           reshaper_bodies.RESHAPE),
 )
 # fmt: on
 
+
+def operations(routes: Iterable[Route]) -> dict[str, dict[str, Versioned[Route]]]:
+    """Path -> method -> the routes of that operation by version.
+
+    Raises ValueError when two routes say of one version what the operation is, or when those
+    of one operation do not stand in the order of their versions.
+    """
+    declared: dict[tuple[str, str], list[Route]] = {}
+    for route in routes:
+        declared.setdefault((route.path, route.method), []).append(route)
+    found: dict[str, dict[str, Versioned[Route]]] = {}
+    for (path, method), same in declared.items():
+        table = {route.since: route for route in same}
+        if len(table) < len(same):
+            raise ValueError(f"{method} {path} is declared twice for one version")
+        found.setdefault(path, {})[method] = Versioned(table)
+    return found
+
+
+OPERATIONS = operations(ROUTES)
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.public)

@@ -1,12 +1,13 @@
 """Values that differ by microversion: tables of "since -> value", checked when declared."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from placement.api.history import HISTORY, v
 from placement.api.microversion import Microversion
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Versioned(Generic[T]):
@@ -23,6 +24,7 @@ class Versioned(Generic[T]):
         unknown = [str(since) for since in versions if since not in HISTORY]
         if unknown:
             raise ValueError(f"no such microversion: {', '.join(unknown)}")
+        self.table = table
         self._entries = entries
 
     @property
@@ -36,3 +38,20 @@ class Versioned(Generic[T]):
             if since <= version:
                 return value
         raise LookupError(f"nothing before {self.since}")
+
+    def map(self, change: Callable[[T], U], since: str | None = None) -> "Versioned[U]":
+        """The table of what `change` makes of each value; with `since`, from that version on."""
+        if since is None:
+            return Versioned({at: change(value) for at, value in self.table.items()})
+        later = {at: change(value) for at, value in self.table.items() if v(at) > v(since)}
+        return Versioned({since: change(self.at(v(since))), **later})
+
+
+def growing(table: Mapping[str, tuple[str, ...]]) -> Versioned[tuple[str, ...]]:
+    """Names that come with versions and stay: each entry adds to those before it."""
+    names: tuple[str, ...] = ()
+    totals: dict[str, tuple[str, ...]] = {}
+    for since, added in table.items():
+        names += added
+        totals[since] = names
+    return Versioned(totals)

@@ -50,7 +50,9 @@ def find_candidates(
     if not fetch.hopeless:
         searches = _searches(fetch, trail)
         try:
-            for candidate in take_turns(searches, request.limit, settings.breadth_first):
+            for candidate in take_turns(
+                searches, request.limit, settings.breadth_first, request.mapped
+            ):
                 candidates.append(candidate)
         except BudgetSpentError:
             if not candidates:

@@ -183,6 +183,33 @@ class Capacity:
         self._matching.open_again(slot, provider)
 
 
+class OnePerTree:
+    """All slots that a tree serves are served by one provider of it (answers that know no trees).
+
+    tree_of: provider -> a number for its tree.
+    """
+
+    reason = trail.ONE_PER_TREE
+
+    def __init__(self, slots: Iterable[int], tree_of: Sequence[int]) -> None:
+        self.slots = frozenset(slots)
+        self._tree_of = tree_of
+        self._placed: dict[int, list[int]] = {}
+
+    def feasible(self) -> bool:
+        return True
+
+    def add(self, slot: int, provider: int) -> bool:
+        placed = self._placed.setdefault(self._tree_of[provider], [])
+        if placed and placed[-1] != provider:
+            return False
+        placed.append(provider)
+        return True
+
+    def remove(self, slot: int, provider: int) -> None:
+        self._placed[self._tree_of[provider]].pop()
+
+
 class CollectiveTraits:
     """The providers of the unsuffixed group have every required trait between them.
 

@@ -40,6 +40,8 @@ class CandidateRequest:
     same_subtree: for each set of suffixes, one of the providers serving them is
     ancestor-or-self of all of them.
     limit: candidates wanted at the most; None: all.
+    nested: a candidate may use several providers of one tree.
+    mapped: candidates that differ in what serves which group only are different.
     """
 
     groups: tuple[RequestGroup, ...]
@@ -48,3 +50,5 @@ class CandidateRequest:
     root_required: frozenset[str] = frozenset()
     root_forbidden: frozenset[str] = frozenset()
     limit: int | None = None
+    nested: bool = True
+    mapped: bool = True

@@ -15,6 +15,7 @@ from placement.candidates.constraints import (
     CollectiveTraits,
     Constraint,
     Isolate,
+    OnePerTree,
     SameSubtree,
     subtrees,
 )
@@ -160,6 +161,10 @@ def _constraints(
     terms = next((group.required for group in request.groups if not group.suffixed), ())
     if terms:
         found.append(_collective_traits(terms, wanted, pool, options))
+    if not request.nested and len(wanted) > 1:
+        numbers: dict[str, int] = {}
+        trees = [numbers.setdefault(each.tree.uuid, len(numbers)) for each in pool.choices]
+        found.append(OnePerTree(range(len(wanted)), trees))
     suffixed = [index for index, slot in enumerate(wanted) if slot.group.suffixed]
     isolated: list[int] = suffixed if request.isolate and len(suffixed) > 1 else []
     if isolated:
@@ -234,14 +239,16 @@ def _capacities(wanted: Sequence[Slot], pool: Pool, options: Options) -> Iterato
 
 
 def take_turns(
-    searches: Iterable[Search], limit: int | None, breadth_first: bool
+    searches: Iterable[Search], limit: int | None, breadth_first: bool, mapped: bool = True
 ) -> Iterator[Candidate]:
     """Yield candidates of all searches, without repeats, `limit` at the most.
+
+    mapped: what serves which group tells candidates apart.
 
     Breadth first: one of each search in turn, as the searches arrive, and then again of those
     that have more. Depth first: all of one search before the next.
     """
-    repeats = Repeats()
+    repeats = Repeats(mapped)
     waiting: deque[Search] = deque()
     count = 0
     for search in searches:
@@ -273,12 +280,14 @@ def take_turns(
 class Repeats:
     """Candidates that came before: sharing providers alone may serve at several anchors."""
 
-    def __init__(self) -> None:
+    def __init__(self, mapped: bool) -> None:
+        self._mapped = mapped
         self._known: set[tuple[object, ...]] = set()
 
     def seen(self, candidate: Candidate) -> bool:
         """Whether the candidate came before; notes it."""
-        key = (_frozen(candidate.allocations), frozenset(candidate.mappings.items()))
+        mappings = frozenset(candidate.mappings.items()) if self._mapped else None
+        key = (_frozen(candidate.allocations), mappings)
         if key in self._known:
             return True
         self._known.add(key)

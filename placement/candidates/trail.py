@@ -8,6 +8,7 @@ NO_PROVIDER = "no provider of the tree can serve the group"
 CAPACITY = "the sum of the groups does not fit"
 ISOLATION = "groups must use different providers"
 SUBTREE = "groups must be in one subtree"
+ONE_PER_TREE = "several providers of one tree, which this microversion does not combine"
 TRAITS = "no combination has all required traits"
 
 

@@ -11,6 +11,7 @@ from placement.db.dialect import chunks
 from placement.db.statements import associations
 from placement.objects import catalog, identifiers, providers, trees
 from placement.objects.trees import Provider
+from placement.objects.unset import Unset
 
 
 def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[str]]:
@@ -20,15 +21,16 @@ def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[str]]:
 
 
 def replace(
-    conn: Connection, uuid: str, generation: int, wanted: Sequence[str]
+    conn: Connection, uuid: str, generation: int | Unset, wanted: Sequence[str]
 ) -> tuple[int, list[str]]:
     """Make these the aggregates of the provider; return its new generation and the aggregates.
 
-    The generation moves even if the set stays. Raises ProviderNotFound,
-    ProviderGenerationConflict.
+    The generation moves even if the set stays; with UNSET it is neither checked nor moved.
+    Raises ProviderNotFound, ProviderGenerationConflict.
     """
     provider = trees.lock_one(conn, uuid)
-    providers.expect_generation(provider, generation)
+    if not isinstance(generation, Unset):
+        providers.expect_generation(provider, generation)
     known = catalog.ids(conn, {"aggregate": identifiers.forms(*wanted)})["aggregate"]
     ids = identifiers.match(wanted, known)
     unheard = {identifiers.canonical(given) or given for given in wanted if given not in ids}
@@ -39,5 +41,7 @@ def replace(
         conn.execute(associations.remove_aggregates(provider.id, chunk))
     for chunk in chunks(sorted(aim - present)):
         conn.execute(associations.add_aggregates(provider.id, chunk))
-    providers.bump_generations(conn, {provider.id: 1})
-    return provider.generation + 1, of_provider(conn, provider.uuid)[1]
+    if not isinstance(generation, Unset):
+        providers.bump_generations(conn, {provider.id: 1})
+    provider, names = of_provider(conn, provider.uuid)
+    return provider.generation, names

@@ -112,11 +112,12 @@ def get(conn: Connection, uuid: str, resource_class: str) -> tuple[Provider, Inv
     return provider, present[resource_class]
 
 
-def check_capacity(records: Mapping[str, Record]) -> None:
-    """Raise BadCapacity for an inventory whose capacity, cut to an integer, is negative."""
+def check_capacity(records: Mapping[str, Record], least: int = 0) -> None:
+    """Raise BadCapacity for an inventory whose capacity, cut to an integer, is below `least`."""
     for name, record in records.items():
-        if math.trunc((record.total - record.reserved) * record.allocation_ratio) < 0:
-            raise BadCapacity(name, record.total, record.reserved)
+        capacity = math.trunc((record.total - record.reserved) * record.allocation_ratio)
+        if capacity < least:
+            raise BadCapacity(name, record.total, record.reserved, capacity, least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,27 +198,30 @@ def _write(conn: Connection, provider: Provider, steps: Change) -> int:
     return provider.generation + 1
 
 
-def replace(conn: Connection, uuid: str, generation: int, records: Mapping[str, Record]) -> int:
+def replace(
+    conn: Connection, uuid: str, generation: int, records: Mapping[str, Record], least: int = 0
+) -> int:
     """Make the records the whole set of the provider; return its new generation.
 
-    Raises ProviderNotFound, ProviderGenerationConflict, BadCapacity, UnknownResourceClasses,
-    InventoryInUse; checked in this order.
+    least: the smallest capacity that a record may have. Raises ProviderNotFound,
+    ProviderGenerationConflict, BadCapacity, UnknownResourceClasses, InventoryInUse; checked in
+    this order.
     """
     provider = trees.lock_one(conn, uuid)
     providers.expect_generation(provider, generation)
-    check_capacity(records)
+    check_capacity(records, least)
     class_ids = _class_ids(conn, records)
     present = of_providers(conn, [provider.id])
     return _write(conn, provider, change(present, {provider.id: records}, class_ids))
 
 
-def create(conn: Connection, uuid: str, resource_class: str, record: Record) -> int:
+def create(conn: Connection, uuid: str, resource_class: str, record: Record, least: int = 0) -> int:
     """Add one inventory to the provider; return its new generation.
 
     Raises ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists.
     """
     provider = trees.lock_one(conn, uuid)
-    check_capacity({resource_class: record})
+    check_capacity({resource_class: record}, least)
     class_ids = _class_ids(conn, [resource_class])
     if not class_ids:
         raise UnknownResourceClasses([resource_class])
@@ -229,7 +233,12 @@ def create(conn: Connection, uuid: str, resource_class: str, record: Record) -> 
 
 
 def update(
-    conn: Connection, uuid: str, resource_class: str, generation: int, record: Record
+    conn: Connection,
+    uuid: str,
+    resource_class: str,
+    generation: int,
+    record: Record,
+    least: int = 0,
 ) -> int:
     """Replace one inventory of the provider; return its new generation.
 
@@ -238,7 +247,7 @@ def update(
     """
     provider = trees.lock_one(conn, uuid)
     providers.expect_generation(provider, generation)
-    check_capacity({resource_class: record})
+    check_capacity({resource_class: record}, least)
     if not _class_ids(conn, [resource_class]):
         raise ResourceClassNotFound(resource_class)
     row = of_providers(conn, [provider.id])[provider.id].get(resource_class)

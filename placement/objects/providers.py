@@ -157,11 +157,13 @@ def _refuse_clash(
         raise ProviderNameTaken(name)
 
 
-def update(conn: Connection, uuid: str, name: str, parent: str | Unset | None) -> Provider:
+def update(
+    conn: Connection, uuid: str, name: str, parent: str | Unset | None, movable: bool = True
+) -> Provider:
     """Rename a provider and move it, with all below it, under another parent or to a root.
 
-    UNSET keeps the parent. Raises ProviderNotFound, BadParent (unknown, or a loop) and
-    ProviderNameTaken.
+    UNSET keeps the parent; if not `movable`, only a root may be given one. Raises
+    ProviderNotFound, BadParent (unknown, a loop, or not movable) and ProviderNameTaken.
     """
     named = [uuid] if parent is UNSET or parent is None else [uuid, parent]
     found = trees.lock(conn, named).named
@@ -175,6 +177,11 @@ def update(conn: Connection, uuid: str, name: str, parent: str | Unset | None) -
             raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
     parent_id = provider.parent_id if parent is UNSET else (above.id if above else None)
     if parent_id != provider.parent_id:
+        if not movable and provider.parent_id is not None:
+            what = "un-parenting" if parent_id is None else "re-parenting"
+            raise BadParent(
+                f"parent_provider_uuid: {what} a provider is not allowed before microversion 1.37"
+            )
         _move(conn, provider, above)
     _refuse_clash(conn, None, name, other_than=provider.id)
     conn.execute(statements.rename(provider.id, name, parent_id))

@@ -5,14 +5,14 @@ from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statements import names
+from placement.db.statements import names, providers
 from placement.errors import (
     NotCustom,
     ResourceClassExists,
     ResourceClassInUse,
     ResourceClassNotFound,
 )
-from placement.objects import catalog
+from placement.objects import catalog, trees
 
 CUSTOM_PREFIX = "CUSTOM_"
 
@@ -56,10 +56,28 @@ def ensure(conn: Connection, name: str) -> bool:
     return True
 
 
+def rename(conn: Connection, name: str, new_name: str) -> None:
+    """Give a custom class another name, in the inventories and allocations that use it too.
+
+    Raises ResourceClassNotFound, NotCustom, ResourceClassExists.
+    """
+    _get_custom(conn, name)
+    if catalog.ids(conn, {"resource_class": [new_name]})["resource_class"]:
+        raise ResourceClassExists(new_name)
+    conn.execute(names.rename_resource_class(name, new_name))
+    stocking = conn.execute(providers.roots_stocking(new_name)).scalars()
+    trees.renew(conn, stocking.all())
+
+
 def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
-    get(conn, name)
-    if not name.startswith(CUSTOM_PREFIX):
-        raise NotCustom("resource class", name)
+    _get_custom(conn, name)
     if conn.execute(names.delete_resource_class(name)).rowcount == 0:
         raise ResourceClassInUse(name)
+
+
+def _get_custom(conn: Connection, name: str) -> ResourceClass:
+    found = get(conn, name)
+    if not name.startswith(CUSTOM_PREFIX):
+        raise NotCustom("resource class", name)
+    return found

@@ -41,11 +41,16 @@ def of_project(
     if consumer_type is None:
         return by_type
     if consumer_type == ALL:
-        total = Usage()
-        for usage in by_type.values():
-            total.add(usage)
-        return {ALL: total} if by_type else {}
+        return {ALL: total(by_type)} if by_type else {}
     return {name: usage for name, usage in by_type.items() if name == consumer_type}
+
+
+def total(by_type: Mapping[str, Usage]) -> Usage:
+    """The usage of consumers of every type together."""
+    summed = Usage()
+    for usage in by_type.values():
+        summed.add(usage)
+    return summed
 
 
 def _key(name: str | None) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from placement.api.history import LATEST
 from placement.api.query import pairs, parse_candidates
 from placement.candidates import Found, TreeCache, find_candidates
 from placement.errors import SearchExhausted
@@ -30,7 +31,7 @@ class Asked:
         cache = TreeCache(10**6)
         with counted(self.database) as statements, self.database.read() as conn:
             found = find_candidates(
-                conn, cache, parse_candidates(pairs(query)), self.settings.candidates
+                conn, cache, parse_candidates(pairs(query), LATEST), self.settings.candidates
             )
         return found, len(statements), len(cache)
 

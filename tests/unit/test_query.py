@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.api import query
+from placement.api.history import HISTORY, v
+from placement.api.query.terms import TOO_MUCH
 from placement.errors import BadQuery
 
 AGG = "a0000000-0000-4000-8000-000000000001"
@@ -34,8 +36,8 @@ PIECES = (
 )
 
 
-def parse(*pairs: tuple[str, str]):
-    return query.parse_candidates(query.pairs(urlencode(pairs)))
+def parse(*pairs: tuple[str, str], version: str = "1.39"):
+    return query.parse_candidates(query.pairs(urlencode(pairs)), v(version))
 
 
 def test_groups_stand_in_the_order_of_the_query() -> None:
@@ -70,7 +72,7 @@ def test_of_a_repeated_parameter_the_last_counts_and_of_limit_the_first() -> Non
 
 def test_amounts_beyond_all_units_fit_nowhere() -> None:
     (group,) = parse(("resources", f"VCPU:{10**30}")).groups
-    assert group.resources == (("VCPU", query.TOO_MUCH),)
+    assert group.resources == (("VCPU", TOO_MUCH),)
 
 
 @pytest.mark.parametrize(
@@ -108,21 +110,72 @@ def test_a_malformed_parameter_is_named(
     assert raised.value.code == f"placement.{code}"
 
 
+@pytest.mark.parametrize(
+    ("version", "pair", "words"),
+    [
+        ("1.15", ("limit", "1"), "from microversion 1.16 on"),
+        ("1.16", ("required", "T"), "from microversion 1.17 on"),
+        ("1.20", ("member_of", AGG), "from microversion 1.21 on"),
+        ("1.21", ("required", "!T"), "a forbidden trait needs microversion 1.22"),
+        ("1.24", ("resources1", "VCPU:1"), "need microversion 1.25"),
+        ("1.24", ("group_policy", "none"), "from microversion 1.25 on"),
+        ("1.25", ("resources01", "VCPU:1"), "a number from 1 on"),
+        ("1.32", ("resources_A", "VCPU:1"), "a number from 1 on"),
+        ("1.30", ("in_tree", AGG), "from microversion 1.31 on"),
+        ("1.31", ("member_of", f"!{AGG}"), "a forbidden aggregate needs microversion 1.32"),
+        ("1.34", ("root_required", "T"), "from microversion 1.35 on"),
+        ("1.35", ("same_subtree", "_A"), "from microversion 1.36 on"),
+        ("1.38", ("required", "in:T,U"), "in: needs microversion 1.39"),
+    ],
+)
+def test_a_form_is_refused_below_its_version(
+    version: str, pair: tuple[str, str], words: str
+) -> None:
+    with pytest.raises(BadQuery, match=words):
+        parse(("resources", "VCPU:1"), pair, version=version)
+
+
+def test_membership_is_repeated_from_its_version_on() -> None:
+    pairs = [("resources", "VCPU:1"), ("member_of", AGG), ("member_of", OTHER)]
+    with pytest.raises(BadQuery, match=r"repeating it needs microversion 1\.24"):
+        parse(*pairs, version="1.23")
+    assert len(parse(*pairs, version="1.24").groups[0].member_of) == 2
+
+
+def test_before_any_traits_only_the_last_required_is_read() -> None:
+    pairs = [("resources", "VCPU:1"), ("required", "!!,"), ("required", "T")]
+    assert parse(*pairs, version="1.38").groups[0].required == (frozenset(["T"]),)
+    with pytest.raises(BadQuery):
+        parse(*pairs, version="1.39")
+
+
+def test_before_resourceless_groups_every_group_asks_for_resources() -> None:
+    pairs = [("resources1", "VCPU:1"), ("required2", "T"), ("group_policy", "none")]
+    with pytest.raises(BadQuery, match="resources2") as raised:
+        parse(*pairs, version="1.35")
+    assert raised.value.code == "placement.undefined_code"
+
+
 PARSERS = (
-    query.parse_candidates,
-    query.parse_provider_filter,
-    query.parse_trait_filter,
-    query.parse_usage_query,
+    (query.parse_candidates, "1.10"),
+    (query.parse_provider_filter, "1.0"),
+    (query.parse_trait_filter, "1.6"),
+    (query.parse_usage_query, "1.9"),
+)
+READERS = st.sampled_from(
+    [(parser, version) for parser, since in PARSERS for version in HISTORY if version >= v(since)]
 )
 VALUES = st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text(max_size=12)
 PAIRS = st.lists(st.tuples(st.sampled_from(KEYS) | st.text(max_size=8), VALUES), max_size=8)
 
 
-@given(PAIRS, st.sampled_from(PARSERS))
-def test_whatever_a_client_sends_is_understood_or_refused(pairs, parser) -> None:
+@given(PAIRS, READERS)
+def test_whatever_a_client_sends_is_understood_or_refused(pairs, reader) -> None:
+    parser, version = reader
     pairs = [(key, value.encode("utf-8", "ignore").decode()) for key, value in pairs]
     with contextlib.suppress(BadQuery):
-        parser(query.pairs(urlencode([(k.encode("utf-8", "ignore"), v) for k, v in pairs])))
+        encoded = urlencode([(key.encode("utf-8", "ignore"), value) for key, value in pairs])
+        parser(query.pairs(encoded), version)
 
 
 @given(st.binary(max_size=60))

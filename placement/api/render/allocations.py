@@ -3,16 +3,28 @@
 from collections.abc import Mapping
 from typing import Any
 
-from placement.objects.allocations import Holding
+from placement.api.microversion import Microversion
+from placement.api.versioned import growing
+from placement.objects.allocations import Holding, OnProvider
 
 NO_TYPE = "unknown"
 
+CONSUMER = growing(
+    {
+        "1.0": ("allocations",),
+        "1.12": ("project_id", "user_id"),
+        "1.28": ("consumer_generation",),
+        "1.38": ("consumer_type",),
+    }
+)
+ON_PROVIDER = growing({"1.0": ("resources",), "1.28": ("consumer_generation",)})
 
-def of_consumer(holding: Holding) -> Mapping[str, Any]:
+
+def of_consumer(holding: Holding, version: Microversion) -> Mapping[str, Any]:
     """What a consumer holds; a consumer without allocations shows nothing else."""
     if not holding.by_provider:
         return {"allocations": {}}
-    return {
+    members = {
         "allocations": {
             uuid: {"generation": held.generation, "resources": held.resources}
             for uuid, held in holding.by_provider.items()
@@ -22,15 +34,24 @@ def of_consumer(holding: Holding) -> Mapping[str, Any]:
         "consumer_generation": holding.generation,
         "consumer_type": holding.consumer_type or NO_TYPE,
     }
+    return {name: members[name] for name in CONSUMER.at(version)}
 
 
-def on_provider(holdings: Mapping[str, Holding], generation: int) -> Mapping[str, Any]:
+def on_provider(
+    holdings: Mapping[str, Holding], generation: int, version: Microversion
+) -> Mapping[str, Any]:
     """What consumers hold on one provider."""
+    shown = ON_PROVIDER.at(version)
     return {
         "resource_provider_generation": generation,
         "allocations": {
-            consumer: {"resources": held.resources, "consumer_generation": holding.generation}
+            consumer: {name: members[name] for name in shown}
             for consumer, holding in holdings.items()
             for held in holding.by_provider.values()
+            for members in [_on_one(held, holding)]
         },
     }
+
+
+def _on_one(held: OnProvider, holding: Holding) -> Mapping[str, Any]:
+    return {"resources": held.resources, "consumer_generation": holding.generation}

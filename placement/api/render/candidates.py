@@ -1,40 +1,85 @@
 """Allocation candidates as clients see them (contract candidates.md section 11)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from placement.candidates import Found
+from placement.api.history import Feature
+from placement.api.microversion import Microversion
+from placement.api.versioned import Versioned, growing
+from placement.candidates import CandidateRequest, Found
 from placement.candidates.model import Candidate, Member, Tree
 
+SUMMARY = growing(
+    {
+        "1.10": ("resources",),
+        "1.17": ("traits",),
+        "1.29": ("parent_provider_uuid", "root_provider_uuid"),
+    }
+)
 
-def answer(found: Found) -> Mapping[str, Any]:
-    """Candidates, and every provider of the trees that they take something from."""
+
+def answer(found: Found, request: CandidateRequest, version: Microversion) -> Mapping[str, Any]:
+    """Candidates, and the providers of the trees that they take something from."""
+    form = CANDIDATE.at(version)
+    used = None
+    if not Feature.NESTED_CANDIDATES.at(version):
+        used = {uuid for candidate in found.candidates for uuid in candidate.allocations}
+    asked = None
+    if not Feature.ALL_INVENTORIES.at(version):
+        asked = {name for group in request.groups for name, _amount in group.resources}
+    shown = SUMMARY.at(version)
     return {
-        "allocation_requests": [_candidate(candidate) for candidate in found.candidates],
-        "provider_summaries": dict(_summaries(found.trees)),
+        "allocation_requests": [form(candidate) for candidate in found.candidates],
+        "provider_summaries": dict(_summaries(found.trees, shown, used, asked)),
     }
 
 
-def _candidate(candidate: Candidate) -> Mapping[str, Any]:
+def _as_list(candidate: Candidate) -> Mapping[str, Any]:
+    return {
+        "allocations": [
+            {"resource_provider": {"uuid": uuid}, "resources": amounts}
+            for uuid, amounts in candidate.allocations.items()
+        ]
+    }
+
+
+def _as_object(candidate: Candidate) -> Mapping[str, Any]:
     return {
         "allocations": {
             uuid: {"resources": amounts} for uuid, amounts in candidate.allocations.items()
-        },
-        "mappings": candidate.mappings,
+        }
     }
 
 
-def _summaries(trees: Iterable[Tree]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+def _with_mappings(candidate: Candidate) -> Mapping[str, Any]:
+    return {**_as_object(candidate), "mappings": candidate.mappings}
+
+
+CANDIDATE: Versioned[Callable[[Candidate], Mapping[str, Any]]] = Versioned(
+    {"1.10": _as_list, "1.12": _as_object, Feature.MAPPINGS.value: _with_mappings}
+)
+
+
+def _summaries(
+    trees: Iterable[Tree],
+    shown: Collection[str],
+    used: Collection[str] | None,
+    asked: Collection[str] | None,
+) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """Summaries of the `used` providers of the trees with the classes `asked`; None: all."""
     for tree in trees:
         for member in tree.members:
-            yield member.uuid, _summary(tree, member)
+            if used is None or member.uuid in used:
+                summary = _summary(tree, member, asked)
+                yield member.uuid, {name: summary[name] for name in shown}
 
 
-def _summary(tree: Tree, member: Member) -> Mapping[str, Any]:
+def _summary(tree: Tree, member: Member, asked: Collection[str] | None) -> Mapping[str, Any]:
     return {
         "resources": {
             name: {"capacity": stock.capacity, "used": stock.used}
             for name, stock in member.stocks.items()
+            if asked is None or name in asked
         },
         "traits": list(member.traits),
         "parent_provider_uuid": (None if member.parent < 0 else tree.members[member.parent].uuid),

@@ -4,6 +4,7 @@ from functools import partial
 
 from placement.api import commands
 from placement.api.exchange import NOW, Call, Reply
+from placement.api.history import Feature
 from placement.api.render import allocations as render
 from placement.errors import BadPath
 from placement.objects import allocations, identifiers
@@ -13,7 +14,9 @@ def show(call: Call) -> Reply:
     """What a consumer holds."""
     with call.service.database.read() as conn:
         holding = allocations.of_consumer(conn, call.path["consumer"])
-    return Reply(200, render.of_consumer(holding), changed_at=holding.changed_at or NOW)
+    return Reply(
+        200, render.of_consumer(holding, call.version), changed_at=holding.changed_at or NOW
+    )
 
 
 def check_consumer(call: Call) -> None:
@@ -24,7 +27,9 @@ def check_consumer(call: Call) -> None:
 
 def replace(call: Call) -> Reply:
     """Everything that a consumer shall hold."""
-    claim = commands.claim(call.path["consumer"], call.body)
+    owned = Feature.ALLOCATION_OWNERS.at(call.version)
+    unowned = None if owned else call.service.settings.unowned
+    claim = commands.claim(call.path["consumer"], call.body, unowned)
     call.service.database.write(partial(allocations.replace, claims=[claim]))
     return Reply(204)
 
@@ -46,5 +51,5 @@ def on_provider(call: Call) -> Reply:
     """What consumers hold on one provider."""
     with call.service.database.read() as conn:
         provider, holdings, changed_at = allocations.of_provider(conn, call.path["uuid"])
-    body = render.on_provider(holdings, provider.generation)
+    body = render.on_provider(holdings, provider.generation, call.version)
     return Reply(200, body, changed_at=changed_at or NOW)

@@ -8,8 +8,8 @@ from placement.candidates import find_candidates
 
 def list_candidates(call: Call) -> Reply:
     """Every way in which the request can be met now, or the first `limit` of them."""
-    request = query.parse_candidates(query.pairs(call.query))
+    request = query.parse_candidates(query.pairs(call.query), call.version)
     service = call.service
     with service.database.read() as conn:
         found = find_candidates(conn, service.trees, request, service.settings.candidates)
-    return Reply(200, render.answer(found), changed_at=NOW)
+    return Reply(200, render.answer(found, request, call.version), changed_at=NOW)

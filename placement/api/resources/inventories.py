@@ -4,8 +4,13 @@ from functools import partial
 
 from placement.api import commands
 from placement.api.exchange import NOW, Call, Reply, newest
+from placement.api.history import Feature
 from placement.api.render import inventories as render
+from placement.api.versioned import Versioned
 from placement.objects import inventories
+
+# A capacity of nothing is an inventory that is all reserved.
+LEAST_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
 
 
 def list_inventories(call: Call) -> Reply:
@@ -29,7 +34,13 @@ def create(call: Call) -> Reply:
     """One more inventory; a stated generation is not looked at."""
     record, name = commands.record(call.body), call.body["resource_class"]
     generation = call.service.database.write(
-        partial(inventories.create, uuid=call.path["uuid"], resource_class=name, record=record)
+        partial(
+            inventories.create,
+            uuid=call.path["uuid"],
+            resource_class=name,
+            record=record,
+            least=LEAST_CAPACITY.at(call.version),
+        )
     )
     return Reply(
         201,
@@ -48,6 +59,7 @@ def replace(call: Call) -> Reply:
             uuid=call.path["uuid"],
             generation=call.body["resource_provider_generation"],
             records=records,
+            least=LEAST_CAPACITY.at(call.version),
         )
     )
     return Reply(200, render.many(records, generation), changed_at=NOW)
@@ -63,6 +75,7 @@ def update(call: Call) -> Reply:
             resource_class=call.path["resource_class"],
             generation=call.body["resource_provider_generation"],
             record=record,
+            least=LEAST_CAPACITY.at(call.version),
         )
     )
     return Reply(200, render.one(record, generation), changed_at=NOW)

@@ -4,6 +4,7 @@ from functools import partial
 
 from placement.api import query
 from placement.api.exchange import NOW, Call, Reply, newest
+from placement.api.history import Feature
 from placement.api.render import providers as render
 from placement.objects import providers
 from placement.objects.unset import UNSET
@@ -11,15 +12,15 @@ from placement.objects.unset import UNSET
 
 def list_providers(call: Call) -> Reply:
     """Providers that meet all filters."""
-    wanted = query.parse_provider_filter(query.pairs(call.query))
+    wanted = query.parse_provider_filter(query.pairs(call.query), call.version)
     with call.service.database.read() as conn:
         found = providers.find(conn, wanted)
     changed_at = newest([provider.changed_at for provider in found])
-    return Reply(200, render.many(found, call.mount), changed_at=changed_at)
+    return Reply(200, render.many(found, call.mount, call.version), changed_at=changed_at)
 
 
 def create(call: Call) -> Reply:
-    """A new provider, with its representation."""
+    """A new provider."""
     provider = call.service.database.write(
         partial(
             providers.create,
@@ -28,12 +29,11 @@ def create(call: Call) -> Reply:
             parent=call.body.get("parent_provider_uuid"),
         )
     )
-    return Reply(
-        200,
-        render.one(provider, call.mount),
-        location=f"/resource_providers/{provider.uuid}",
-        changed_at=provider.changed_at or NOW,
-    )
+    location = f"/resource_providers/{provider.uuid}"
+    if not Feature.CREATED_PROVIDER_SHOWN.at(call.version):
+        return Reply(201, location=location)
+    body = render.one(provider, call.mount, call.version)
+    return Reply(200, body, location=location, changed_at=provider.changed_at or NOW)
 
 
 def show(call: Call) -> Reply:
@@ -41,7 +41,7 @@ def show(call: Call) -> Reply:
     with call.service.database.read() as conn:
         provider = providers.get(conn, call.path["uuid"])
     changed_at = provider.changed_at or NOW
-    return Reply(200, render.one(provider, call.mount), changed_at=changed_at)
+    return Reply(200, render.one(provider, call.mount, call.version), changed_at=changed_at)
 
 
 def update(call: Call) -> Reply:
@@ -52,10 +52,11 @@ def update(call: Call) -> Reply:
             uuid=call.path["uuid"],
             name=call.body["name"],
             parent=call.body.get("parent_provider_uuid", UNSET),
+            movable=Feature.MOVES.at(call.version),
         )
     )
     changed_at = provider.changed_at or NOW
-    return Reply(200, render.one(provider, call.mount), changed_at=changed_at)
+    return Reply(200, render.one(provider, call.mount, call.version), changed_at=changed_at)
 
 
 def delete(call: Call) -> Reply:

@@ -43,6 +43,15 @@ def create(call: Call) -> Reply:
     return Reply(201, location=f"/resource_classes/{name}")
 
 
+def rename(call: Call) -> Reply:
+    """A custom class gets another name; whatever uses it follows."""
+    name = call.body["name"]
+    call.service.database.write(
+        partial(resource_classes.rename, name=call.path["name"], new_name=name)
+    )
+    return Reply(200, _render(name, call.mount))
+
+
 def ensure(call: Call) -> Reply:
     """A custom class, new or not."""
     name = call.path["name"]

@@ -17,7 +17,7 @@ _CUSTOM = Schema(CUSTOM_NAME)
 
 def list_traits(call: Call) -> Reply:
     """Traits that meet all filters."""
-    wanted = query.parse_trait_filter(query.pairs(call.query))
+    wanted = query.parse_trait_filter(query.pairs(call.query), call.version)
     with call.service.database.read() as conn:
         found = traits.find(conn, wanted)
     changed_at = newest([trait.changed_at for trait in found])

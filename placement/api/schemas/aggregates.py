@@ -7,5 +7,8 @@ from placement.api.versioned import Versioned
 UUIDS = {"type": "array", "items": UUID_LIKE, "uniqueItems": True}
 
 REPLACE = Versioned(
-    {"1.19": Schema(closed({"aggregates": UUIDS, "resource_provider_generation": GENERATION}))}
+    {
+        "1.1": Schema(UUIDS),
+        "1.19": Schema(closed({"aggregates": UUIDS, "resource_provider_generation": GENERATION})),
+    }
 )

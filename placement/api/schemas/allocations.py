@@ -8,6 +8,7 @@ from placement.api.schemas.common import (
     OWNER,
     UUID_KEY,
     UUID_LIKE,
+    Fragment,
     closed,
 )
 from placement.api.versioned import Versioned
@@ -34,22 +35,43 @@ MAPPINGS = {
     },
 }
 
-CONSUMER = closed(
-    {
-        "allocations": BY_PROVIDER,
-        "project_id": OWNER,
-        "user_id": OWNER,
-        "consumer_generation": {"type": ["integer", "null"]},
-        "consumer_type": CLASS_NAME,
-    },
-    {"mappings": MAPPINGS},
-)
-
-BY_CONSUMER = {
-    "type": "object",
-    "patternProperties": {UUID_KEY: CONSUMER},
-    "additionalProperties": False,
+LIST = {
+    "type": "array",
+    "minItems": 1,
+    "items": closed({"resource_provider": closed({"uuid": UUID_LIKE}), "resources": RESOURCES}),
 }
 
-REPLACE = Versioned({"1.38": Schema(CONSUMER)})
-MANAGE = Versioned({"1.38": Schema({**BY_CONSUMER, "minProperties": 1})})
+# What each version added to what a consumer says of itself.
+OWNED = {"project_id": OWNER, "user_id": OWNER}
+GUARDED = {**OWNED, "consumer_generation": {"type": ["integer", "null"]}}
+TYPED = {**GUARDED, "consumer_type": CLASS_NAME}
+MAPPED = {"mappings": MAPPINGS}
+
+CONSUMER = Versioned(
+    {
+        "1.13": closed({"allocations": BY_PROVIDER, **OWNED}),
+        "1.28": closed({"allocations": BY_PROVIDER, **GUARDED}),
+        "1.34": closed({"allocations": BY_PROVIDER, **GUARDED}, MAPPED),
+        "1.38": closed({"allocations": BY_PROVIDER, **TYPED}, MAPPED),
+    }
+)
+
+
+def by_consumer(consumer: Fragment) -> Fragment:
+    """An object of consumers by UUID."""
+    return {
+        "type": "object",
+        "patternProperties": {UUID_KEY: consumer},
+        "additionalProperties": False,
+    }
+
+
+REPLACE = Versioned(
+    {
+        "1.0": Schema(closed({"allocations": LIST})),
+        "1.8": Schema(closed({"allocations": LIST, **OWNED})),
+        "1.12": Schema(closed({"allocations": {**BY_PROVIDER, "minProperties": 1}, **OWNED})),
+        **CONSUMER.map(Schema, since="1.28").table,
+    }
+)
+MANAGE = CONSUMER.map(lambda consumer: Schema({**by_consumer(consumer), "minProperties": 1}))

@@ -7,15 +7,17 @@ from placement.api.versioned import Versioned
 NAME = {**TEXT, "maxLength": 200}
 PARENT = {"anyOf": [UUID_LIKE, {"type": "null"}]}
 
+NESTED = {"parent_provider_uuid": PARENT}
+
+NEW = {"name": {**NAME, "minLength": 1}}
+
 CREATE = Versioned(
     {
-        "1.14": Schema(
-            closed(
-                {"name": {**NAME, "minLength": 1}},
-                {"uuid": UUID_LIKE, "parent_provider_uuid": PARENT},
-            )
-        )
+        "1.0": Schema(closed(NEW, {"uuid": UUID_LIKE})),
+        "1.14": Schema(closed(NEW, {"uuid": UUID_LIKE, **NESTED})),
     }
 )
 
-UPDATE = Versioned({"1.14": Schema(closed({"name": NAME}, {"parent_provider_uuid": PARENT}))})
+UPDATE = Versioned(
+    {"1.0": Schema(closed({"name": NAME})), "1.14": Schema(closed({"name": NAME}, NESTED))}
+)

@@ -3,7 +3,6 @@
 from placement.api.body import Schema
 from placement.api.schemas import allocations, inventories
 from placement.api.schemas.common import UUID_KEY, closed
-from placement.api.versioned import Versioned
 
 INVENTORIES = {
     "type": "object",
@@ -12,6 +11,9 @@ INVENTORIES = {
     "additionalProperties": False,
 }
 
-RESHAPE = Versioned(
-    {"1.38": Schema(closed({"inventories": INVENTORIES, "allocations": allocations.BY_CONSUMER}))}
+RESHAPE = allocations.CONSUMER.map(
+    lambda consumer: Schema(
+        closed({"inventories": INVENTORIES, "allocations": allocations.by_consumer(consumer)})
+    ),
+    since="1.30",
 )

@@ -4,4 +4,7 @@ from placement.api.body import Schema
 from placement.api.schemas.common import CUSTOM_NAME, closed
 from placement.api.versioned import Versioned
 
-CREATE = Versioned({"1.2": Schema(closed({"name": CUSTOM_NAME}))})
+NAMED = Schema(closed({"name": CUSTOM_NAME}))
+
+CREATE = Versioned({"1.2": NAMED})
+RENAME = Versioned({"1.2": NAMED})

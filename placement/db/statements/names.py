@@ -116,6 +116,12 @@ def delete_trait(name: str) -> sa.Delete:
     return sa.delete(t.traits).where(t.traits.c.name == name, ~trait_is_associated())
 
 
+def rename_resource_class(name: str, new_name: str) -> sa.Update:
+    """Give a class another name."""
+    table = t.resource_classes
+    return sa.update(table).where(table.c.name == name).values(name=new_name, updated_at=t.now())
+
+
 def delete_resource_class(name: str) -> sa.Delete:
     """Delete a class that no inventory uses."""
     table, inventory = t.resource_classes, t.inventories

@@ -185,3 +185,15 @@ def has_room(resource_class_id: int, amount: int) -> ColumnElement[bool]:
         )
         .exists()
     )
+
+
+def roots_stocking(class_name: str) -> Rows:
+    """Select the root ids of the trees that have an inventory of the class."""
+    provider, inventory, known = t.resource_providers, t.inventories, t.resource_classes
+    return (
+        sa.select(provider.c.root_provider_id)
+        .distinct()
+        .join(inventory, inventory.c.resource_provider_id == provider.c.id)
+        .join(known, known.c.id == inventory.c.resource_class_id)
+        .where(known.c.name == class_name)
+    )

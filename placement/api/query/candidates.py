@@ -1,0 +1,234 @@
+"""The parameters of `GET /allocation_candidates` (contract candidates.md sections 2 and 3)."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from placement.api.history import Feature, v
+from placement.api.microversion import Microversion
+from placement.api.query.strings import Pairs, Parameter, bad, unknown
+from placement.api.query.terms import Membership, Traits, counting, resources
+from placement.api.versioned import Versioned
+from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup
+from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, QUERY_MISSING_VALUE, BadQuery
+from placement.objects import identifiers
+
+LIMIT = "[1-9][0-9]*"
+_LIMIT = re.compile(rf"{LIMIT}\Z", re.ASCII)
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "resources": Parameter("1.10", "What is asked for: CLASS:AMOUNT,…", suffixed=True),
+    "limit": Parameter("1.16", "Candidates at the most.", f"^{LIMIT}$"),
+    "required": Parameter(
+        "1.17", "With traits: T1,T2, !T for without, in:T1,T2 for any.", suffixed=True
+    ),
+    "member_of": Parameter(
+        "1.21", "In an aggregate: UUID or in:UUID,UUID; ! for not in it.", suffixed=True
+    ),
+    "group_policy": Parameter(
+        "1.25", "Whether suffixed groups use different providers.", "^(none|isolate)$"
+    ),
+    "in_tree": Parameter("1.31", "In the tree of this provider.", suffixed=True),
+    "root_required": Parameter("1.35", "Traits of the root: T1,!T2."),
+    "same_subtree": Parameter("1.36", "Suffixes of groups served below one of their providers."),
+}
+
+GROUP_KEYS = tuple(name for name, parameter in PARAMETERS.items() if parameter.suffixed)
+
+# What may follow the name of a group's parameter.
+SUFFIX = Versioned({"1.10": "", "1.25": "([1-9][0-9]*)?", "1.33": "([a-zA-Z0-9_-]{1,64})?"})
+_GROUP_KEY = SUFFIX.map(
+    lambda suffix: re.compile(rf"(?P<key>{'|'.join(GROUP_KEYS)})(?P<suffix>{suffix})\Z", re.ASCII)
+)
+_SUFFIX_FORM = Versioned(
+    {
+        "1.10": "request groups with a suffix need microversion 1.25 or later",
+        "1.25": "the suffix of a request group is a number from 1 on, without leading zeros",
+        "1.33": "the suffix of a request group has 1 to 64 letters, digits, _ and -",
+    }
+)
+
+
+@dataclass(slots=True)
+class _Group:
+    """A request group while its parameters are read."""
+
+    traits: Traits
+    membership: Membership
+    resources: tuple[tuple[str, int], ...] = ()
+    in_tree: str | None = None
+
+    @classmethod
+    def at(cls, version: Microversion) -> "_Group":
+        """A group of which nothing is known yet."""
+        return cls(Traits(version), Membership(version))
+
+    def add(self, keyword: str, key: str, value: str) -> None:
+        """Read one parameter; `keyword` is its name without the suffix."""
+        if keyword == "resources":
+            self.resources = resources(key, value)
+        elif keyword == "required":
+            self.traits.add(key, value)
+        elif keyword == "member_of":
+            self.membership.add(key, value)
+        else:
+            self.in_tree = value.strip()
+            if not identifiers.canonical(self.in_tree):
+                raise bad(key, value, "expected the UUID of a resource provider")
+
+    def made(self, suffix: str) -> RequestGroup:
+        """The frozen value."""
+        return RequestGroup(
+            suffix,
+            self.resources,
+            tuple(dict.fromkeys(self.traits.required)),
+            frozenset(self.traits.forbidden),
+            tuple(dict.fromkeys(self.membership.positive)),
+            frozenset(self.membership.negative),
+            self.in_tree,
+        )
+
+
+def parse_candidates(given: Pairs, version: Microversion) -> CandidateRequest:
+    """Read the parameters, checked in the order of contract candidates.md section 3.
+
+    Raises BadQuery.
+    """
+    _check_names(given, version)
+    limit = _limit(given)
+    isolate = _group_policy(given)
+    root = _root_required(given, version)
+    if root.contradictions:
+        raise bad(
+            "root_required",
+            ",".join(root.contradictions),
+            "required and forbidden at once",
+            QUERY_BAD_VALUE,
+        )
+    subtrees = _same_subtree(given)
+    groups = _groups(given, version)
+    _CHECK_GROUPS.at(version)(groups, subtrees)
+    for suffix, group in groups.items():
+        if group.traits.contradictions:
+            text = ",".join(group.traits.contradictions)
+            raise bad(f"required{suffix}", text, "required and forbidden at once")
+    if isolate is None and sum(suffix != UNSUFFIXED for suffix in groups) > 1:
+        raise BadQuery(
+            "group_policy: this parameter is required with two or more suffixed groups; "
+            "use none or isolate"
+        )
+    return CandidateRequest(
+        tuple(group.made(suffix) for suffix, group in groups.items()),
+        isolate=bool(isolate),
+        same_subtree=subtrees,
+        root_required=frozenset().union(*root.required),
+        root_forbidden=frozenset(root.forbidden),
+        limit=limit,
+        nested=Feature.NESTED_CANDIDATES.at(version),
+        mapped=Feature.MAPPINGS.at(version),
+    )
+
+
+def _check_names(given: Pairs, version: Microversion) -> None:
+    group_key = _GROUP_KEY.at(version)
+    for key, value in given:
+        matched = group_key.match(key)
+        name = matched["key"] if matched else key
+        suffixed = not matched and any(key.startswith(each) for each in GROUP_KEYS)
+        if name not in PARAMETERS or version < v(PARAMETERS[name].since):
+            if suffixed:
+                what = _SUFFIX_FORM.at(version)
+                raise bad(key, value, f"no such parameter: {what}")
+            raise unknown(name, value, PARAMETERS, version)
+
+
+def _all(given: Pairs, wanted: str) -> list[str]:
+    return [value for key, value in given if key == wanted]
+
+
+def _limit(given: Pairs) -> int | None:
+    values = _all(given, "limit")
+    for value in values:
+        if not _LIMIT.match(value):
+            raise bad("limit", value, "expected an integer of at least 1")
+    # More digits than that bound nothing.
+    return int(values[0][:18]) if values else None
+
+
+def _group_policy(given: Pairs) -> bool | None:
+    """Whether to isolate; None when nothing is said."""
+    values = _all(given, "group_policy")
+    for value in values:
+        if value not in {"none", "isolate"}:
+            raise bad("group_policy", value, "expected none or isolate")
+    return values[0] == "isolate" if values else None
+
+
+def _root_required(given: Pairs, version: Microversion) -> Traits:
+    values = _all(given, "root_required")
+    if len(values) > 1:
+        raise BadQuery("root_required: this parameter may be given only once", QUERY_DUPLICATE_KEY)
+    traits = Traits(version)
+    for value in values:
+        if value.startswith("in:"):
+            raise bad("root_required", value, "in: is not supported here")
+        traits.add("root_required", value, any_of=False)
+    return traits
+
+
+def _same_subtree(given: Pairs) -> tuple[frozenset[str], ...]:
+    found: dict[frozenset[str], None] = {}
+    for value in _all(given, "same_subtree"):
+        suffixes = [item.strip() for item in value.split(",")]
+        if not all(suffixes):
+            text = "expected suffixes of request groups, separated by commas"
+            raise bad("same_subtree", value, text, QUERY_BAD_VALUE)
+        found[frozenset(suffixes)] = None
+    return tuple(found)
+
+
+def _groups(given: Pairs, version: Microversion) -> dict[str, _Group]:
+    groups: dict[str, _Group] = {}
+    for key, value in counting(given, version):
+        matched = _GROUP_KEY.at(version).match(key)
+        if matched:
+            group = groups.setdefault(matched["suffix"] or UNSUFFIXED, _Group.at(version))
+            group.add(matched["key"], key, value)
+    return groups
+
+
+def _check_all_have_resources(
+    groups: Mapping[str, _Group], subtrees: Iterable[frozenset[str]]
+) -> None:
+    if not groups:
+        raise BadQuery("resources: this parameter is required: resources=CLASS:AMOUNT")
+    for suffix, group in groups.items():
+        if not group.resources:
+            raise BadQuery(f"resources{suffix}: every group must ask for resources")
+
+
+def _check_resourceless(groups: Mapping[str, _Group], subtrees: Iterable[frozenset[str]]) -> None:
+    if not any(group.resources for group in groups.values()):
+        raise BadQuery(
+            "resources: at least one group must ask for resources: resources=CLASS:AMOUNT",
+            QUERY_MISSING_VALUE,
+        )
+    joined = frozenset().union(*subtrees)
+    for suffix, group in groups.items():
+        if not group.resources and suffix not in joined:
+            raise BadQuery(
+                f"resources{suffix}: a group without resources must have a suffix that "
+                f"same_subtree names",
+                QUERY_BAD_VALUE,
+            )
+    unheard = joined - groups.keys()
+    if unheard:
+        text = "no request group has this suffix"
+        raise bad("same_subtree", ",".join(sorted(unheard)), text, QUERY_BAD_VALUE)
+
+
+_CHECK_GROUPS: Versioned[Callable[[Mapping[str, _Group], Iterable[frozenset[str]]], None]] = (
+    Versioned(
+        {"1.10": _check_all_have_resources, Feature.RESOURCELESS_GROUPS.value: _check_resourceless}
+    )
+)

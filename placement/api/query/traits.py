@@ -1,0 +1,36 @@
+"""The filters of `GET /traits` (contract resources.md section 4)."""
+
+from collections.abc import Mapping
+
+from placement.api.microversion import Microversion
+from placement.api.query.strings import Pairs, Parameter, bad, last_values
+from placement.objects.traits import TraitFilter
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "name": Parameter("1.6", "in:NAME,NAME… or startswith:PREFIX.", "^.*:.*$"),
+    "associated": Parameter(
+        "1.6", "Whether some provider has the trait.", "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$"
+    ),
+}
+
+
+def parse_trait_filter(given: Pairs, version: Microversion) -> TraitFilter:
+    """Read the filters.  Raises BadQuery."""
+    values = last_values(given, PARAMETERS, version)
+    names: frozenset[str] | None = None
+    prefix: str | None = None
+    if "name" in values:
+        operator, colon, text = values["name"].partition(":")
+        if not colon:
+            raise bad("name", values["name"], "expected in:NAME,NAME… or startswith:PREFIX")
+        if operator == "in":
+            names = frozenset(text.split(","))
+        elif operator == "startswith":
+            prefix = text
+    associated: bool | None = None
+    if "associated" in values:
+        stated = values["associated"].lower()
+        if stated not in {"true", "false"}:
+            raise bad("associated", values["associated"], "expected true or false")
+        associated = stated == "true"
+    return TraitFilter(names, prefix, associated)

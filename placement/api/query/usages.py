@@ -1,0 +1,43 @@
+"""The parameters of `GET /usages` (contract resources.md section 6.2)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from placement.api.microversion import Microversion
+from placement.api.query.strings import Pairs, Parameter, bad, last_values
+from placement.errors import BadQuery
+
+CONSUMER_TYPE = "([A-Z0-9_]+|all|unknown)"
+_CONSUMER_TYPE = re.compile(rf"{CONSUMER_TYPE}\Z", re.ASCII)
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "project_id": Parameter("1.9", "The project.", "^.{1,255}$", required=True),
+    "user_id": Parameter("1.9", "One user of the project.", "^.{1,255}$"),
+    "consumer_type": Parameter(
+        "1.38", "One type of consumer, or all together, or unknown.", f"^{CONSUMER_TYPE}$"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UsageQuery:
+    """Whose usage to show."""
+
+    project: str
+    user: str | None
+    consumer_type: str | None
+
+
+def parse_usage_query(given: Pairs, version: Microversion) -> UsageQuery:
+    """Read the parameters.  Raises BadQuery."""
+    values = last_values(given, PARAMETERS, version)
+    if "project_id" not in values:
+        raise BadQuery("project_id: this parameter is required")
+    for key, value in values.items():
+        if not 1 <= len(value) <= 255:
+            raise bad(key, value, "expected 1 to 255 characters")
+    consumer_type = values.get("consumer_type")
+    if consumer_type is not None and not _CONSUMER_TYPE.match(consumer_type):
+        raise bad("consumer_type", consumer_type, "expected a type, or all, or unknown")
+    return UsageQuery(values["project_id"], values.get("user_id"), consumer_type)
