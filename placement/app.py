@@ -1,15 +1,16 @@
 """The application: the one place where everything is wired together."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import falcon
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DatabaseError
 
 from placement import config
-from placement.api import dispatch, problems
+from placement.api import dispatch, outer, problems
+from placement.api.authentication import Keystone, NoAuth
 from placement.api.exchange import Service
-from placement.api.middleware import Negotiation, NoAuth, RequestContext
+from placement.api.middleware import Negotiation, RequestContext
 from placement.api.policy import Policy
 from placement.api.routes import PUBLIC_PATHS, ROUTES
 from placement.candidates import TreeCache
@@ -19,27 +20,24 @@ from placement.db.engine import Database
 from placement.errors import ConfigurationError, PlacementError
 from placement.objects import catalog, recount
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
-def create_app(settings: Settings, database: Database) -> falcon.App[Any, Any]:
-    """Make the WSGI application on a database that is migrated and has its catalogues.
 
-    Raises ConfigurationError for an authentication strategy that is not supported.
-    """
-    if settings.auth_strategy != "noauth2":
-        raise ConfigurationError(
-            f"[api] auth_strategy = {settings.auth_strategy} is not supported yet: "
-            f"set it to noauth2 and protect the service otherwise"
-        )
+def create_app(settings: Settings, database: Database) -> "WSGIApplication":
+    """Make the WSGI application on a database that is migrated and has its catalogues."""
+    keystone = settings.auth_strategy == "keystone"
     service = Service(settings, database, TreeCache(settings.candidates.tree_cache_size))
     policy = Policy(
         settings.conf, [(route.rule, route.method, route.path) for route in ROUTES if route.rule]
     )
-    # First in is last out: the log line and the request id enclose everything.
-    middleware: list[Any] = [RequestContext(), NoAuth(PUBLIC_PATHS), Negotiation()]
+    # First in is last out: the log line encloses everything.
+    authentication: Any = Keystone() if keystone else NoAuth(PUBLIC_PATHS)
+    middleware: list[Any] = [RequestContext(), authentication, Negotiation()]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
     problems.register(app)
     dispatch.add_routes(app, service, policy)
-    return app
+    return outer.surround(app, settings.conf, PUBLIC_PATHS, keystone)
 
 
 def prepare(database: Database, *, sync: bool) -> None:
@@ -69,7 +67,7 @@ def upgrade(conn: Connection) -> None:
     recount.recount(conn)
 
 
-def serve() -> falcon.App[Any, Any]:
+def serve() -> "WSGIApplication":
     """Read the configuration, prepare the database and make the application.
 
     Everything here happens once, before a server forks its workers, and leaves no connection

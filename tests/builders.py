@@ -1,16 +1,20 @@
 """What tests build on: databases that are migrated and have their catalogues, and services."""
 
+from __future__ import annotations
+
 import functools
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
-
-import falcon
+from typing import TYPE_CHECKING
 
 from placement import app, config
+from placement.api import outer, policy
 from placement.config import Settings
 from placement.db.engine import Database
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 
 def settings(database_url: str, **overrides: dict[str, object]) -> Settings:
@@ -20,6 +24,8 @@ def settings(database_url: str, **overrides: dict[str, object]) -> Settings:
     conf.set_override("auth_strategy", "noauth2", group="api")
     conf.set_override("connection", database_url, group="placement_database")
     conf.set_override("sqlite_synchronous", False, group="placement_database")
+    outer.register_options(conf)
+    policy.register_options(conf)
     for group, options in overrides.items():
         for name, value in options.items():
             conf.set_override(name, value, group=group)
@@ -49,6 +55,6 @@ def make_database(database_url: str, **overrides: dict[str, object]) -> tuple[Se
     return made, Database(made.database)
 
 
-def make_app(database_url: str, **overrides: dict[str, object]) -> falcon.App[Any, Any]:
+def make_app(database_url: str, **overrides: dict[str, object]) -> WSGIApplication:
     """A service with noauth2 on a ready database."""
     return app.create_app(*make_database(database_url, **overrides))

@@ -1,35 +1,28 @@
-"""What happens to every request before its operation, and to every answer after it.
-
-In the order of contract README section 3: a request id, who calls, which version.
-"""
+"""What happens to every request before its operation, and to every answer after it."""
 
 import logging
 import re
-import uuid
-from collections.abc import Collection
 from typing import Any
 
 import falcon
 
 from placement.api.history import HISTORY, LATEST, OLDEST
 from placement.api.microversion import HEADER, MalformedVersionError, requested
-from placement.api.policy import Identity
+from placement.api.outer import REQUEST_ID, REQUEST_ID_KEY
 from placement.api.problems import Refusal
 
 ACCESS_LOG = logging.getLogger("placement.access")
 
 MAX_URI = 64 * 1024  # bytes of path and query
-REQUEST_ID = "X-Openstack-Request-Id"
 _GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 class RequestContext:
-    """Gives each request an id, bounds its length, and logs one line when it is answered."""
+    """Notes each request's id, bounds its length, and logs one line when it is answered."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Set `req.context.request_id`."""
-        req.context.request_id = f"req-{uuid.uuid4()}"
-        resp.set_header(REQUEST_ID, req.context.request_id)
+        req.context.request_id = req.env[REQUEST_ID_KEY]
         if len(req.path) + len(req.query_string) > MAX_URI:
             raise Refusal(414, f"path and query may have {MAX_URI} bytes together")
 
@@ -48,30 +41,6 @@ class RequestContext:
             getattr(req.context, "version", "-"),
             req.context.request_id,
             f" for {caller}" if _GLOBAL_ID.match(caller) else "",
-        )
-
-
-class NoAuth:
-    """`noauth2`: a token is taken at its word (contract README section 4)."""
-
-    def __init__(self, public: Collection[str]) -> None:
-        self._public = public
-
-    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Set `req.context.identity`; without a token only public paths are open."""
-        token = req.get_header("X-Auth-Token")
-        if token is None:
-            if req.path in self._public:
-                return
-            raise Refusal(401, "Authentication required: send a token in X-Auth-Token")
-        user, _colon, project = token.partition(":")
-        stated = req.get_header("X-Roles")
-        if stated is None:
-            stated = "admin" if user == "admin" else ""
-        roles = tuple(filter(None, (role.strip() for role in stated.split(","))))
-        scope = req.get_header("OpenStack-System-Scope")
-        req.context.identity = Identity(
-            user, None if scope else project or user, roles, scope or None
         )
 
 

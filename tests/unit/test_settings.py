@@ -72,13 +72,6 @@ def test_a_directory_without_the_file_is_refused(tmp_path, monkeypatch) -> None:
         config.load_for_service(config.options())
 
 
-def test_keystone_is_refused_until_it_exists(tmp_path, monkeypatch) -> None:
-    text = FILE.replace("noauth2", "keystone")
-    load(tmp_path, text, monkeypatch)
-    with pytest.raises(ConfigurationError, match="auth_strategy = keystone"):
-        app.serve()
-
-
 def test_an_unmigrated_database_is_refused_with_the_command_that_helps(
     tmp_path, monkeypatch
 ) -> None:

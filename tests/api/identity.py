@@ -1,0 +1,86 @@
+"""An identity service that knows a few tokens, for tests of `auth_strategy = keystone`."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import make_server
+
+from tests.api.conftest import _Server, _Silent
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+SERVICE_TOKEN = "token-of-the-service"
+
+
+def _token(*roles: str, **scope: Any) -> Any:
+    user = {"id": "u", "name": "u", "domain": DOMAIN}
+    return {
+        "token": {
+            "methods": ["password"],
+            "issued_at": "2020-01-01T00:00:00.000000Z",
+            "expires_at": "2100-01-01T00:00:00.000000Z",
+            "user": user,
+            "roles": [{"id": role, "name": role} for role in roles],
+            **scope,
+        }
+    }
+
+
+DOMAIN = {"id": "default", "name": "Default"}
+PROJECT = {"project": {"id": "p", "name": "p", "domain": DOMAIN}}
+
+TOKENS = {
+    SERVICE_TOKEN: _token("service", **PROJECT),
+    "token-admin": _token("admin", "member", "reader", **PROJECT),
+    "token-reader": _token("reader", **PROJECT),
+    "token-system": _token("admin", system={"all": True}),
+    "token-domain": _token("admin", domain=DOMAIN),
+}
+
+
+def _answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+    headers = [("Content-Type", "application/json")]
+    status = "200 OK"
+    url = f"http://{environ['HTTP_HOST']}"
+    if path.rstrip("/") not in {"", "/v3", "/v3/auth/tokens"}:
+        start_response("404 Not Found", headers)
+        return [b"{}"]
+    body: object
+    if path.endswith("tokens"):
+        name = environ.get("HTTP_X_SUBJECT_TOKEN") if method == "GET" else SERVICE_TOKEN
+        if method == "POST":
+            status = "201 Created"
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        headers.append(("X-Subject-Token", name or ""))
+        if name not in TOKENS:
+            start_response("404 Not Found", headers)
+            return [b"{}"]
+        endpoint = {"id": "e", "interface": "internal", "region_id": None, "url": f"{url}/v3"}
+        catalog = {"id": "s", "type": "identity", "name": "keystone", "endpoints": [endpoint]}
+        body = {"token": {**TOKENS[name]["token"], "catalog": [catalog]}}
+    else:
+        status = "300 Multiple Choices" if path in {"", "/"} else status
+        link = {"rel": "self", "href": f"{url}/v3/"}
+        version = {"id": "v3.14", "status": "stable", "links": [link]}
+        body = {"version": version} if "v3" in path else {"versions": {"values": [version]}}
+    start_response(status, headers)
+    return [json.dumps(body).encode()]
+
+
+@contextmanager
+def identity_service() -> Iterator[str]:
+    """Serve until the block ends; yields the URL."""
+    with make_server("127.0.0.1", 0, _answer, _Server, _Silent) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,236 @@
+"""Rules, their defaults, and what an operator can change about them (contract policy.md)."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import falcon.testing
+import pytest
+
+from placement import config
+from placement.api.policy import REFRESH, Identity, Policy
+from placement.api.routes import ROUTES
+from placement.errors import ConfigurationError
+from tests.builders import make_app, settings
+
+ADMIN_OR_SERVICE = "rule:admin_or_service_api"
+
+# Base rule -> (check string, what else is allowed with enforce_new_defaults = False).
+BASE = {
+    "admin_api": ("role:admin", None),
+    "service_api": ("role:service", "role:admin"),
+    "admin_or_service_api": ("role:admin or role:service", "role:admin"),
+    "project_reader_api": ("role:reader and project_id:%(project_id)s", "role:admin"),
+    "admin_or_project_reader_or_service_api": (
+        "role:admin or rule:project_reader_api or role:service",
+        "role:admin",
+    ),
+}
+
+# Method and path -> rule without its prefix.
+RULES = {
+    ("GET", "/resource_providers"): "resource_providers:list",
+    ("POST", "/resource_providers"): "resource_providers:create",
+    ("GET", "/resource_providers/{uuid}"): "resource_providers:show",
+    ("PUT", "/resource_providers/{uuid}"): "resource_providers:update",
+    ("DELETE", "/resource_providers/{uuid}"): "resource_providers:delete",
+    ("GET", "/resource_classes"): "resource_classes:list",
+    ("POST", "/resource_classes"): "resource_classes:create",
+    ("GET", "/resource_classes/{name}"): "resource_classes:show",
+    ("PUT", "/resource_classes/{name}"): "resource_classes:update",
+    ("DELETE", "/resource_classes/{name}"): "resource_classes:delete",
+    ("GET", "/resource_providers/{uuid}/inventories"): "resource_providers:inventories:list",
+    ("POST", "/resource_providers/{uuid}/inventories"): "resource_providers:inventories:create",
+    ("PUT", "/resource_providers/{uuid}/inventories"): "resource_providers:inventories:update",
+    ("DELETE", "/resource_providers/{uuid}/inventories"): "resource_providers:inventories:delete",
+    ("GET", "/resource_providers/{uuid}/inventories/{resource_class}"): (
+        "resource_providers:inventories:show"
+    ),
+    ("PUT", "/resource_providers/{uuid}/inventories/{resource_class}"): (
+        "resource_providers:inventories:update"
+    ),
+    ("DELETE", "/resource_providers/{uuid}/inventories/{resource_class}"): (
+        "resource_providers:inventories:delete"
+    ),
+    ("GET", "/resource_providers/{uuid}/aggregates"): "resource_providers:aggregates:list",
+    ("PUT", "/resource_providers/{uuid}/aggregates"): "resource_providers:aggregates:update",
+    ("GET", "/resource_providers/{uuid}/usages"): "resource_providers:usages",
+    ("GET", "/usages"): "usages",
+    ("GET", "/traits"): "traits:list",
+    ("GET", "/traits/{name}"): "traits:show",
+    ("PUT", "/traits/{name}"): "traits:update",
+    ("DELETE", "/traits/{name}"): "traits:delete",
+    ("GET", "/resource_providers/{uuid}/traits"): "resource_providers:traits:list",
+    ("PUT", "/resource_providers/{uuid}/traits"): "resource_providers:traits:update",
+    ("DELETE", "/resource_providers/{uuid}/traits"): "resource_providers:traits:delete",
+    ("POST", "/allocations"): "allocations:manage",
+    ("GET", "/allocations/{consumer}"): "allocations:list",
+    ("PUT", "/allocations/{consumer}"): "allocations:update",
+    ("DELETE", "/allocations/{consumer}"): "allocations:delete",
+    ("GET", "/resource_providers/{uuid}/allocations"): "resource_providers:allocations:list",
+    ("GET", "/allocation_candidates"): "allocation_candidates:list",
+    ("POST", "/reshaper"): "reshaper:reshape",
+}
+DEFAULTS = {
+    "placement:usages": "rule:admin_or_project_reader_or_service_api",
+    "placement:reshaper:reshape": "rule:service_api",
+}
+
+
+def policy(tmp_path: Path, text: str | None = None, **options: Any) -> Policy:
+    path = tmp_path / "policy.yaml"
+    if text is not None:
+        path.write_text(text)
+    conf = settings("sqlite://", oslo_policy={"policy_file": str(path), **options}).conf
+    return Policy(conf, [(route.rule, route.method, route.path) for route in ROUTES if route.rule])
+
+
+def let_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic() + REFRESH
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+
+def caller(*roles: str, project: str = "p") -> Identity:
+    return Identity("u", project, roles)
+
+
+def test_every_operation_has_its_rule() -> None:
+    declared = {(route.method, route.path): route.rule for route in ROUTES if not route.public}
+    assert declared == {operation: f"placement:{rule}" for operation, rule in RULES.items()}
+
+
+def test_rules_have_the_defaults_and_scope_that_operators_know(tmp_path: Path) -> None:
+    known = policy(tmp_path).rules()
+    for name, (check, deprecated) in BASE.items():
+        assert known[name].check_str == check, name
+        former = known[name].deprecated_rule
+        assert (former.check_str if former else None) == deprecated
+    for rule in RULES.values():
+        name = f"placement:{rule}"
+        assert known[name].check_str == DEFAULTS.get(name, ADMIN_OR_SERVICE)
+    assert all(rule.scope_types == ["project"] for rule in known.values())
+    assert known.keys() == BASE.keys() | {f"placement:{rule}" for rule in RULES.values()}
+
+
+@pytest.mark.parametrize(
+    ("rule", "roles", "allowed"),
+    [
+        ("traits:list", ["admin"], True),
+        ("traits:list", ["service"], True),
+        ("traits:list", ["Admin"], True),  # roles are compared without case
+        ("traits:list", ["reader", "member"], False),
+        ("traits:list", [], False),
+        ("reshaper:reshape", ["service"], True),
+        ("reshaper:reshape", ["admin"], False),
+    ],
+)
+def test_the_defaults_allow_what_they_say(
+    tmp_path: Path, rule: str, roles: list[str], allowed: bool
+) -> None:
+    assert policy(tmp_path).allows(f"placement:{rule}", caller(*roles)) is allowed
+
+
+def test_a_reader_sees_the_usage_of_its_own_project_only(tmp_path: Path) -> None:
+    rules = policy(tmp_path)
+    for project, allowed in (("p", True), ("other", False), (None, False)):
+        target = {"project_id": project}
+        assert rules.allows("placement:usages", caller("reader"), target) is allowed
+
+
+def test_only_callers_with_a_project_are_allowed_anything(tmp_path: Path) -> None:
+    outsider = Identity("u", None, ("admin", "service"), scoped_to_project=False)
+    assert not policy(tmp_path).allows("placement:traits:list", outsider)
+
+
+def test_former_defaults_hold_when_the_new_ones_are_not_enforced(tmp_path: Path) -> None:
+    lenient = policy(tmp_path, enforce_new_defaults=False)
+    assert lenient.allows("placement:reshaper:reshape", caller("admin"))
+    assert not lenient.allows("placement:reshaper:reshape", caller("member"))
+
+
+@pytest.mark.parametrize(
+    ("check", "allowed"),
+    [
+        ("@", True),
+        ("!", False),
+        ("role:auditor", True),
+        ("rule:admin_api or role:auditor", True),
+        ("role:auditor and not user_id:u", False),
+        ("(role:auditor or role:x) and project_id:%(project_id)s", True),
+        ("user_id:%(user_id)s and not role:admin", True),
+    ],
+)
+def test_an_operator_may_override_a_rule(tmp_path: Path, check: str, allowed: bool) -> None:
+    rules = policy(tmp_path, f'"placement:traits:list": "{check}"\n')
+    assert rules.allows("placement:traits:list", caller("auditor")) is allowed
+    assert not rules.allows("placement:traits:show", caller("auditor"))
+
+
+def test_a_changed_file_is_picked_up_without_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = policy(tmp_path, '"placement:traits:list": "role:auditor"\n')
+    assert rules.allows("placement:traits:list", caller("auditor"))
+    path = tmp_path / "policy.yaml"
+    path.write_text('"placement:traits:list": "role:nobody"\n')
+    os.utime(path, (1, 2_000_000_000))
+    let_time_pass(monkeypatch)
+    assert not rules.allows("placement:traits:list", caller("auditor"))
+
+
+def test_a_file_that_cannot_be_read_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"policy\.yaml: .*scanning"):
+        policy(tmp_path, '"placement:traits:list": "role:')
+
+
+def test_a_file_that_is_broken_later_leaves_the_rules_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = policy(tmp_path, '"placement:traits:list": "role:auditor"\n')
+    path = tmp_path / "policy.yaml"
+    path.write_text("- no\n- mapping\n")
+    os.utime(path, (1, 2_000_000_000))
+    let_time_pass(monkeypatch)
+    assert rules.allows("placement:traits:list", caller("auditor"))
+    assert "the policy files cannot be used" in caplog.text
+
+
+def test_the_file_is_found_beside_placement_conf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "placement.conf").write_text("[placement_database]\nconnection = sqlite://\n")
+    (tmp_path / "policy.yaml").write_text('"placement:traits:list": "role:auditor"\n')
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
+    conf = config.options()
+    config.load_for_service(conf)
+    rules = Policy(conf, [("placement:traits:list", "GET", "/traits")])
+    assert rules.allows("placement:traits:list", caller("auditor"))
+
+
+def test_files_of_a_directory_override_too(tmp_path: Path) -> None:
+    directory = tmp_path / "policy.d"
+    directory.mkdir()
+    (directory / "traits.yaml").write_text('"placement:traits:list": "role:auditor"\n')
+    rules = policy(tmp_path, policy_dirs=[str(directory)])
+    assert rules.allows("placement:traits:list", caller("auditor"))
+
+
+def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text('"placement:traits:list": "role:auditor"\n')
+    application = make_app(f"sqlite:///{tmp_path / 'p.db'}", oslo_policy={"policy_file": str(path)})
+    client = falcon.testing.TestClient(application)
+    statuses = {}
+    for role in ("auditor", "admin"):
+        headers = {
+            "X-Auth-Token": "u:p",
+            "X-Roles": role,
+            "OpenStack-API-Version": "placement 1.39",
+        }
+        answer = client.simulate_get("/traits", headers=headers)
+        statuses[role] = answer.status_code
+    assert statuses == {"auditor": 200, "admin": 403}
+    assert "placement:traits:list" in answer.json["errors"][0]["detail"]

@@ -1,0 +1,249 @@
+"""Every operation at every version has exactly one handler, schema, form of answer and rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import falcon.testing
+import pytest
+
+from placement.api.history import HISTORY, v
+from placement.api.microversion import Microversion
+from placement.api.query import Parameter
+from placement.api.query.candidates import GROUP_KEYS
+from placement.api.render import allocations, candidates, providers
+from placement.api.resources import aggregates, inventories, root, traits, usages
+from placement.api.routes import OPERATIONS, ROUTES, Route, operations
+from placement.api.versioned import Versioned
+from tests.builders import make_app
+
+# The first version of each operation, and the answer below it (contract README section 2).
+FIRST = {
+    ("GET", "/"): ("1.0", None),
+    ("GET", "/healthcheck"): ("1.0", None),
+    ("GET", "/resource_providers"): ("1.0", None),
+    ("POST", "/resource_providers"): ("1.0", None),
+    ("GET", "/resource_providers/{uuid}"): ("1.0", None),
+    ("PUT", "/resource_providers/{uuid}"): ("1.0", None),
+    ("DELETE", "/resource_providers/{uuid}"): ("1.0", None),
+    ("GET", "/resource_providers/{uuid}/inventories"): ("1.0", None),
+    ("POST", "/resource_providers/{uuid}/inventories"): ("1.0", None),
+    ("PUT", "/resource_providers/{uuid}/inventories"): ("1.0", None),
+    ("DELETE", "/resource_providers/{uuid}/inventories"): ("1.5", 405),
+    ("GET", "/resource_providers/{uuid}/inventories/{resource_class}"): ("1.0", None),
+    ("PUT", "/resource_providers/{uuid}/inventories/{resource_class}"): ("1.0", None),
+    ("DELETE", "/resource_providers/{uuid}/inventories/{resource_class}"): ("1.0", None),
+    ("GET", "/resource_providers/{uuid}/usages"): ("1.0", None),
+    ("GET", "/resource_providers/{uuid}/allocations"): ("1.0", None),
+    ("GET", "/resource_providers/{uuid}/aggregates"): ("1.1", 404),
+    ("PUT", "/resource_providers/{uuid}/aggregates"): ("1.1", 404),
+    ("GET", "/resource_providers/{uuid}/traits"): ("1.6", 404),
+    ("PUT", "/resource_providers/{uuid}/traits"): ("1.6", 404),
+    ("DELETE", "/resource_providers/{uuid}/traits"): ("1.6", 404),
+    ("GET", "/allocations/{consumer}"): ("1.0", None),
+    ("PUT", "/allocations/{consumer}"): ("1.0", None),
+    ("DELETE", "/allocations/{consumer}"): ("1.0", None),
+    ("POST", "/allocations"): ("1.13", 404),
+    ("GET", "/resource_classes"): ("1.2", 404),
+    ("POST", "/resource_classes"): ("1.2", 404),
+    ("GET", "/resource_classes/{name}"): ("1.2", 404),
+    ("PUT", "/resource_classes/{name}"): ("1.2", 404),
+    ("DELETE", "/resource_classes/{name}"): ("1.2", 404),
+    ("GET", "/traits"): ("1.6", 404),
+    ("GET", "/traits/{name}"): ("1.6", 404),
+    ("PUT", "/traits/{name}"): ("1.6", 404),
+    ("DELETE", "/traits/{name}"): ("1.6", 404),
+    ("GET", "/usages"): ("1.9", 404),
+    ("GET", "/allocation_candidates"): ("1.10", 404),
+    ("POST", "/reshaper"): ("1.30", 404),
+}
+
+EACH = [(method, path) for path, methods in OPERATIONS.items() for method in methods]
+
+# What an operation answers with, where that differs by version.
+FORMS: dict[tuple[str, str], list[Versioned[Any]]] = {
+    ("GET", "/resource_providers"): [providers.FIELDS, providers.LINKS],
+    ("POST", "/resource_providers"): [providers.FIELDS, providers.LINKS],
+    ("GET", "/resource_providers/{uuid}"): [providers.FIELDS, providers.LINKS],
+    ("PUT", "/resource_providers/{uuid}"): [providers.FIELDS, providers.LINKS],
+    ("GET", "/resource_providers/{uuid}/aggregates"): [aggregates.MEMBERS],
+    ("PUT", "/resource_providers/{uuid}/aggregates"): [aggregates.MEMBERS],
+    ("PUT", "/resource_providers/{uuid}/inventories"): [inventories.LEAST_CAPACITY],
+    ("GET", "/resource_providers/{uuid}/allocations"): [allocations.ON_PROVIDER],
+    ("GET", "/allocations/{consumer}"): [allocations.CONSUMER],
+    ("GET", "/usages"): [usages.USAGES],
+    ("GET", "/allocation_candidates"): [candidates.CANDIDATE, candidates.SUMMARY],
+}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> falcon.testing.TestClient:
+    path = tmp_path_factory.mktemp("sweep") / "p.db"
+    return falcon.testing.TestClient(make_app(f"sqlite:///{path}"))
+
+
+def headers(version: Microversion, **more: str) -> dict[str, str]:
+    return {
+        "X-Auth-Token": "admin",
+        "X-Roles": "admin,service",
+        "OpenStack-API-Version": f"placement {version}",
+        **more,
+    }
+
+
+def concrete(path: str) -> str:
+    return path.format(
+        uuid="00000000-0000-4000-8000-000000000001",
+        consumer="c0000000-0000-4000-8000-000000000001",
+        name="CUSTOM_NOBODY_HAS",
+        resource_class="VCPU",
+    )
+
+
+def test_the_operations_are_those_of_the_contract() -> None:
+    declared = {
+        (method, path): str(routes.since)
+        for path, methods in OPERATIONS.items()
+        for method, routes in methods.items()
+    }
+    assert declared == {operation: since for operation, (since, _below) in FIRST.items()}
+
+
+@pytest.mark.parametrize(("method", "path"), EACH)
+def test_each_version_has_one_handler_schema_rule_and_form(method: str, path: str) -> None:
+    routes = OPERATIONS[path][method]
+    for version in HISTORY:
+        if version < routes.since:
+            with pytest.raises(LookupError):
+                routes.at(version)
+            continue
+        route = routes.at(version)
+        assert callable(route.handler)
+        assert route.public or route.rule
+        if route.body is not None:
+            assert route.body.at(version).schema
+        for form in FORMS.get((method, path), []):
+            assert form.at(version) is not None
+
+
+@pytest.mark.parametrize(("method", "path"), EACH)
+def test_each_version_is_served_or_refused_as_the_contract_says(
+    client: falcon.testing.TestClient, method: str, path: str
+) -> None:
+    since, below = FIRST[method, path]
+    body = b"{}" if method in {"POST", "PUT"} else None
+    for version in HISTORY:
+        answer = client.simulate_request(
+            method,
+            concrete(path),
+            body=body,
+            headers=headers(version, **{"Content-Type": "application/json"}),
+        )
+        assert answer.status_code < 500
+        assert answer.headers["openstack-api-version"] == f"placement {version}"
+        if version < v(since):
+            assert answer.status_code == below
+            assert f"{method} {path} exists from microversion {since} on" in answer.text
+        else:
+            assert answer.status_code != 405
+            assert "exists from microversion" not in answer.text
+
+
+@pytest.mark.parametrize("path", OPERATIONS)
+def test_other_methods_are_refused_with_those_of_the_path(
+    client: falcon.testing.TestClient, path: str
+) -> None:
+    others = {"GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS"} - OPERATIONS[path].keys()
+    for method in sorted(others):
+        answer = client.simulate_request(
+            method, concrete(path), headers=headers(v("1.0"), **{"X-Auth-Token": "admin"})
+        )
+        assert answer.status_code == 405
+        assert set(answer.headers["allow"].split(", ")) == OPERATIONS[path].keys()
+
+
+def _parameters() -> list[tuple[Route, str, Parameter]]:
+    return [
+        (route, name, parameter)
+        for route in ROUTES
+        for name, parameter in (route.query or {}).items()
+    ]
+
+
+VALUES = {
+    "limit": "1",
+    "group_policy": "none",
+    "same_subtree": "1",
+    "associated": "true",
+    "name": "in:X",
+    "resources": "VCPU:1",
+    "required": "HW_CPU_X86_AVX2",
+    "root_required": "HW_CPU_X86_AVX2",
+    "member_of": "a0000000-0000-4000-8000-000000000001",
+    "in_tree": "a0000000-0000-4000-8000-000000000001",
+    "uuid": "a0000000-0000-4000-8000-000000000001",
+    "project_id": "p",
+    "user_id": "u",
+    "consumer_type": "all",
+}
+NEEDED = {"/usages": {"project_id": "p"}, "/allocation_candidates": {"resources": "VCPU:1"}}
+
+
+@pytest.mark.parametrize(("route", "name", "parameter"), _parameters())
+def test_each_parameter_is_known_from_its_version_on(
+    client: falcon.testing.TestClient, route: Route, name: str, parameter: Parameter
+) -> None:
+    for version in HISTORY:
+        if version < v(route.since):
+            continue
+        params = {**NEEDED.get(route.path, {}), name: VALUES[name]}
+        if name == "same_subtree":
+            params["resources1"] = "VCPU:1"
+        answer = client.simulate_get(route.path, params=params, headers=headers(version))
+        known = version >= v(parameter.since)
+        if name == "same_subtree" and version < v("1.25"):
+            continue  # there are no groups to name yet
+        assert answer.status_code == (200 if known else 400), answer.text
+        assert known or name in answer.text
+
+
+@pytest.mark.parametrize("name", GROUP_KEYS)
+def test_each_group_parameter_takes_a_suffix_from_its_version_on(
+    client: falcon.testing.TestClient, name: str
+) -> None:
+    suffixes = {"1": "1.25", "9999": "1.25", "0": "1.33", "01": "1.33", "_A": "1.33", "-": "1.33"}
+    since = next(each for _route, key, each in _parameters() if key == name and each.suffixed).since
+    for suffix, first in suffixes.items():
+        for version in HISTORY:
+            if version < v("1.10"):
+                continue
+            params = {f"resources{suffix}": "VCPU:1", name + suffix: VALUES[name]}
+            answer = client.simulate_get(
+                "/allocation_candidates", params=params, headers=headers(version)
+            )
+            expected = 200 if version >= max(v(first), v(since)) else 400
+            assert answer.status_code == expected, answer.text
+
+
+def test_a_route_that_is_declared_twice_for_a_version_fails_when_declared() -> None:
+    route = ROUTES[0]
+    with pytest.raises(ValueError, match="declared twice"):
+        operations([route, route])
+
+
+def test_routes_out_of_order_fail_when_declared() -> None:
+    later = Route("GET", "/x", root.versions, "1.5", "rule")
+    earlier = Route("GET", "/x", traits.list_traits, "1.2", "rule")
+    with pytest.raises(ValueError, match="order"):
+        operations([later, earlier])
+
+
+def test_a_schema_that_begins_after_its_route_fails_when_declared() -> None:
+    late = next(route.body for route in ROUTES if route.body and str(route.body.since) == "1.30")
+    with pytest.raises(ValueError, match=r"no schema before 1\.30"):
+        Route("POST", "/x", root.versions, "1.0", "rule", body=late)
+
+
+def test_a_parameter_of_an_unknown_version_fails_when_declared() -> None:
+    with pytest.raises(ValueError, match="no such microversion"):
+        Parameter("1.99", "Nothing.")
