@@ -7,6 +7,7 @@ few steps per slot, and so does each one after it.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from placement.candidates import slots as slotting
 from placement.candidates import trail as reasons
@@ -14,13 +15,14 @@ from placement.candidates.constraints import (
     Capacity,
     CollectiveTraits,
     Constraint,
+    InOrder,
     Isolate,
     OnePerTree,
     SameSubtree,
     subtrees,
 )
 from placement.candidates.model import Candidate, Pool, Slot, Tree
-from placement.candidates.request import CandidateRequest
+from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.trail import Trail
 
 MOST_SIZES = 8  # amounts of one class that the look-ahead tells apart
@@ -165,6 +167,8 @@ def _constraints(
         numbers: dict[str, int] = {}
         trees = [numbers.setdefault(each.tree.uuid, len(numbers)) for each in pool.choices]
         found.append(OnePerTree(range(len(wanted)), trees))
+    if not request.mapped:
+        found += _in_order(request, wanted, pool, options)
     suffixed = [index for index, slot in enumerate(wanted) if slot.group.suffixed]
     isolated: list[int] = suffixed if request.isolate and len(suffixed) > 1 else []
     if isolated:
@@ -212,6 +216,27 @@ def _collective_traits(
             options[slot] = [each for each in options[slot] if covers[slot][each] >> at & 1]
             covers[slot] = {each: covers[slot][each] for each in options[slot]}
     return CollectiveTraits(covers, (1 << len(terms)) - 1)
+
+
+def _in_order(
+    request: CandidateRequest, wanted: Sequence[Slot], pool: Pool, options: Options
+) -> Iterator[Constraint]:
+    """One constraint for each set of suffixed groups that differ in their suffix only."""
+    alike: dict[RequestGroup, list[int]] = {}
+    for index, slot in enumerate(wanted):
+        if slot.group.suffixed:
+            alike.setdefault(replace(slot.group, suffix=""), []).append(index)
+    for group, slots in alike.items():
+        if len(slots) > 1:
+            serving = options[slots[0]]
+            stocks = [pool.choices[position].member.stocks for position in serving]
+            seats = [
+                1
+                if request.isolate
+                else min((of[name].room // amount for name, amount in group.resources), default=1)
+                for of in stocks
+            ]
+            yield InOrder(slots, serving, seats)
 
 
 def _capacities(wanted: Sequence[Slot], pool: Pool, options: Options) -> Iterator[Constraint]:

@@ -175,7 +175,7 @@ def candidates(world: World, query: Query) -> set[Candidate]:
 
 def summaries(world: World, found: Iterable[Candidate]) -> dict[str, Any]:
     """`provider_summaries` for these candidates, traits sorted (section 11)."""
-    roots = {_root(world, uuid) for candidate in found for uuid, _ in candidate.allocations}
+    roots = {root(world, uuid) for candidate in found for uuid, _ in candidate.allocations}
     return {
         provider.uuid: {
             "resources": {
@@ -184,10 +184,10 @@ def summaries(world: World, found: Iterable[Candidate]) -> dict[str, Any]:
             },
             "traits": sorted(provider.traits),
             "parent_provider_uuid": provider.parent,
-            "root_provider_uuid": _root(world, provider.uuid),
+            "root_provider_uuid": root(world, provider.uuid),
         }
         for provider in world.values()
-        if _root(world, provider.uuid) in roots
+        if root(world, provider.uuid) in roots
     }
 
 
@@ -197,16 +197,17 @@ def _lineage(world: World, uuid: str) -> list[str]:
     return [uuid] if parent is None else [uuid, *_lineage(world, parent)]
 
 
-def _root(world: World, uuid: str) -> str:
+def root(world: World, uuid: str) -> str:
+    """The root of the provider's tree."""
     return _lineage(world, uuid)[-1]
 
 
 def _anchors(world: World, provider: Provider) -> set[str]:
     """The roots at which the provider may be used: its own, those it shares with (section 1)."""
-    anchors = {_root(world, provider.uuid)}
+    anchors = {root(world, provider.uuid)}
     if SHARING in provider.traits:
         anchors |= {
-            _root(world, other.uuid)
+            root(world, other.uuid)
             for other in world.values()
             if other.aggregates & provider.aggregates
         }
@@ -273,14 +274,14 @@ def _is_member(provider: Provider, group: Group) -> bool:
 
 def _spanned_member(world: World, provider: Provider, group: Group, anchor: Provider) -> bool:
     """As `_is_member`, but a root that is a member speaks for its whole tree (section 6)."""
-    in_anchor_tree = _root(world, provider.uuid) == anchor.uuid
+    in_anchor_tree = root(world, provider.uuid) == anchor.uuid
     return _is_member(provider, group) or (in_anchor_tree and _is_member(anchor, group))
 
 
 def _is_in_tree(world: World, provider: Provider, group: Group) -> bool:
     """Whether the provider is in the tree of the one that `in_tree` names, who may be unknown."""
     return group.in_tree is None or (
-        group.in_tree in world and _root(world, group.in_tree) == _root(world, provider.uuid)
+        group.in_tree in world and root(world, group.in_tree) == root(world, provider.uuid)
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.properties import oracle
+from tests.properties import oracle, versions
 from tests.properties.strategies import seeded_query, seeded_world
 from tests.properties.worlds import Service
 
@@ -65,9 +65,35 @@ def test_the_search_agrees_with_the_oracle(
     assert count["examples"] >= EXAMPLES
 
 
+@pytest.mark.parametrize("minor", [10, 11, 12, 16, 17, 21, 24, 25, 28, 29, 32, 33])
+def test_older_versions_answer_as_much_as_they_can_express(service: Service, minor: int) -> None:
+    rng = random.Random(minor)
+    asked = answered = 0
+    while asked < 60:
+        world = seeded_world(rng)
+        service.load(world)
+        for _ in range(6):
+            query = versions.expressible(seeded_query(rng, world), minor)
+            if query is None:
+                continue
+            answer = service.get(
+                "/allocation_candidates", versions.to_params(query), version=f"1.{minor}"
+            )
+            assert answer.status_code == 200, answer.text
+            found = versions.parse_answer(answer.json, minor)
+            expected = versions.amounts(world, oracle.candidates(world, query), minor)
+            asked += 1
+            answered += bool(expected)
+            assert found == expected, versions.to_params(query)
+            assert len(answer.json["allocation_requests"]) == len(expected), "one came twice"
+            summaries = answer.json["provider_summaries"]
+            assert sorted_traits(summaries) == versions.summaries(world, query, expected, minor)
+    assert answered > 15
+
+
 def sorted_traits(summaries: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
-        uuid: {**summary, "traits": sorted(summary["traits"])}
+        uuid: {**summary, "traits": sorted(summary["traits"])} if "traits" in summary else summary
         for uuid, summary in summaries.items()
     }
 

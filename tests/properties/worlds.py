@@ -34,9 +34,10 @@ class Service:
         settings, self.database = make_database(f"sqlite:///{path}", **overrides)
         self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
 
-    def get(self, path: str, params: Sequence[tuple[str, object]]) -> Any:
+    def get(self, path: str, params: Sequence[tuple[str, object]], version: str = "1.39") -> Any:
         """Send a GET with these query parameters, in this order."""
-        return self._client.simulate_get(path, query_string=urlencode(params), headers=HEADERS)
+        headers = {**HEADERS, "OpenStack-API-Version": f"placement {version}"}
+        return self._client.simulate_get(path, query_string=urlencode(params), headers=headers)
 
     def send(self, method: str, path: str, body: object = None) -> Any:
         """Send a request with a JSON body."""

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.constraints import Capacity, Constraint, Isolate, SameSubtree
+from placement.candidates.constraints import (
+    Capacity,
+    CollectiveTraits,
+    Constraint,
+    InOrder,
+    Isolate,
+    OnePerTree,
+    SameSubtree,
+)
 
 OPTIONS = st.lists(
     st.lists(st.integers(0, 4), min_size=1, max_size=5, unique=True), min_size=1, max_size=5
@@ -108,3 +116,74 @@ def test_a_subtree_is_refused_when_no_ancestor_is_left(options, steps) -> None:
             assert joined(list(placed.values()))
 
     walk(SameSubtree(options, below, lambda _ancestor: True), options, steps, judge)
+
+
+@given(OPTIONS, STEPS, st.lists(st.integers(0, 2), min_size=5, max_size=5))
+def test_one_per_tree_refuses_a_second_provider_of_a_tree(options, steps, tree_of) -> None:
+    def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        of_trees: dict[int, set[int]] = {}
+        for provider in placed.values():
+            of_trees.setdefault(tree_of[provider], set()).add(provider)
+        assert accepted == all(len(providers) == 1 for providers in of_trees.values())
+
+    walk(OnePerTree(options, tree_of), options, steps, judge)
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=4),
+    st.integers(1, 4),
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=20),
+)
+def test_in_order_says_yes_just_where_ascending_seats_are_left(seats, slots, steps) -> None:
+    options = list(range(len(seats)))
+
+    def ascending(placed: Sequence[int]) -> bool:
+        return any(
+            list(whole[: len(placed)]) == list(placed)
+            and list(whole) == sorted(whole)
+            and all(whole.count(each) <= seats[each] for each in whole[len(placed) :])
+            for whole in itertools.product(options, repeat=slots)
+        )
+
+    constraint = InOrder(range(slots), options, seats)
+    placed: list[int] = []
+    for pick, forward in steps if constraint.feasible() else []:
+        if forward and len(placed) < slots:
+            provider = pick % len(seats)
+            # What fits is for others to say: only seats that there are get taken here.
+            if placed.count(provider) >= seats[provider]:
+                continue
+            accepted = constraint.add(len(placed), provider)
+            assert accepted == ascending([*placed, provider])
+            if accepted:
+                placed.append(provider)
+        elif placed:
+            constraint.remove(len(placed) - 1, placed.pop())
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.integers(0, 4), st.integers(0, 7), min_size=1), min_size=1, max_size=4
+    ).map(lambda found: dict(enumerate(found))),
+    st.integers(0, 7),
+    STEPS,
+)
+def test_collective_traits_refuse_just_what_no_other_provider_can_mend(
+    covers, needed, steps
+) -> None:
+    def union(slots: Mapping[int, int]) -> int:
+        total = 0
+        for slot, provider in slots.items():
+            total |= covers[slot][provider]
+        return total
+
+    options = {slot: list(known) for slot, known in covers.items()}
+
+    def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        mended = union(placed)
+        for slot in covers.keys() - placed.keys():
+            for bits in covers[slot].values():
+                mended |= bits
+        assert accepted == (mended & needed == needed)
+
+    walk(CollectiveTraits(covers, needed), options, steps, judge)
