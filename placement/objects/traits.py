@@ -43,7 +43,13 @@ def find(conn: Connection, wanted: TraitFilter) -> list[Trait]:
     if wanted.associated is not None:
         associated = names.trait_is_associated()
         query = query.where(associated if wanted.associated else ~associated)
-    return [Trait(row.name, row.changed_at) for row in conn.execute(query)]
+    # Some databases compare prefixes without case.
+    prefix = wanted.prefix or ""
+    return [
+        Trait(row.name, row.changed_at)
+        for row in conn.execute(query)
+        if row.name.startswith(prefix)
+    ]
 
 
 def get(conn: Connection, name: str) -> Trait:
