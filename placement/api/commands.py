@@ -1,9 +1,11 @@
-"""Checked bodies become domain commands."""
+"""Checked bodies, and names in paths, become domain commands."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from placement.errors import BadBody
+from placement.api.body import Schema
+from placement.api.schemas.common import CUSTOM_NAME
+from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.allocations import Claim
 from placement.objects.inventories import Record
@@ -14,6 +16,18 @@ Body = Mapping[str, Any]
 Owner = tuple[str, str]  # project, user
 
 _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
+
+
+_CUSTOM = Schema(CUSTOM_NAME)
+
+
+def custom_name(name: str, kind: str) -> str:
+    """The name of a custom resource class or trait.  Raises BadPath for any other."""
+    try:
+        _CUSTOM.check(name)
+    except BadBody:
+        raise BadPath(f"{name!r}: a custom {kind} is named CUSTOM_[A-Z0-9_]+") from None
+    return name
 
 
 def record(body: Body) -> Record:

@@ -4,13 +4,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from placement.api.body import Schema
+from placement.api import commands
 from placement.api.exchange import NOW, Call, Reply, newest
-from placement.api.schemas.common import CUSTOM_NAME
-from placement.errors import BadBody, BadPath
 from placement.objects import resource_classes
-
-_CUSTOM = Schema(CUSTOM_NAME)
 
 
 def _render(name: str, mount: str) -> Mapping[str, Any]:
@@ -54,11 +50,7 @@ def rename(call: Call) -> Reply:
 
 def ensure(call: Call) -> Reply:
     """A custom class, new or not."""
-    name = call.path["name"]
-    try:
-        _CUSTOM.check(name)
-    except BadBody:
-        raise BadPath(f"{name!r}: a custom resource class is named CUSTOM_[A-Z0-9_]+") from None
+    name = commands.custom_name(call.path["name"], "resource class")
     new = call.service.database.write(partial(resource_classes.ensure, name=name))
     return Reply(201 if new else 204, location=f"/resource_classes/{name}")
 

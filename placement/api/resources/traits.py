@@ -4,15 +4,10 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from placement.api import query
-from placement.api.body import Schema
+from placement.api import commands, query
 from placement.api.exchange import NOW, Call, Reply, newest
-from placement.api.schemas.common import CUSTOM_NAME
-from placement.errors import BadBody, BadPath
 from placement.objects import traits
 from placement.objects.traits import Trait
-
-_CUSTOM = Schema(CUSTOM_NAME)
 
 
 def list_traits(call: Call) -> Reply:
@@ -33,11 +28,7 @@ def show(call: Call) -> Reply:
 
 def ensure(call: Call) -> Reply:
     """A custom trait, new or not."""
-    name = call.path["name"]
-    try:
-        _CUSTOM.check(name)
-    except BadBody:
-        raise BadPath(f"{name!r}: a custom trait is named CUSTOM_[A-Z0-9_]+") from None
+    name = commands.custom_name(call.path["name"], "trait")
     trait, new = call.service.database.write(partial(traits.ensure, name=name))
     return Reply(
         201 if new else 204, location=f"/traits/{name}", changed_at=trait.changed_at or NOW
