@@ -67,7 +67,6 @@ class Feature(Enum):
     """What is done, understood or shown from a version on."""
 
     ALLOCATION_OWNERS = "1.8"
-    ALLOCATIONS_BY_PROVIDER = "1.12"
     CACHE_HEADERS = "1.15"
     AGGREGATE_GENERATION = "1.19"
     CREATED_PROVIDER_SHOWN = "1.20"
@@ -76,13 +75,11 @@ class Feature(Enum):
     REPEATED_MEMBER_OF = "1.24"
     ALL_RESERVED = "1.26"
     ALL_INVENTORIES = "1.27"
-    CONSUMER_GENERATIONS = "1.28"
     NESTED_CANDIDATES = "1.29"
     FORBIDDEN_AGGREGATES = "1.32"
     MAPPINGS = "1.34"
     RESOURCELESS_GROUPS = "1.36"
     MOVES = "1.37"
-    CONSUMER_TYPES = "1.38"
     ANY_TRAITS = "1.39"
 
     @property
