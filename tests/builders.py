@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +9,18 @@ from placement import app, config
 from placement.api import outer, policy
 from placement.config import Settings
 from placement.db.engine import Database
+from tests.engines import ENGINE, new_database
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-def settings(database_url: str, **overrides: dict[str, object]) -> Settings:
+def settings(url: str, **overrides: dict[str, object]) -> Settings:
     """Settings as a service without files has them; overrides: group -> option -> value."""
     conf = config.options()
     config.parse(conf, [], [])
     conf.set_override("auth_strategy", "noauth2", group="api")
-    conf.set_override("connection", database_url, group="placement_database")
+    conf.set_override("connection", url, group="placement_database")
     conf.set_override("sqlite_synchronous", False, group="placement_database")
     outer.register_options(conf)
     policy.register_options(conf)
@@ -32,29 +30,29 @@ def settings(database_url: str, **overrides: dict[str, object]) -> Settings:
     return config.settings(conf)
 
 
-@functools.cache
-def _template() -> Path:
-    """A ready SQLite database, made once: copying it takes a millisecond."""
-    path = Path(tempfile.mkdtemp(prefix="placement-tests-")) / "template.db"
-    database = Database(settings(f"sqlite:///{path}").database)
+def _prepare(url: str) -> None:
+    database = Database(settings(url).database)
     app.prepare(database, sync=True)
-    with database.writer.connect() as conn:
-        conn.exec_driver_sql("COMMIT")
-        conn.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        conn.exec_driver_sql("BEGIN")
+    if ENGINE == "sqlite":
+        # What stands in the log beside the file would not be copied with it.
+        with database.writer.connect() as conn:
+            conn.exec_driver_sql("COMMIT")
+            conn.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            conn.exec_driver_sql("BEGIN")
     database.dispose()
-    return path
 
 
-def make_database(database_url: str, **overrides: dict[str, object]) -> tuple[Settings, Database]:
-    """A database that is ready to serve; a new SQLite one is a copy of the template."""
-    prefix = "sqlite:///"
-    if database_url.startswith(prefix) and not Path(database_url.removeprefix(prefix)).exists():
-        shutil.copyfile(_template(), database_url.removeprefix(prefix))
-    made = settings(database_url, **overrides)
+def database_url(directory: Path) -> str:
+    """The URL of a new database that is ready to serve; on SQLite a file in the directory."""
+    return new_database(directory, _prepare)
+
+
+def make_database(directory: Path, **overrides: dict[str, object]) -> tuple[Settings, Database]:
+    """A new database that is ready to serve."""
+    made = settings(database_url(directory), **overrides)
     return made, Database(made.database)
 
 
-def make_app(database_url: str, **overrides: dict[str, object]) -> WSGIApplication:
-    """A service with noauth2 on a ready database."""
-    return app.create_app(*make_database(database_url, **overrides))
+def make_app(directory: Path, **overrides: dict[str, object]) -> WSGIApplication:
+    """A service with noauth2 on a new database."""
+    return app.create_app(*make_database(directory, **overrides))

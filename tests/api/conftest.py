@@ -32,7 +32,7 @@ class _Silent(WSGIRequestHandler):
 @pytest.fixture
 def live_server(tmp_path: Path) -> Iterator[str]:
     """The base URL of a server on an empty database of its own."""
-    settings, database = make_database(f"sqlite:///{tmp_path / 'placement.db'}")
+    settings, database = make_database(tmp_path)
     application = app.create_app(settings, database)
     with make_server("127.0.0.1", 0, application, _Server, _Silent) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -106,8 +106,7 @@ class EmptyDatabase(GabbiFixture):  # type: ignore[misc]
         from tests.builders import make_app
 
         directory = tempfile.TemporaryDirectory(prefix="gabbits-")
-        database = Path(directory.name) / "placement.db"
-        local_service().application = make_app(f"sqlite:///{database}")
+        local_service().application = make_app(Path(directory.name))
         return directory.cleanup
 
 

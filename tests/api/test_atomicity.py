@@ -44,8 +44,8 @@ class Broken(Exception):
 class Service:
     """A service whose n-th statement of a write can be made to fail."""
 
-    def __init__(self, path: Path) -> None:
-        settings, self.database = make_database(f"sqlite:///{path}")
+    def __init__(self, directory: Path) -> None:
+        settings, self.database = make_database(directory)
         with self.database.writer.begin() as conn:
             cloud = Cloud(conn)
             root = cloud.add("root", {"VCPU": 8}, aggregates=[aggregate(1)])
@@ -84,7 +84,7 @@ class Service:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    made = Service(tmp_path / "placement.db")
+    made = Service(tmp_path)
     yield made
     made.database.dispose()
 

@@ -18,18 +18,18 @@ ORIGIN = "https://dashboard.example.org"
 
 
 def client(tmp_path: Path, **overrides: dict[str, Any]) -> falcon.testing.TestClient:
-    return falcon.testing.TestClient(make_app(f"sqlite:///{tmp_path / 'p.db'}", **overrides))
+    return falcon.testing.TestClient(make_app(tmp_path, **overrides))
 
 
 # -- keystone -------------------------------------------------------------------------------
 
 
 def with_keystone(tmp_path: Path, url: str) -> falcon.testing.TestClient:
-    _settings, database = make_database(f"sqlite:///{tmp_path / 'p.db'}")
+    known, database = make_database(tmp_path)
     (tmp_path / "placement.conf").write_text(
         f"""
         [placement_database]
-        connection = sqlite:///{tmp_path / "p.db"}
+        connection = {known.database.connection}
         [keystone_authtoken]
         www_authenticate_uri = {url}
         auth_url = {url}

@@ -31,9 +31,7 @@ def send(client: falcon.testing.TestClient, version: str, method: str, path: str
 def test_allocations_without_an_owner_belong_to_the_configured_one(
     tmp_path: Path, options: dict[str, object]
 ) -> None:
-    client = falcon.testing.TestClient(
-        make_app(f"sqlite:///{tmp_path / 'p.db'}", placement=options)
-    )
+    client = falcon.testing.TestClient(make_app(tmp_path, placement=options))
     send(client, "1.0", "POST", "/resource_providers", {"name": "cn", "uuid": PROVIDER})
     record = {"resource_class": "VCPU", "total": 4}
     send(client, "1.0", "POST", f"/resource_providers/{PROVIDER}/inventories", record)

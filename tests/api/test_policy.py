@@ -221,7 +221,7 @@ def test_files_of_a_directory_override_too(tmp_path: Path) -> None:
 def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text('"placement:traits:list": "role:auditor"\n')
-    application = make_app(f"sqlite:///{tmp_path / 'p.db'}", oslo_policy={"policy_file": str(path)})
+    application = make_app(tmp_path, oslo_policy={"policy_file": str(path)})
     client = falcon.testing.TestClient(application)
     statuses = {}
     for role in ("auditor", "admin"):

@@ -21,8 +21,8 @@ WRITERS = 8
 class Service:
     """A service that threads may ask at once."""
 
-    def __init__(self, path: Path) -> None:
-        settings, self.database = make_database(f"sqlite:///{path}")
+    def __init__(self, directory: Path) -> None:
+        settings, self.database = make_database(directory)
         self._app = app.create_app(settings, self.database)
 
     def send(self, method: str, path: str, body: object = None) -> Any:
@@ -54,7 +54,7 @@ class Service:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    made = Service(tmp_path / "placement.db")
+    made = Service(tmp_path)
     yield made
     with made.database.read() as conn:
         recount.check(conn)

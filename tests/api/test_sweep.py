@@ -78,8 +78,7 @@ FORMS: dict[tuple[str, str], list[Versioned[Any]]] = {
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> falcon.testing.TestClient:
-    path = tmp_path_factory.mktemp("sweep") / "p.db"
-    return falcon.testing.TestClient(make_app(f"sqlite:///{path}"))
+    return falcon.testing.TestClient(make_app(tmp_path_factory.mktemp("sweep")))
 
 
 def headers(version: Microversion, **more: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Statements counted by the database itself."""
+"""Statements counted as the driver gets them; on SQLite as the database runs them."""
 
 import re
 from collections.abc import Iterator
@@ -8,13 +8,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement.db.engine import Database
+from tests.engines import ENGINE
 
-_NOT_COUNTED = re.compile(r"\s*(BEGIN|COMMIT|ROLLBACK|SET|PRAGMA)\b", re.IGNORECASE)
+_NOT_COUNTED = re.compile(r"\s*(BEGIN|START|COMMIT|ROLLBACK|SET|PRAGMA)\b", re.IGNORECASE)
 
 
 @contextmanager
 def counted(database: Database) -> Iterator[list[str]]:
-    """Collect the statements that SQLite runs, but for those that only steer transactions."""
+    """Collect the statements that run, but for those that only steer transactions."""
     seen: list[str] = []
 
     def note(statement: str) -> None:
@@ -28,13 +29,21 @@ def counted(database: Database) -> Iterator[list[str]]:
     def quiet(dbapi_connection: Any, *_rest: Any) -> None:
         dbapi_connection.set_trace_callback(None)
 
+    def execute(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        note(statement)
+
+    listeners = (
+        [("checkout", trace), ("checkin", quiet)]
+        if ENGINE == "sqlite"
+        else [("before_cursor_execute", execute)]
+    )
     engines = (database.reader, database.writer)
     for engine in engines:
-        sa.event.listen(engine, "checkout", trace)
-        sa.event.listen(engine, "checkin", quiet)
+        for event, listener in listeners:
+            sa.event.listen(engine, event, listener)
     try:
         yield seen
     finally:
         for engine in engines:
-            sa.event.remove(engine, "checkout", trace)
-            sa.event.remove(engine, "checkin", quiet)
+            for event, listener in listeners:
+                sa.event.remove(engine, event, listener)

@@ -18,9 +18,9 @@ class Asked:
     """A database with a cloud, and what one request to it takes."""
 
     def __init__(
-        self, path: Path, fill: Callable[[Cloud], object], **options: dict[str, object]
+        self, directory: Path, fill: Callable[[Cloud], object], **options: dict[str, object]
     ) -> None:
-        self.settings, self.database = make_database(f"sqlite:///{path}", **options)
+        self.settings, self.database = make_database(directory, **options)
         with self.database.writer.begin() as conn:
             cloud = Cloud(conn)
             fill(cloud)
@@ -43,7 +43,7 @@ def diskless(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             cloud.add(f"h{number}", {"VCPU": 8}, aggregates=[aggregate(1)])
         cloud.add("disk", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate(1)])
 
-    return Asked(tmp_path_factory.mktemp("diskless") / "placement.db", fill)
+    return Asked(tmp_path_factory.mktemp("diskless"), fill)
 
 
 def test_a_disk_that_hosts_share_is_one_candidate_however_many_they_are(diskless: Asked) -> None:
@@ -70,7 +70,7 @@ def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Pa
         for number in range(2):
             cloud.add(f"d{number}", {"DISK_GB": 9}, traits=[SHARING], aggregates=[aggregate(1)])
 
-    asked = Asked(tmp_path / "placement.db", fill)
+    asked = Asked(tmp_path, fill)
     found, statements, trees = asked.find("resources=DISK_GB:1&root_required=HW_CPU_X86_AVX2")
     assert {tuple(each.allocations) for each in found.candidates} == {(uuid(501),), (uuid(502),)}
     assert found.trail.trees == 1
@@ -84,7 +84,7 @@ def test_rare_matches_are_found_without_reading_the_rest(tmp_path: Path, hosts: 
             rare = ["CUSTOM_RARE"] if number in {50, 70, 99} else []
             cloud.add(f"h{number}", {"VCPU": 8, "MEMORY_MB": 8}, traits=rare)
 
-    asked = Asked(tmp_path / "placement.db", fill)
+    asked = Asked(tmp_path, fill)
     query = "resources=VCPU:1,MEMORY_MB:1&required=CUSTOM_RARE&limit=10"
     found, statements, trees = asked.find(query)
     assert len(found.candidates) == 3
@@ -100,10 +100,10 @@ def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path
 
     groups = "&".join(f"resources{number}=PGPU:1" for number in range(1, 9))
     query = f"{groups}&group_policy=isolate"
-    few = Asked(tmp_path / "few.db", fill, placement={"max_search_steps": 100})
+    few = Asked(tmp_path, fill, placement={"max_search_steps": 100})
     found, _statements, _trees = few.find(query)
     assert 0 < len(found.candidates) < 100
     assert found.trail.exhausted
-    none = Asked(tmp_path / "none.db", fill, placement={"max_search_steps": 5})
+    none = Asked(tmp_path, fill, placement={"max_search_steps": 5})
     with pytest.raises(SearchExhausted, match="max_search_steps"):
         none.find(query)

@@ -19,7 +19,7 @@ UNIT = st.integers(1, 20)
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    _settings, made = make_database(f"sqlite:///{tmp_path_factory.mktemp('fits') / 'p.db'}")
+    _settings, made = make_database(tmp_path_factory.mktemp("fits"))
     yield made
     made.dispose()
 

@@ -26,8 +26,8 @@ STOCK = {"VCPU": 64, "MEMORY_MB": 65536}
 class Client:
     """A service on flat hosts, NUMA hosts and shared storage, whose statements are counted."""
 
-    def __init__(self, path: Path, hosts: int) -> None:
-        settings, self.database = make_database(f"sqlite:///{path}")
+    def __init__(self, directory: Path, hosts: int) -> None:
+        settings, self.database = make_database(directory)
         with self.database.writer.begin() as conn:
             cloud = Cloud(conn)
             for number in range(hosts):
@@ -63,7 +63,7 @@ class Client:
 @pytest.fixture(scope="module")
 def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Client]]:
     directory = tmp_path_factory.mktemp("budgets")
-    made = [Client(directory / f"{hosts}.db", hosts) for hosts in SIZES]
+    made = [Client(directory, hosts) for hosts in SIZES]
     yield made
     for client in made:
         client.database.dispose()

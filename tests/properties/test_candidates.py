@@ -23,7 +23,7 @@ WORLD_QUERIES = 8
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
-    return Service(tmp_path_factory.mktemp("properties") / "placement.db")
+    return Service(tmp_path_factory.mktemp("properties"))
 
 
 def ask(service: Service, query: oracle.Query, **extra: object) -> Mapping[str, Any]:
@@ -104,7 +104,7 @@ def test_a_limited_answer_is_a_part_of_the_whole_one(
     tmp_path: Path, strategy: str, randomize: bool
 ) -> None:
     service = Service(
-        tmp_path / "placement.db",
+        tmp_path,
         placement={
             "allocation_candidates_generation_strategy": strategy,
             "randomize_allocation_candidates": randomize,

@@ -30,8 +30,8 @@ EMPTIED = (
 class Service:
     """An application on a database of its own, asked in process."""
 
-    def __init__(self, path: Path, **overrides: dict[str, object]) -> None:
-        settings, self.database = make_database(f"sqlite:///{path}", **overrides)
+    def __init__(self, directory: Path, **overrides: dict[str, object]) -> None:
+        settings, self.database = make_database(directory, **overrides)
         self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
 
     def get(self, path: str, params: Sequence[tuple[str, object]], version: str = "1.39") -> Any:

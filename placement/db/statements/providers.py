@@ -120,7 +120,7 @@ def has_allocations(provider_id: int) -> Rows:
     )
 
 
-def delete(provider_id: int) -> Sequence[sa.Delete]:
+def delete(provider_id: int) -> Sequence[sa.Delete | sa.Update]:
     """Delete a provider and what belongs to it alone, dependants first."""
     dependants = (t.inventories, t.resource_provider_traits, t.resource_provider_aggregates)
     return [
@@ -128,6 +128,8 @@ def delete(provider_id: int) -> Sequence[sa.Delete]:
             sa.delete(table).where(table.c.resource_provider_id == provider_id)
             for table in dependants
         ),
+        # MariaDB does not delete a row that its own foreign key holds.
+        sa.update(provider).where(provider.c.id == provider_id).values(root_provider_id=None),
         sa.delete(provider).where(provider.c.id == provider_id),
     ]
 

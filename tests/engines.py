@@ -1,0 +1,259 @@
+"""Database servers of the tests' own: thrown away at the end, and free to be killed before.
+
+`PLACEMENT_ENGINE` names the engine that databases of the tests live on: sqlite (the default),
+mariadb or postgresql. The servers are those installed on this machine, each on a private data
+directory and a free port.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import sqlalchemy as sa
+
+ENGINE = os.environ.get("PLACEMENT_ENGINE", "sqlite")
+START = 60  # seconds that a server may take
+
+
+class MissingServerError(RuntimeError):
+    """The engine that was asked for is not installed."""
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """A database server on a directory of its own; subclasses say how it is made and run."""
+
+    account: ClassVar[str]  # what the server runs as when the tests run as root
+    scheme: ClassVar[str]
+    admin: ClassVar[str]  # the database to connect to for making others
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.directory = Path(tempfile.mkdtemp(prefix=f"placement-{self.account}-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self._own: dict[str, object] = {}
+        if os.geteuid() == 0:
+            entry = pwd.getpwnam(self.account)
+            os.chown(self.directory, entry.pw_uid, entry.pw_gid)
+            self._own = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+        self._run(self.make())
+        self.start()
+        atexit.register(self.discard)
+
+    @classmethod
+    def binary(cls, name: str) -> str:
+        """The path of a program.  Raises MissingServerError."""
+        places = [*os.environ["PATH"].split(":"), "/usr/sbin", *cls.places()]
+        found = shutil.which(name, path=":".join(places))
+        if found is None:
+            raise MissingServerError(f"{name} is not installed")
+        return found
+
+    @classmethod
+    def places(cls) -> Sequence[str]:
+        """Where programs are that are on no path."""
+        return ()
+
+    def make(self) -> Sequence[str]:
+        """The command that fills the directory."""
+        raise NotImplementedError
+
+    def serve(self) -> Sequence[str]:
+        """The command that serves it."""
+        raise NotImplementedError
+
+    def _run(self, command: Sequence[str]) -> None:
+        done = subprocess.run(
+            command, cwd=self.directory, capture_output=True, text=True, check=False, **self._own
+        )  # type: ignore[call-overload]
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stdout[-1000:]}{done.stderr[-1000:]}")
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        with (self.directory / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self.serve(), cwd=self.directory, stdout=log, stderr=log, **self._own
+            )  # type: ignore[call-overload]
+        engine = sa.create_engine(self.url(self.admin), poolclass=sa.NullPool)
+        deadline = time.monotonic() + START
+        while True:
+            try:
+                with engine.connect():
+                    return
+            except sa.exc.OperationalError:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    log = (self.directory / "server.log").read_text(errors="replace")
+                    raise RuntimeError(f"the server did not start: {log[-2000:]}") from None
+                time.sleep(0.1)
+
+    def kill(self) -> None:
+        """Pull the plug."""
+        self._stop(signal.SIGKILL)
+
+    def discard(self) -> None:
+        """Stop the server for good and forget its data."""
+        self._stop(signal.SIGKILL)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _stop(self, how: signal.Signals) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(how)
+            self._process.wait()
+
+    def url(self, database: str) -> str:
+        """The SQLAlchemy URL of a database."""
+        return f"{self.scheme}@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, *statements: str) -> None:
+        """Run statements outside of any database of the tests."""
+        engine = sa.create_engine(
+            self.url(self.admin), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
+        )
+        with engine.connect() as conn:
+            for statement in statements:
+                conn.exec_driver_sql(statement)
+
+
+class MariaDB(Server):
+    """MariaDB with the character set of old deployments, which has no 4-byte characters."""
+
+    account = "mysql"
+    scheme = "mysql+pymysql://root"
+    admin = "mysql"
+
+    def make(self) -> Sequence[str]:
+        return (
+            self.binary("mariadb-install-db"),
+            "--no-defaults",
+            f"--datadir={self.directory}/data",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        )
+
+    def serve(self) -> Sequence[str]:
+        return (
+            self.binary("mariadbd"),
+            "--no-defaults",
+            f"--datadir={self.directory}/data",
+            f"--socket={self.directory}/socket",
+            f"--pid-file={self.directory}/pid",
+            f"--port={self.port}",
+            "--bind-address=127.0.0.1",
+            "--skip-name-resolve",
+            "--character-set-server=utf8mb3",
+            "--collation-server=utf8mb3_general_ci",
+            "--max-connections=400",
+            # Kept through a killed process, not through a power cut: enough for tests.
+            "--innodb-flush-log-at-trx-commit=2",
+            "--innodb-flush-method=nosync",
+            "--sync-frm=OFF",
+        )
+
+
+class PostgreSQL(Server):
+    """PostgreSQL as it comes, but for the synchronisation of its files."""
+
+    account = "postgres"
+    scheme = "postgresql+psycopg://postgres"
+    admin = "postgres"
+
+    @classmethod
+    def places(cls) -> Sequence[str]:
+        found = Path("/usr/lib/postgresql").glob("*/bin")
+        return [str(path) for path in sorted(found, key=str, reverse=True)]
+
+    def make(self) -> Sequence[str]:
+        return (
+            self.binary("initdb"),
+            f"--pgdata={self.directory}/data",
+            "--username=postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--no-sync",
+        )
+
+    def serve(self) -> Sequence[str]:
+        return (
+            self.binary("postgres"),
+            "-D", f"{self.directory}/data",
+            "-p", str(self.port),
+            "-k", str(self.directory),
+            "-c", "listen_addresses=127.0.0.1",
+            "-c", "max_connections=400",
+            "-c", "fsync=off",
+        )  # fmt: skip
+
+
+SERVERS: Mapping[str, type[Server]] = {"mariadb": MariaDB, "postgresql": PostgreSQL}
+
+
+def installed(engine: str) -> bool:
+    """Whether tests can run on an engine here."""
+    try:
+        return engine == "sqlite" or bool(
+            SERVERS[engine].binary({"mariadb": "mariadbd", "postgresql": "postgres"}[engine])
+        )
+    except MissingServerError:
+        return False
+
+
+@functools.cache
+def server(engine: str = ENGINE) -> Server:
+    """The server that the tests of this process share."""
+    return SERVERS[engine]()
+
+
+_numbers = itertools.count(1)
+
+
+def new_database(directory: Path, prepare: Callable[[str], None]) -> str:
+    """The URL of a new database; `prepare` is given the URL of an empty one, once if possible.
+
+    `directory` holds it on SQLite.
+    """
+    if ENGINE == "sqlite":
+        path = directory / f"placement-{next(_numbers)}.db"
+        shutil.copyfile(_sqlite_template(prepare), path)
+        return f"sqlite:///{path}"
+    name = f"placement_{next(_numbers)}"
+    if ENGINE == "postgresql":
+        server().execute(f"CREATE DATABASE {name} TEMPLATE {_postgresql_template(prepare)}")
+    else:
+        server().execute(f"CREATE DATABASE {name}")
+        prepare(server().url(name))
+    return server().url(name)
+
+
+@functools.cache
+def _sqlite_template(prepare: Callable[[str], None]) -> Path:
+    path = Path(tempfile.mkdtemp(prefix="placement-tests-")) / "template.db"
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
+    prepare(f"sqlite:///{path}")
+    return path
+
+
+@functools.cache
+def _postgresql_template(prepare: Callable[[str], None]) -> str:
+    server().execute("CREATE DATABASE template_of_tests")
+    prepare(server().url("template_of_tests"))
+    return "template_of_tests"
