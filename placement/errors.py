@@ -97,7 +97,7 @@ class UnknownReshapedProvider(Invalid):
     code = PROVIDER_NOT_FOUND
 
     def __init__(self, uuid: str) -> None:
-        super().__init__(f"inventories: no such resource provider: {uuid}")
+        super().__init__(f"inventories: No resource provider with uuid {uuid} found")
 
 
 class UnknownResourceClasses(Invalid):

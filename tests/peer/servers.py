@@ -1,0 +1,123 @@
+"""Our server and openstack-placement's, each a process of its own on a SQLite file of its own."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import requests
+
+from tests.engines import free_port
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PEER = "openstack-placement==16.0.0"
+START = 60  # seconds
+
+# What an episode leaves behind, dependants first.
+EMPTIED = (
+    "DELETE FROM allocations",
+    "DELETE FROM consumers",
+    "DELETE FROM inventories",
+    "DELETE FROM resource_provider_traits",
+    "DELETE FROM resource_provider_aggregates",
+    "DELETE FROM placement_aggregates",
+    "UPDATE resource_providers SET parent_provider_id = NULL, root_provider_id = NULL",
+    "DELETE FROM resource_providers",
+    "DELETE FROM traits WHERE name LIKE 'CUSTOM%'",
+    "DELETE FROM resource_classes WHERE name LIKE 'CUSTOM%'",
+)
+
+
+@dataclass
+class Server:
+    """One server under comparison."""
+
+    name: str
+    url: str
+    database: Path
+    session: requests.Session = field(default_factory=requests.Session)
+
+    def empty(self) -> None:
+        """Forget everything but standard classes and traits."""
+        with sqlite3.connect(self.database, timeout=10) as conn:
+            for statement in EMPTIED:
+                conn.execute(statement)
+        conn.close()
+
+
+def peer_environment() -> Path:
+    """The virtualenv that `PLACEMENT_PEER` names, made when it is not there yet."""
+    path = Path(os.environ["PLACEMENT_PEER"]).resolve()
+    if not (path / "bin" / "gunicorn").exists():
+        venv.create(path, with_pip=True)
+        # Our own pins are for our own environment.
+        outside = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
+        install = [path / "bin" / "pip", "install", "--quiet", PEER, "gunicorn"]
+        subprocess.run(install, check=True, env=outside)
+    return path
+
+
+@contextmanager
+def _serving(name: str, gunicorn: list[str], home: Path, package: Path) -> Iterator[Server]:
+    port = free_port()
+    home.mkdir()
+    database = home / "placement.db"
+    environment = {
+        **{key: value for key, value in os.environ.items() if not key.startswith("OS_")},
+        "OS_PLACEMENT_CONFIG_DIR": str(home),
+        "OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{database}",
+        "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true",
+        "OS_API__AUTH_STRATEGY": "noauth2",
+    }
+    (home / "placement.conf").write_text("")
+    command = [*gunicorn, "--workers=1", f"--bind=127.0.0.1:{port}", "--limit-request-line=0"]
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "placement.wsgi.api:application"],
+            cwd=package,
+            env=environment,
+            stdout=log,
+            stderr=log,
+        )
+    server = Server(name, f"http://127.0.0.1:{port}", database)
+    try:
+        _wait(server, process, home)
+        yield server
+    finally:
+        process.terminate()
+        process.wait()
+        server.session.close()
+
+
+def _wait(server: Server, process: subprocess.Popen[bytes], home: Path) -> None:
+    deadline = time.monotonic() + START
+    while True:
+        try:
+            server.session.get(server.url, timeout=5).raise_for_status()
+            return
+        except requests.RequestException:
+            if process.poll() is not None or time.monotonic() > deadline:
+                log = (home / "log").read_text(errors="replace")
+                raise RuntimeError(f"{server.name} did not start: {log[-2000:]}") from None
+            time.sleep(0.1)
+
+
+@contextmanager
+def pair(directory: Path) -> Iterator[tuple[Server, Server]]:
+    """Serve ours and the peer until the block ends."""
+    ours = [sys.executable, "-m", "gunicorn"]
+    theirs = [str(peer_environment() / "bin" / "gunicorn")]
+    # The peer must not see our package, which has the same name.
+    with (
+        _serving("ours", ours, directory / "ours", REPOSITORY) as one,
+        _serving("peer", theirs, directory / "peer", directory) as other,
+    ):
+        yield one, other
