@@ -60,15 +60,21 @@ class Candidate:
 
     @classmethod
     def from_answer(cls, item: dict[str, Any], names: dict[str, str]) -> Candidate:
+        held = item["allocations"]
+        if isinstance(held, list):  # as versions below 1.12 show it
+            held = {each["resource_provider"]["uuid"]: each for each in held}
+        mappings = item.get("mappings")  # from 1.34 on
         return cls(
             frozenset(
                 (names.get(uuid, uuid), resource_class, amount)
-                for uuid, allocation in item["allocations"].items()
+                for uuid, allocation in held.items()
                 for resource_class, amount in allocation["resources"].items()
             ),
-            frozenset(
+            None
+            if mappings is None
+            else frozenset(
                 (suffix, _sorted(names.get(uuid, uuid) for uuid in uuids))
-                for suffix, uuids in item["mappings"].items()
+                for suffix, uuids in mappings.items()
             ),
         )
 
