@@ -39,12 +39,16 @@ class Versioned(Generic[T]):
                 return value
         raise LookupError(f"nothing before {self.since}")
 
+    def at_since(self, since: str) -> T:
+        """The value at a version given as text.  Raises LookupError below the first one."""
+        return self.at(v(since))
+
     def map(self, change: Callable[[T], U], since: str | None = None) -> "Versioned[U]":
         """The table of what `change` makes of each value; with `since`, from that version on."""
         if since is None:
             return Versioned({at: change(value) for at, value in self.table.items()})
         later = {at: change(value) for at, value in self.table.items() if v(at) > v(since)}
-        return Versioned({since: change(self.at(v(since))), **later})
+        return Versioned({since: change(self.at_since(since)), **later})
 
 
 def growing(table: Mapping[str, tuple[str, ...]]) -> Versioned[tuple[str, ...]]:

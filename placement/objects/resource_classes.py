@@ -62,6 +62,8 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
     Raises ResourceClassNotFound, NotCustom, ResourceClassExists.
     """
     _get_custom(conn, name)
+    if new_name == name:
+        return
     if catalog.ids(conn, {"resource_class": [new_name]})["resource_class"]:
         raise ResourceClassExists(new_name)
     conn.execute(names.rename_resource_class(name, new_name))

@@ -207,6 +207,14 @@ WARTS = (
 )  # fmt: skip
 
 
+def leaves_orphan(request: Request, ours: Answer) -> bool:
+    """Whether the peer may now have a consumer without allocations, which we never have (W29)."""
+    if request.method == "GET" or not request.path.startswith(("/allocations", "/reshaper")):
+        return False
+    emptied = ours.status == 204 and b'"allocations": {}' in (request.body or b"")
+    return emptied or (ours.status == 400 and "No such resource provider" in ours.detail)
+
+
 def explained(
     request: Request, ours: Answer, peer: Answer, aspects: Collection[str]
 ) -> tuple[set[str], set[str]]:

@@ -7,6 +7,7 @@ from placement.api.exchange import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.render import providers as render
 from placement.objects import providers
+from placement.objects.trees import Provider
 from placement.objects.unset import UNSET
 
 
@@ -19,9 +20,8 @@ def list_providers(call: Call) -> Reply:
     return Reply(200, render.many(found, call.mount, call.version), changed_at=changed_at)
 
 
-def create(call: Call) -> Reply:
-    """A new provider."""
-    provider = call.service.database.write(
+def _create(call: Call) -> Provider:
+    return call.service.database.write(
         partial(
             providers.create,
             name=call.body["name"],
@@ -29,11 +29,22 @@ def create(call: Call) -> Reply:
             parent=call.body.get("parent_provider_uuid"),
         )
     )
-    location = f"/resource_providers/{provider.uuid}"
-    if not Feature.CREATED_PROVIDER_SHOWN.at(call.version):
-        return Reply(201, location=location)
-    body = render.one(provider, call.mount, call.version)
-    return Reply(200, body, location=location, changed_at=provider.changed_at or NOW)
+
+
+def create(call: Call) -> Reply:
+    """A new provider, which is not shown."""
+    return Reply(201, location=f"/resource_providers/{_create(call).uuid}")
+
+
+def create_and_show(call: Call) -> Reply:
+    """A new provider."""
+    provider = _create(call)
+    return Reply(
+        200,
+        render.one(provider, call.mount, call.version),
+        location=f"/resource_providers/{provider.uuid}",
+        changed_at=provider.changed_at or NOW,
+    )
 
 
 def show(call: Call) -> Reply:
