@@ -25,6 +25,8 @@ STATUS: Mapping[type[Exception], int] = {
     errors.Unavailable: 503,
 }
 
+LONGEST = 4000  # characters of a text: what a client sent may stand in it
+
 TITLES = {413: "Content Too Large", 414: "URI Too Long"}
 
 
@@ -63,7 +65,7 @@ def envelope(
     error: dict[str, Any] = {
         "status": status,
         "title": title(status),
-        "detail": detail,
+        "detail": detail if len(detail) <= LONGEST else f"{detail[:LONGEST]}…",
         "request_id": request_id,
     }
     if version is not None and Feature.ERROR_CODES.at(version):

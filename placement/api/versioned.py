@@ -25,16 +25,16 @@ class Versioned(Generic[T]):
         if unknown:
             raise ValueError(f"no such microversion: {', '.join(unknown)}")
         self.table = table
-        self._entries = entries
+        self.entries = entries
 
     @property
     def since(self) -> Microversion:
         """The first version that has a value."""
-        return self._entries[0][0]
+        return self.entries[0][0]
 
     def at(self, version: Microversion) -> T:
         """The value at a version.  Raises LookupError below the first one."""
-        for since, value in reversed(self._entries):
+        for since, value in reversed(self.entries):
             if since <= version:
                 return value
         raise LookupError(f"nothing before {self.since}")

@@ -1,0 +1,50 @@
+"""The same requests, led by coverage: ``python -m tests.fuzz.atheris_requests -runs=100000``.
+
+Needs atheris (``pip install atheris``), which there is not for every Python. All options are those
+of libFuzzer; what breaks is written to a file that, given as an argument, is run again.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+try:
+    import atheris
+except ImportError:
+    sys.exit("atheris is not installed: pip install atheris, on a Python that it supports")
+
+with atheris.instrument_imports(include=["placement"]):
+    from tests.fuzz.hostile import Hostile
+    from tests.fuzz.target import Target
+
+
+class Bytes:
+    """Choices made by the fuzzer."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = atheris.FuzzedDataProvider(data)
+
+    def random(self) -> float:
+        return float(self._data.ConsumeProbability()) * 0.999
+
+    def randrange(self, stop: int, /) -> int:
+        return int(self._data.ConsumeIntInRange(0, max(stop - 1, 0)))
+
+    def choice(self, items: Sequence[Any], /) -> Any:
+        return items[self.randrange(len(items))]
+
+
+def main() -> None:
+    """Fuzz until the runs are spent or something breaks."""
+    directory = tempfile.TemporaryDirectory(prefix="atheris-")
+    target = Target(Path(directory.name))
+    atheris.Setup(sys.argv, lambda data: target.answer(Hostile(Bytes(data)).environ()))
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

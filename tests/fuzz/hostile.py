@@ -1,0 +1,278 @@
+"""Hostile input: whole requests, nearly right or not at all, as a WSGI server would pass them on.
+
+`Hostile` makes requests of a random source, so the same bytes of randomness are the same request:
+the source is `random.Random` in tests and the fuzzer's bytes under atheris.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from placement.api.history import HISTORY
+from placement.api.routes import ROUTES, Route
+from tests.clouds import aggregate, uuid
+
+
+class Source(Protocol):
+    """Where choices come from."""
+
+    def random(self) -> float: ...
+
+    def randrange(self, stop: int, /) -> int: ...
+
+    def choice(self, items: Sequence[Any], /) -> Any: ...
+
+
+UUIDS = [uuid(number) for number in range(1, 6)]
+CONSUMERS = [f"c0000000-0000-4000-8000-{number:012d}" for number in range(4)]
+AGGREGATES = [aggregate(1), aggregate(2)]
+NAMES = ["VCPU", "DISK_GB", "CUSTOM_A", "HW_CPU_X86_AVX2", "MISC_SHARES_VIA_AGGREGATE"]
+
+# JSON that is not what it seems, as text, since Python's encoder would not write all of it.
+ODD_JSON = (
+    "null", "true", "0", "-1", "-0", "5.0", "5.5", "1e400", "-1e400", "1E+2", "2147483648",
+    str(2**63), str(10**400), "NaN", "Infinity", '""', '"x"', '"5"', '"\\u0000"', '"\\ud800"',
+    '"\\ud83d\\ude00"', '"\U0001f600"', '"CUSTOM_A\\n"', '"' + "x" * 300 + '"', "[]", "{}", "[[]]",
+    "[" * 400 + "]" * 400, '{"a":' * 400 + "1" + "}" * 400, '{"a":1,"a":2}', '{"":1}',
+    f'"{UUIDS[0].upper()}"', f'"{UUIDS[0].replace("-", "")}"', f'"urn:uuid:{UUIDS[0]}"',
+    f'"{{{UUIDS[0]}}}"', f'"{"-" * 36}"',
+)  # fmt: skip
+ODD_TEXT = (
+    "", " ", "x", "0", "-1", "1" * 40, "in:", "!", "!!", "!in:", ",", ":", "VCPU:1", "VCPU:0x1",
+    "VCPU:\uff11",
+    "VCPU:1e3", "VCPU:+1", "VCPU:1:2", "VCPU: 1", "é", "\U0001f600", "%", "%zz", "%00",
+    "\x00", "\x7f", "\r\n", "\n", "\ud800", "'", '"', ";--", "../..", "null", "T" * 300, *UUIDS,
+    *NAMES, *AGGREGATES, f"in:{AGGREGATES[0]},{AGGREGATES[1]}", f"!{AGGREGATES[0]}", "none",
+    "isolate", "true", "all", "unknown", "_A,_B", "startswith:%",
+)  # fmt: skip
+ODD_VERSIONS = (
+    "", "placement", "placement ", "placement 1", "placement 1.", "placement .1", "placement 1.40",
+    "placement 2.0", "placement -1.0", "placement 1.x", "placement 1.2.3", "placement LATEST",
+    "placement latest", "compute 2.1", "1.39", "placement1.5", "placement 1.5,", ",,,",
+    "placement 1.5, placement 1.7", "placement 1.\u0663", "placement 1_0.1", "placement é",
+    "PLACEMENT 1.5", "placement\t1.5", "x" * 5000,
+)  # fmt: skip
+ODD_HEADERS: Mapping[str, Sequence[str | None]] = {
+    "CONTENT_TYPE": (
+        "",
+        "text/plain",
+        "application/json;charset=utf-8",
+        "application/JSON",
+        ";",
+        "é",
+    ),
+    "HTTP_ACCEPT": ("", "text/html", "*/*", "application/*;q=0", ";;", "a/b;q=x", "é", "," * 99),
+    "HTTP_X_AUTH_TOKEN": (None, "", ":", "admin:", "u:p", "é", "a" * 9000),
+    "HTTP_X_ROLES": ("", ",", "reader", "admin,,", "é"),
+    "HTTP_OPENSTACK_SYSTEM_SCOPE": ("all", ""),
+    "HTTP_X_OPENSTACK_REQUEST_ID": ("req-x", "\n", "é"),
+    "CONTENT_LENGTH": ("", "x", "-1", "0", "999999999999", "1.5", " 2"),
+    "SCRIPT_NAME": ("/placement", "/a/b"),
+    "HTTP_HOST": ("", "é", "a b", "[::1", "host:port"),
+    "HTTP_TRANSFER_ENCODING": ("chunked",),
+    "HTTP_EXPECT": ("100-continue",),
+}
+ODD_PATHS = (
+    "", "/", "//", "/%", "/nowhere", "/resource_providers/", "/resource_providers//inventories",
+    "/traits/\x00", "/traits/é", "/traits/" + "x" * 3000, "/allocations/\n", "/../etc/passwd",
+    "/resource_providers/{uuid}", "/allocations/" + "-" * 36, "/resource_classes/CUSTOM_\n", "*",
+)  # fmt: skip
+JUNK = (b"", b"\xff", b"\x00", b"\xed\xa0\x80", b'"', b"}", b"," * 9)
+METHODS = ("GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "X", "", "get")
+
+Environ = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """JSON text that stands in a document as it is."""
+
+    text: str
+
+
+class Hostile:
+    """Requests, some of them right."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        # How often a choice goes wrong, the same for a whole request.
+        self.malice = source.choice((0.0, 0.02, 0.1, 0.5))
+
+    def goes_wrong(self) -> bool:
+        """True as often as this request's malice says."""
+        return self.source.random() < self.malice
+
+    def environ(self) -> Environ:
+        """One request."""
+        route: Route = self.source.choice(ROUTES)
+        method, path = route.method, self.path(route.path)
+        if self.goes_wrong():
+            method = self.source.choice(METHODS)
+        query = self.query(route) if route.query is not None or self.goes_wrong() else ""
+        body = self.body(route) if route.body is not None or self.goes_wrong() else b""
+        made: Environ = {
+            "REQUEST_METHOD": method,
+            "SCRIPT_NAME": "",
+            "PATH_INFO": _wsgi(path),
+            "QUERY_STRING": query,
+            "SERVER_NAME": "localhost",
+            "SERVER_PORT": "80",
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "REMOTE_ADDR": "127.0.0.1",
+            "HTTP_X_AUTH_TOKEN": "admin",
+            "HTTP_X_ROLES": "admin,service",
+            "HTTP_OPENSTACK_API_VERSION": f"placement {self.version(route)}",
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(body),
+            "wsgi.errors": io.StringIO(),
+            "wsgi.multithread": False,
+            "wsgi.multiprocess": False,
+            "wsgi.run_once": False,
+        }
+        if body:
+            made |= {"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(body))}
+        while self.goes_wrong():
+            name = self.source.choice(tuple(ODD_HEADERS))
+            value = self.source.choice(ODD_HEADERS[name])
+            if value is None:
+                made.pop(name, None)
+            else:
+                made[name] = _wsgi(value)
+        if self.goes_wrong():
+            made["HTTP_OPENSTACK_API_VERSION"] = _wsgi(self.source.choice(ODD_VERSIONS))
+        return made
+
+    def version(self, route: Route) -> object:
+        """A version, mostly one of the later ones."""
+        versions = list(HISTORY)
+        return versions[-1 - int(self.source.random() ** 2 * len(versions))]
+
+    def path(self, pattern: str) -> str:
+        """A path of the route, or any."""
+        if self.goes_wrong():
+            return str(self.source.choice(ODD_PATHS))
+        known = {"uuid": UUIDS, "consumer": CONSUMERS, "name": NAMES, "resource_class": NAMES}
+        return re.sub(r"{(\w+)}", lambda match: self.text(known[match[1]]), pattern)
+
+    def text(self, usual: Sequence[str]) -> str:
+        """A usual text, or an odd one."""
+        return str(self.source.choice(ODD_TEXT if self.goes_wrong() else usual))
+
+    def query(self, route: Route) -> str:
+        """A query string: encoded, half encoded or not at all."""
+        keys = [*(route.query or {"name": None}), "foo"]
+        if self.source.random() < 0.01:
+            return "resources=" + "VCPU:1," * self.source.randrange(20000)
+        parts = []
+        for _ in range(self.source.randrange(7)):
+            key = self.source.choice(keys)
+            if self.source.random() < 0.4:
+                key += self.source.choice(("_A", "_B", "1", "2", "0", "_" * 65, "é"))
+            if self.goes_wrong():
+                parts.append(self.text(["&", "=", "&&", "a=b=c", "%ff", ";"]))
+                continue
+            parts.append(f"{key}={self.value(key)}")
+        return _wsgi("&".join(parts))
+
+    def value(self, key: str) -> str:
+        """A value that may suit the parameter."""
+        usual: dict[str, Sequence[str]] = {
+            "resources": ("VCPU:1", "DISK_GB:2,VCPU:1", "CUSTOM_A:1"),
+            "required": ("HW_CPU_X86_AVX2", "!CUSTOM_A", "in:HW_CPU_X86_AVX2,CUSTOM_A"),
+            "member_of": (AGGREGATES[0], f"!{AGGREGATES[0]}", f"in:{','.join(AGGREGATES)}"),
+            "in_tree": UUIDS,
+            "uuid": UUIDS,
+            "limit": ("1", "3"),
+            "group_policy": ("none", "isolate"),
+            "root_required": ("HW_CPU_X86_AVX2", "!CUSTOM_A"),
+            "same_subtree": ("_A,_B", "_A"),
+            "associated": ("true", "false"),
+            "name": ("in:CUSTOM_A", "startswith:CUSTOM", "host1"),
+            "consumer_type": ("all", "INSTANCE"),
+        }
+        keyword = next((each for each in usual if key.startswith(each)), "name")
+        return self.text(usual[keyword])
+
+    # -- bodies -----------------------------------------------------------------------------
+
+    def body(self, route: Route) -> bytes:
+        """Bytes of JSON, or of something like it."""
+        tables = route.body
+        schema: Any = {"type": "object"} if tables is None else tables.at(max(HISTORY)).schema
+        if tables is not None and self.source.random() < 0.4:
+            _since, checked = self.source.choice(tables.entries)
+            schema = checked.schema
+        raw = _json(self.like(schema)).encode("utf-8", "surrogatepass")
+        if self.goes_wrong() and raw:
+            at = self.source.randrange(len(raw))
+            junk = self.source.choice(
+                (b"", b"\xff", b"\x00", b"\xed\xa0\x80", b'"', b"}", b"," * 9)
+            )
+            raw = raw[:at] + junk + raw[at + self.source.randrange(3) :]
+        return raw
+
+    def like(self, schema: Mapping[str, Any], name: str = "") -> Any:
+        """A value of the schema, but for what goes wrong."""
+        if self.goes_wrong():
+            return Raw(self.source.choice(ODD_JSON))
+        if "anyOf" in schema:
+            return self.like(self.source.choice(schema["anyOf"]), name)
+        kinds = schema.get("type", "string")
+        kind = kinds if isinstance(kinds, str) else self.source.choice(kinds)
+        makers: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
+            "object": self.an_object, "array": self.an_array, "string": self.a_string,
+        }  # fmt: skip
+        if kind in makers:
+            return makers[kind](schema, name)
+        plain = {"integer": (0, 1, 1, 2, 8), "number": (1, 1.5, 16.0), "null": (None,)}
+        return self.source.choice(plain.get(kind, (None,)))
+
+    def an_object(self, schema: Mapping[str, Any], name: str) -> Any:
+        """Members of an object."""
+        made = {}
+        for key, value in schema.get("properties", {}).items():
+            if key in schema.get("required", ()) or self.source.random() < 0.3:
+                made[key] = self.like(value, key)
+        for pattern, value in schema.get("patternProperties", {}).items():
+            keys = NAMES if "A-Z0-9_]+" in pattern or "1,255" in pattern else UUIDS + CONSUMERS
+            for _ in range(self.source.choice((0, 1, 1, 2, 3))):
+                made[self.text(keys)] = self.like(value)
+        if self.goes_wrong():
+            made[self.text(["surplus"])] = Raw(self.source.choice(ODD_JSON))
+        if made and self.goes_wrong():
+            made.pop(self.source.choice(sorted(made)))
+        return made
+
+    def an_array(self, schema: Mapping[str, Any], name: str) -> Any:
+        """Items of a list."""
+        return [self.like(schema["items"], name) for _ in range(self.source.randrange(3))]
+
+    def a_string(self, schema: Mapping[str, Any], name: str) -> Any:
+        """A string that suits the member."""
+        if "32}" in schema.get("pattern", ""):
+            return self.text(AGGREGATES if name == "aggregates" else UUIDS)
+        usual = {"name": ["host1", "host2", "CUSTOM_B"], "traits": NAMES, "resource_class": NAMES}
+        return self.text(usual.get(name, ["p", "q", "INSTANCE"]))
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, Raw):
+        return value.text
+    if isinstance(value, dict):
+        return (
+            "{" + ",".join(f"{json.dumps(key)}:{_json(each)}" for key, each in value.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ",".join(map(_json, value)) + "]"
+    return json.dumps(value)
+
+
+def _wsgi(text: str) -> str:
+    """The text as WSGI has it: the bytes of UTF-8, one character each."""
+    return text.encode("utf-8", "surrogatepass").decode("latin-1")

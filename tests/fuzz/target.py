@@ -1,0 +1,69 @@
+"""A service to throw requests at, and what must hold of each of its answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement import app
+from placement.db import tables as t
+from tests.builders import make_database
+from tests.clouds import SHARING, Cloud, aggregate
+
+LARGEST_BODY = 1500
+
+
+class Target:
+    """A service on a small cloud of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        settings, self.database = make_database(
+            directory, placement={"max_request_body_size": LARGEST_BODY, "max_search_steps": 5000}
+        )
+        with self.database.writer.begin() as conn:
+            cloud = Cloud(conn)
+            root = cloud.add("host1", {"VCPU": 8, "DISK_GB": 100}, aggregates=[aggregate(1)])
+            cloud.add("numa0", {"VCPU": 8}, parent=root, traits=["HW_CPU_X86_AVX2"])
+            cloud.add("disk", {"DISK_GB": 999}, traits=[SHARING], aggregates=[aggregate(1)])
+            cloud.save()
+        self._app = app.create_app(settings, self.database)
+
+    def answer(self, environ: dict[str, Any]) -> int:
+        """Send one request; the status, when the answer is one that any request may have."""
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+
+        def start_response(
+            status: str, headers: list[tuple[str, str]], exc_info: Any = None
+        ) -> Any:
+            started.append((status, headers))
+            return lambda data: None
+
+        found = self._app(environ, start_response)
+        raw = b"".join(found)
+        ((line, headers),) = started
+        status, names = int(line[:3]), {name.lower(): value for name, value in headers}
+        assert names["x-openstack-request-id"].startswith("req-")
+        assert status < 500, raw
+        if status >= 400 and environ["REQUEST_METHOD"] != "HEAD":
+            assert names["content-type"] == "application/json"
+            (error,) = json.loads(raw)["errors"]
+            assert error["status"] == status
+            assert error["title"]
+            assert error["detail"]
+            assert len(error["detail"]) < 4100
+            assert error["request_id"] == names["x-openstack-request-id"]
+        elif raw and environ["REQUEST_METHOD"] != "HEAD":
+            json.loads(raw)
+        return status
+
+    def dump(self) -> dict[str, list[tuple[Any, ...]]]:
+        """All rows of all tables, without revisions, which move with every write that begins."""
+        with self.database.read() as conn:
+            return {
+                table.name: sorted(map(tuple, conn.execute(sa.select(*columns))), key=repr)
+                for table in t.metadata.sorted_tables
+                for columns in [[each for each in table.columns if each.name != "revision"]]
+            }

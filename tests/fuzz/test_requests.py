@@ -1,0 +1,45 @@
+"""No input of any kind produces a 500, breaks the form of errors, or changes what it may not.
+
+`make test` sends a seeded share. ``PLACEMENT_FUZZ=100000 pytest tests/fuzz`` sends so many; now and
+then it looks at what a refused one changed: nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tqdm import tqdm
+
+from tests.fuzz.hostile import Hostile
+from tests.fuzz.target import Target
+
+REQUESTS = int(os.environ.get("PLACEMENT_FUZZ", "4000"))
+SEED = int(os.environ.get("PLACEMENT_FUZZ_SEED", "1"))
+COMPARED = 25  # one in so many
+
+
+def test_no_request_produces_a_500_or_changes_what_it_was_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = Target(tmp_path)
+    answers: Counter[int] = Counter()
+    compared = 0
+    with capsys.disabled(), tqdm(total=REQUESTS, disable=REQUESTS < 10_000) as progress:
+        for number in range(REQUESTS):
+            source = random.Random(f"{SEED}/{number}")
+            environ = Hostile(source).environ()
+            before = target.dump() if number % COMPARED == 0 else None
+            status = target.answer(environ)
+            answers[status] += 1
+            if before is not None and status >= 400:
+                compared += 1
+                assert target.dump() == before, f"request {SEED}/{number} was refused"
+            progress.update()
+        print(f"\n{REQUESTS} requests: {dict(sorted(answers.items()))}, {compared} compared")
+    # Some of everything: a fuzzer that is always turned away at the door proves little.
+    assert {200, 201, 204, 400, 401, 403, 404, 405, 406, 409, 415} <= answers.keys()
+    assert {413, 414} <= answers.keys()
