@@ -29,7 +29,9 @@ class Bytes:
         self._data = atheris.FuzzedDataProvider(data)
 
     def random(self) -> float:
-        return float(self._data.ConsumeProbability()) * 0.999
+        # Bytes that are spent must not make everything go wrong.
+        left = self._data.remaining_bytes()
+        return float(self._data.ConsumeProbability()) * 0.999 if left else 0.999
 
     def randrange(self, stop: int, /) -> int:
         return int(self._data.ConsumeIntInRange(0, max(stop - 1, 0)))

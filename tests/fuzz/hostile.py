@@ -137,7 +137,9 @@ class Hostile:
         }
         if body:
             made |= {"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(body))}
-        while self.goes_wrong():
+        for _ in range(3):
+            if not self.goes_wrong():
+                break
             name = self.source.choice(tuple(ODD_HEADERS))
             value = self.source.choice(ODD_HEADERS[name])
             if value is None:
