@@ -137,8 +137,7 @@ class InventoryMissing(Invalid):
 
     def __init__(self, resource_class: str, uuid: str) -> None:
         super().__init__(
-            f"No inventory of class {resource_class} for resource provider {uuid}: "
-            f"create it first with POST"
+            f"No inventory of class {resource_class} for resource provider {uuid}: create it first"
         )
 
 

@@ -42,7 +42,8 @@ def _where(error: ValidationError) -> str:
 
 def _what(error: ValidationError) -> str:
     """The complaint, in one line of bounded length."""
-    text = error.message
+    # A pattern's guard against a line feed at the end tells a client nothing.
+    text = error.message.replace(r"(?!\\n)", "")
     shown = repr(error.instance)
     if len(shown) > LONGEST_VALUE:
         text = text.replace(shown, f"{shown[:LONGEST_VALUE]}…")
