@@ -35,7 +35,7 @@ class Endpoint:
 
     def respond(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
         """Answer one request."""
-        if "" in path.values():
+        if "" in path.values() or req.path.removeprefix("/").endswith("/"):
             raise falcon.HTTPNotFound  # a slash at the end is no part of any path
         version = req.context.version
         route = self._route(req, version)

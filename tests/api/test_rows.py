@@ -1,0 +1,164 @@
+"""Rows of the contract that a gabbit cannot send, or that only several requests show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import falcon.testing
+import orjson
+import pytest
+
+from tests.builders import make_app
+from tests.clouds import uuid
+
+HEADERS = {
+    "X-Auth-Token": "admin",
+    "OpenStack-API-Version": "placement 1.39",
+    "Content-Type": "application/json",
+}
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> falcon.testing.TestClient:
+    return falcon.testing.TestClient(make_app(tmp_path))
+
+
+def send(
+    client: falcon.testing.TestClient,
+    method: str,
+    path: str,
+    body: Any = None,
+    headers: Mapping[str, str] = HEADERS,
+    **more: Any,
+) -> Any:
+    raw = None if body is None else orjson.dumps(body)
+    return client.simulate_request(method, path, body=raw, headers=dict(headers), **more)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "version"),
+    [
+        ("placement 1.5", "placement 1.7", "1.7"),
+        ("placement x", "placement 1.7", "1.7"),
+        ("placement 1.5", "compute 2.1", "1.5"),
+    ],
+)
+def test_of_a_repeated_version_header_the_last_entry_counts(
+    client: falcon.testing.TestClient, first: str, second: str, version: str
+) -> None:
+    # A server joins repeated headers with commas before the application sees them.
+    headers = {**HEADERS, "OpenStack-API-Version": f"{first},{second}"}
+    answer = send(client, "GET", "/resource_providers", headers=headers)
+    assert answer.headers["openstack-api-version"] == f"placement {version}"
+
+
+def test_two_slashes_are_no_path(client: falcon.testing.TestClient) -> None:
+    assert send(client, "GET", "//").status_code == 404
+
+
+def test_an_empty_token_is_somebody_without_roles(client: falcon.testing.TestClient) -> None:
+    headers = {**HEADERS, "X-Auth-Token": ""}
+    assert send(client, "GET", "/resource_providers", headers=headers).status_code in {401, 403}
+
+
+@pytest.mark.parametrize("name", ['A", "name":"CUSTOM_B', "CUSTOM_B%0A", "CUSTOM_%C3%89", "VCPU"])
+@pytest.mark.parametrize("kind", ["resource_classes", "traits"])
+def test_a_crafted_name_makes_nothing(
+    client: falcon.testing.TestClient, kind: str, name: str
+) -> None:
+    before = send(client, "GET", f"/{kind}").json
+    assert send(client, "PUT", f"/{kind}/{name}").status_code == 400
+    assert send(client, "GET", f"/{kind}").json == before
+
+
+def test_a_provider_is_found_by_any_form_of_its_uuid(client: falcon.testing.TestClient) -> None:
+    canonical = "abcdef00-0000-4000-8000-000000000001"
+    forms = (canonical, canonical.upper(), canonical.replace("-", ""), f"urn:uuid:{canonical}")
+    made = send(client, "POST", "/resource_providers", {"name": "n", "uuid": forms[3]})
+    assert made.json["uuid"] == canonical
+    for form in forms:
+        assert send(client, "GET", f"/resource_providers/{form}").json["uuid"] == canonical
+    consumer = canonical.replace("8000", "9000")
+    path = f"/resource_providers/{canonical}/inventories"
+    send(client, "POST", path, {"resource_class": "VCPU", "total": 4})
+    body = {
+        "allocations": {canonical.upper(): {"resources": {"VCPU": 1}}},
+        "project_id": "p",
+        "user_id": "u",
+        "consumer_generation": None,
+        "consumer_type": "INSTANCE",
+    }
+    assert send(client, "PUT", f"/allocations/{consumer.upper()}", body).status_code == 204
+    for form in (consumer, consumer.upper(), consumer.replace("-", "")):
+        shown = send(client, "GET", f"/allocations/{form}").json
+        assert shown["allocations"].keys() == {canonical}
+    assert send(client, "DELETE", f"/allocations/{consumer.upper()}").status_code == 204
+
+
+def test_two_keys_that_mean_one_uuid_are_refused(client: falcon.testing.TestClient) -> None:
+    one = "abcdef00-0000-4000-8000-000000000001"
+    held = {"resources": {"VCPU": 1}}
+    body = {
+        "allocations": {one: held, one.upper(): held},
+        "project_id": "p",
+        "user_id": "u",
+        "consumer_generation": None,
+        "consumer_type": "INSTANCE",
+    }
+    answer = send(client, "PUT", f"/allocations/{uuid(1)}", body)
+    assert answer.status_code == 400
+    assert "same UUID" in answer.json["errors"][0]["detail"]
+
+
+def test_of_duplicate_keys_the_last_counts(client: falcon.testing.TestClient) -> None:
+    raw = b'{"name": "first", "name": "last"}'
+    answer = client.simulate_post("/resource_providers", body=raw, headers=HEADERS)
+    assert answer.json["name"] == "last"
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e400", "9" * 400])
+def test_numbers_that_are_none_are_refused(client: falcon.testing.TestClient, value: str) -> None:
+    send(client, "POST", "/resource_providers", {"name": "n", "uuid": uuid(1)})
+    raw = f'{{"resource_class": "VCPU", "total": 1, "allocation_ratio": {value}}}'.encode()
+    path = f"/resource_providers/{uuid(1)}/inventories"
+    answer = client.simulate_post(path, body=raw, headers=HEADERS)
+    assert answer.status_code == 400
+    assert send(client, "GET", path).json["inventories"] == {}
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000, '{"a":' * 100_000, "[" * 900 + "]" * 900])
+def test_deep_json_is_refused(client: falcon.testing.TestClient, deep: str) -> None:
+    answer = client.simulate_post("/resource_providers", body=deep.encode(), headers=HEADERS)
+    assert answer.status_code == 400
+    assert answer.json["errors"][0]["status"] == 400
+
+
+@pytest.mark.parametrize("text", ["\\u0000", "\\ud800", "a\\u0000b"])
+def test_text_that_no_database_stores_is_refused_by_its_field(
+    client: falcon.testing.TestClient, text: str
+) -> None:
+    raw = f'{{"name": "{text}"}}'.encode()
+    answer = client.simulate_post("/resource_providers", body=raw, headers=HEADERS)
+    assert answer.status_code == 400
+    assert send(client, "GET", "/resource_providers").json == {"resource_providers": []}
+
+
+def test_a_request_id_is_ours_and_in_the_error(client: falcon.testing.TestClient) -> None:
+    sent = "req-00000000-0000-4000-8000-000000000000"
+    answer = send(client, "GET", "/nowhere", headers={**HEADERS, "X-Openstack-Request-Id": sent})
+    given = answer.headers["x-openstack-request-id"]
+    assert given != sent
+    assert answer.json["errors"][0]["request_id"] == given
+
+
+def test_last_modified_is_the_newest_change(client: falcon.testing.TestClient) -> None:
+    for number in (1, 2):
+        send(client, "POST", "/resource_providers", {"name": str(number), "uuid": uuid(number)})
+    dates = [
+        send(client, "GET", f"/resource_providers/{uuid(number)}").headers["last-modified"]
+        for number in (1, 2)
+    ]
+    shown = send(client, "GET", "/resource_providers").headers["last-modified"]
+    assert shown == max(dates)
