@@ -302,6 +302,14 @@ class DatabaseUnavailable(Unavailable):
         super().__init__("The database is unavailable or overloaded; retry later")
 
 
+class OutcomeUnknown(Unavailable):
+    def __init__(self) -> None:
+        super().__init__(
+            "The connection to the database was lost while it committed, and whether the change "
+            "was made could not be found out; read before you send it again"
+        )
+
+
 class SearchExhausted(Unavailable):
     """The budget of search steps was spent before a first candidate was found."""
 

@@ -19,12 +19,13 @@ BEGIN = {
     ("sqlite", "read"): "BEGIN",
     ("sqlite", "write"): "BEGIN IMMEDIATE",
     ("mysql", "read"): "START TRANSACTION READ ONLY",
+    ("postgresql", "read"): "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 }
 
 ISOLATION = {
     ("mysql", "read"): "REPEATABLE READ",
     ("mysql", "write"): "READ COMMITTED",
-    ("postgresql", "read"): "REPEATABLE READ",
+    ("postgresql", "read"): "AUTOCOMMIT",  # BEGIN is ours, and says the rest
     ("postgresql", "write"): "READ COMMITTED",
 }
 
@@ -37,6 +38,13 @@ RETRIABLE: frozenset[object] = frozenset(
     | {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "25006"}
     | {"08000", "08001", "08003", "08004", "08006"}
 )
+
+# Codes of a server that lives but takes no writes: after a failover, or outside of its quorum.
+# The next connection may lead to another one.
+ELSEWHERE: frozenset[object] = frozenset({1047, 1290, 1836, 3101, "25006"})
+
+# Codes after which a COMMIT may have happened, besides those of a lost connection.
+UNKNOWN: frozenset[object] = frozenset({1047, "40003", "57P01", "57P02", "57P03"})
 
 SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
 
@@ -56,8 +64,8 @@ def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: 
     isolation = ISOLATION.get((name, role))
     if isolation is not None:
         options["isolation_level"] = isolation
-    if name == "postgresql" and role == "read":
-        options["execution_options"] = {"postgresql_readonly": True}
+    # Every transaction is ended here, and the pool need not do it once more.
+    options["pool_reset_on_return"] = None
     if name == "sqlite":
         options.setdefault("connect_args", {})["timeout"] = SQLITE_BUSY_TIMEOUT / 1000
     made = sa.create_engine(url, **options)
@@ -76,6 +84,11 @@ def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: 
             with dbapi_connection.cursor() as cursor:
                 cursor.execute("SET SESSION sql_mode = %s", (sql_mode,))
 
+    @sa.event.listens_for(made, "handle_error")
+    def leave(context: sa.engine.ExceptionContext) -> None:
+        if not ELSEWHERE.isdisjoint(_codes(context.original_exception)):
+            context.is_disconnect = True
+
     begin = BEGIN.get((name, role))
     if begin is not None:
 
@@ -88,11 +101,23 @@ def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: 
 
 def is_retriable(error: exc.DBAPIError) -> bool:
     """Whether running the whole transaction again may succeed."""
-    return error.connection_invalidated or not RETRIABLE.isdisjoint(_codes(error))
+    return error.connection_invalidated or not RETRIABLE.isdisjoint(_codes(error.orig))
 
 
-def _codes(error: exc.DBAPIError) -> set[object]:
-    origin = error.orig
+def is_outcome_unknown(error: exc.DBAPIError) -> bool:
+    """Whether a COMMIT that failed so may have happened all the same."""
+    return error.connection_invalidated or not UNKNOWN.isdisjoint(_codes(error.orig))
+
+
+def catch_up(conn: Connection) -> None:
+    """Have a node of a Galera cluster apply what others have committed before it answers."""
+    if conn.dialect.name in {"mysql", "mariadb"}:
+        variable = "wsrep_sync_wait"  # unknown to a MySQL without Galera
+        if conn.exec_driver_sql(f"SHOW VARIABLES LIKE '{variable}'").first():
+            conn.exec_driver_sql(f"SET SESSION {variable} = 15")
+
+
+def _codes(origin: BaseException | None) -> set[object]:
     if isinstance(origin, sqlite3.Error):
         return {getattr(origin, "sqlite_errorname", None)}
     return {getattr(origin, "sqlstate", None), *(getattr(origin, "args", ()) or ())[:1]}

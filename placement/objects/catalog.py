@@ -25,14 +25,14 @@ def look(
     wanted: Mapping[str, Collection[str]],
     uuids: Collection[str] = (),
     consumers: Collection[str] = (),
-) -> tuple[dict[str, dict[str, int]], set[int]]:
-    """Return kind -> name -> id of those wanted names that exist, and the root ids of trees.
+) -> tuple[dict[str, dict[str, int]], dict[int, int]]:
+    """Return kind -> name -> id of those wanted names that exist, and root id -> revision.
 
     The trees are those of the providers named by `uuids` and of all that the consumers use. One
     statement, and one more for each further thousand names.
     """
     found: dict[str, dict[str, int]] = {kind: {} for kind in wanted}
-    roots: set[int] = set()
+    roots: dict[int, int] = {}
     asked = [(kind, name) for kind, of_kind in wanted.items() for name in sorted(set(of_kind))]
     # The row's name may differ in case where the database compares without it.
     folded = {(kind, name.casefold()): name for kind, name in asked}
@@ -46,7 +46,7 @@ def look(
         assert query is not None
         for kind, row_id, name in conn.execute(query):
             if kind == "tree":
-                roots.add(row_id)
+                roots[row_id] = int(name)
             else:
                 given = name if name in wanted[kind] else folded.get((kind, name.casefold()), name)
                 found[kind][given] = row_id

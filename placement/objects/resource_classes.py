@@ -67,8 +67,8 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
     if catalog.ids(conn, {"resource_class": [new_name]})["resource_class"]:
         raise ResourceClassExists(new_name)
     conn.execute(names.rename_resource_class(name, new_name))
-    stocking = conn.execute(providers.roots_stocking(new_name)).scalars()
-    trees.renew(conn, stocking.all())
+    stocking = {row.id: row.revision for row in conn.execute(providers.roots_stocking(new_name))}
+    trees.witness(conn, stocking, trees.renew(conn, stocking))
 
 
 def delete(conn: Connection, name: str) -> None:

@@ -44,18 +44,20 @@ def with_trees(
     providers: Collection[str],
     consumers: Collection[str] = (),
 ) -> Union | None:
-    """As `ids`, and (`tree`, root id, uuid) of the named providers and of all that consumers use.
+    """As `ids`, and (`tree`, root id, revision) of named providers and of all that consumers use.
 
     None when nothing is wanted.
     """
     known = ids(wanted)
     parts = [] if known is None else list(known.selects)
     if providers or consumers:
-        provider = t.resource_providers
+        provider, root = t.resource_providers, t.resource_providers.alias("root")
         parts.append(
             sa.select(
-                sa.literal("tree").label("kind"), provider.c.root_provider_id, provider.c.uuid
-            ).where(fragments.touched(providers, consumers))
+                sa.literal("tree").label("kind"), root.c.id, sa.cast(root.c.revision, sa.String(20))
+            )
+            .select_from(provider.join(root, root.c.id == provider.c.root_provider_id))
+            .where(fragments.touched(providers, consumers))
         )
     return sa.union_all(*parts) if parts else None
 
