@@ -86,6 +86,14 @@ class BadPath(Invalid):
     """A segment of the path is malformed."""
 
 
+class Unstorable(Invalid):
+    """The database's character set lacks a character of a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text}: the database cannot hold all of these characters; use others")
+        self.text = text
+
+
 class UnknownProviders(Invalid):
     """Allocations name providers that do not exist."""
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
+from sqlalchemy.ext.compiler import compiles
 
 T = TypeVar("T")
 
@@ -45,6 +46,9 @@ ELSEWHERE: frozenset[object] = frozenset({1047, 1290, 1836, 3101, "25006"})
 
 # Codes after which a COMMIT may have happened, besides those of a lost connection.
 UNKNOWN: frozenset[object] = frozenset({1047, "40003", "57P01", "57P02", "57P03"})
+
+# Codes for a text that the database cannot hold or compare: one of utf8mb3 ends at U+FFFF.
+UNSTORABLE: frozenset[object] = frozenset({1267, 1300, 1366, 3988, "22021", "22P05"})
 
 SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
 
@@ -99,6 +103,28 @@ def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: 
     return made
 
 
+class _UnlessPresent(sa.Insert):
+    """An INSERT that leaves out rows whose unique key is taken."""
+
+    inherit_cache = False
+
+
+@compiles(_UnlessPresent)
+def _on_conflict(statement: sa.Insert, compiler: Any, **options: Any) -> str:
+    return f"{compiler.visit_insert(statement, **options)} ON CONFLICT DO NOTHING"
+
+
+@compiles(_UnlessPresent, "mysql", "mariadb")
+def _on_duplicate(statement: sa.Insert, compiler: Any, **options: Any) -> str:
+    # INSERT IGNORE would also store what it has cut off.
+    return f"{compiler.visit_insert(statement, **options)} ON DUPLICATE KEY UPDATE id = id"
+
+
+def insert_unless_present(table: sa.Table) -> sa.Insert:
+    """Begin an INSERT of several rows that leaves out those whose unique key is taken."""
+    return _UnlessPresent(table)
+
+
 def is_retriable(error: exc.DBAPIError) -> bool:
     """Whether running the whole transaction again may succeed."""
     return error.connection_invalidated or not RETRIABLE.isdisjoint(_codes(error.orig))
@@ -107,6 +133,26 @@ def is_retriable(error: exc.DBAPIError) -> bool:
 def is_outcome_unknown(error: exc.DBAPIError) -> bool:
     """Whether a COMMIT that failed so may have happened all the same."""
     return error.connection_invalidated or not UNKNOWN.isdisjoint(_codes(error.orig))
+
+
+def unstorable_text(error: exc.DBAPIError) -> str | None:
+    """The text in the statement that the database cannot hold, if that is what is wrong.
+
+    It is the one with the character farthest from those that every database has.
+    """
+    if UNSTORABLE.isdisjoint(_codes(error.orig)):
+        return None
+    return max(_texts(error.params), key=lambda text: max(text, default=""), default=None)
+
+
+def _texts(parameters: Any) -> Iterator[str]:
+    if isinstance(parameters, str):
+        yield parameters
+    elif isinstance(parameters, (list, tuple)):
+        for each in parameters:
+            yield from _texts(each)
+    elif isinstance(parameters, dict):
+        yield from _texts(list(parameters.values()))
 
 
 def catch_up(conn: Connection) -> None:

@@ -25,6 +25,7 @@ from placement.errors import (
     DatabaseUnavailable,
     LostRace,
     OutcomeUnknown,
+    Unstorable,
 )
 
 LOG = logging.getLogger(__name__)
@@ -97,6 +98,7 @@ class Database:
             with self._snapshot() as conn:
                 yield conn
         except exc.DBAPIError as error:
+            _refuse_unstorable(error)
             if not dialect.is_retriable(error) and not isinstance(error, exc.OperationalError):
                 raise
             LOG.warning("a read failed: %s", dialect.one_line(error))
@@ -220,7 +222,14 @@ class Database:
         self.reader.dispose()
 
 
+def _refuse_unstorable(error: exc.DBAPIError) -> None:
+    text = dialect.unstorable_text(error)
+    if text is not None:
+        raise Unstorable(text) from error
+
+
 def _refuse_unless_retriable(error: exc.DBAPIError, deadline: float) -> None:
+    _refuse_unstorable(error)
     if not dialect.is_retriable(error):
         if isinstance(error, exc.OperationalError):
             LOG.error("a write failed: %s", dialect.one_line(error))

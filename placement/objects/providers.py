@@ -87,7 +87,7 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
         "trait": {}, "resource_class": {}, "aggregate": {}, "tree": {}
     }  # fmt: skip
     if query is not None:
-        for kind, row_id, name in conn.execute(query):
+        for kind, row_id, name, _revision in conn.execute(query):
             known[kind][name] = row_id
     if traits - known["trait"].keys():
         raise UnknownTraits(traits - known["trait"].keys(), "required")

@@ -149,7 +149,8 @@ def bump_generations(increments: Mapping[int, int]) -> sa.Update:
         sa.update(provider)
         .where(provider.c.id.in_(sorted(increments)))
         .values(
-            generation=provider.c.generation + fragments.by_key(provider.c.id, increments),
+            generation=provider.c.generation
+            + fragments.by_key(provider.c.id, increments, provider.c.generation),
             updated_at=t.now(),
         )
     )

@@ -48,7 +48,7 @@ def set_capacity(by_id: Mapping[int, int]) -> sa.Update:
     return (
         sa.update(inventory)
         .where(inventory.c.id.in_(sorted(by_id)))
-        .values(capacity=fragments.by_key(inventory.c.id, by_id))
+        .values(capacity=fragments.by_key(inventory.c.id, by_id, inventory.c.capacity))
     )
 
 
@@ -69,7 +69,7 @@ def set_revisions(by_id: Mapping[int, int]) -> sa.Update:
     return (
         sa.update(provider)
         .where(provider.c.id.in_(sorted(by_id)))
-        .values(revision=fragments.by_key(provider.c.id, by_id))
+        .values(revision=fragments.by_key(provider.c.id, by_id, provider.c.revision))
     )
 
 
