@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -50,7 +51,10 @@ UNKNOWN: frozenset[object] = frozenset({1047, "40003", "57P01", "57P02", "57P03"
 # Codes for a text that the database cannot hold or compare: one of utf8mb3 ends at U+FFFF.
 UNSTORABLE: frozenset[object] = frozenset({1267, 1300, 1366, 3988, "22021", "22P05"})
 
-SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
+LOCK = "placement schema"
+LOCK_TIMEOUT = 600  # seconds
+
+SQLITE_BUSY_TIMEOUT = 5.0  # seconds
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -59,10 +63,13 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + CHUNK]
 
 
-def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: Any) -> sa.Engine:
+def engine(
+    url: URL, role: str, *, synchronous: bool, sql_mode: str, lock_wait: float, **options: Any
+) -> sa.Engine:
     """Make an engine whose transactions have the isolation of DESIGN section 4.
 
-    `role` is "read" (one snapshot, read only) or "write".
+    `role` is "read" (one snapshot, read only) or "write". lock_wait: seconds that a statement
+    may wait for another transaction.
     """
     name = "mysql" if url.get_backend_name() == "mariadb" else url.get_backend_name()
     isolation = ISOLATION.get((name, role))
@@ -71,7 +78,8 @@ def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: 
     # Every transaction is ended here, and the pool need not do it once more.
     options["pool_reset_on_return"] = None
     if name == "sqlite":
-        options.setdefault("connect_args", {})["timeout"] = SQLITE_BUSY_TIMEOUT / 1000
+        wait = min(lock_wait, SQLITE_BUSY_TIMEOUT)
+        options.setdefault("connect_args", {})["timeout"] = wait
     made = sa.create_engine(url, **options)
 
     @sa.event.listens_for(made, "connect")
@@ -84,9 +92,16 @@ def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: 
             cursor.execute(f"PRAGMA synchronous={'FULL' if synchronous else 'OFF'}")
             cursor.execute("PRAGMA foreign_keys=ON")
             cursor.close()
-        elif name == "mysql" and sql_mode:
+        elif name == "mysql":
             with dbapi_connection.cursor() as cursor:
-                cursor.execute("SET SESSION sql_mode = %s", (sql_mode,))
+                if sql_mode:
+                    cursor.execute("SET SESSION sql_mode = %s", (sql_mode,))
+                seconds = max(1, round(lock_wait))
+                cursor.execute("SET SESSION innodb_lock_wait_timeout = %s", (seconds,))
+        elif name == "postgresql" and role == "write":
+            with dbapi_connection.cursor() as cursor:
+                cursor.execute(f"SET lock_timeout = {round(lock_wait * 1000)}")
+            dbapi_connection.commit()
 
     @sa.event.listens_for(made, "handle_error")
     def leave(context: sa.engine.ExceptionContext) -> None:
@@ -153,6 +168,28 @@ def _texts(parameters: Any) -> Iterator[str]:
             yield from _texts(each)
     elif isinstance(parameters, dict):
         yield from _texts(list(parameters.values()))
+
+
+@contextmanager
+def alone(conn: Connection) -> Iterator[None]:
+    """Keep other processes out while this one migrates.
+
+    On a Galera cluster this holds for the processes of one node only.
+    """
+    if conn.dialect.name in {"mysql", "mariadb"}:
+        conn.exec_driver_sql(f"SELECT GET_LOCK('{LOCK}', {LOCK_TIMEOUT})")
+        try:
+            yield
+            # Its migrations commit one by one anyway; the next process must see the last one.
+            conn.exec_driver_sql("COMMIT")
+        finally:
+            conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
+    elif conn.dialect.name == "postgresql":
+        # Released with the transaction.
+        conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock(hashtext('{LOCK}'))")
+        yield
+    else:
+        yield
 
 
 def catch_up(conn: Connection) -> None:

@@ -16,6 +16,7 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy.engine import Connection
 
+from placement.db import dialect
 from placement.errors import ConfigurationError
 
 VERSION_TABLE = "falcon_placement_version"
@@ -76,8 +77,9 @@ def refuse_unknown(conn: Connection) -> None:
 
 def upgrade(conn: Connection) -> None:
     """Bring the schema to the newest revision; raises ConfigurationError for an unknown one."""
-    refuse_unknown(conn)
-    command.upgrade(_config(conn), "head")
+    with dialect.alone(conn):
+        refuse_unknown(conn)
+        command.upgrade(_config(conn), "head")
 
 
 def stamp(conn: Connection, revision: str) -> None:

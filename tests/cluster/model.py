@@ -24,6 +24,10 @@ Allocations = dict[str, dict[str, int]]  # provider -> class -> amount
 
 CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB")
 STOCK = {"VCPU": 24, "MEMORY_MB": 40, "DISK_GB": 30}
+# Writes by clients that state what they know, of which nobody else changes anything: what may
+# refuse them is that the room is gone, never that others were faster.
+RESTING = frozenset({"claim", "delete", "move"})
+
 SETTLES = 1.0  # seconds after which a database has ended what a dead server had begun
 PATIENCE = 90.0  # seconds to wait for a service to come back
 
@@ -34,10 +38,15 @@ class ViolationError(AssertionError):
 
 @dataclass
 class Shared:
-    """What all writers work on: hosts of constant inventories, and hosts to move below."""
+    """What all writers work on.
+
+    hosts: roots of constant inventories. movable: providers of all writers, each of which moves
+    its own, with whatever is below it then, under a host or under another's.
+    """
 
     ports: Sequence[int]
     hosts: list[str] = field(default_factory=list)
+    movable: list[str] = field(default_factory=list)
     operations: Counter[str] = field(default_factory=Counter)
     stop: bool = False
 
@@ -119,7 +128,7 @@ class Writer:
             self._shared.operations[f"{kind}: unavailable"] += 1
             time.sleep(0.1)
             return False
-        if answer.status not in refusals:
+        if answer.status not in refusals or (kind in RESTING and "concurrent" in answer.code):
             raise ViolationError(f"{kind}: {method} {path} {body}: {answer}")
         self._shared.operations[f"{kind}: refused"] += 1
         return False
@@ -146,6 +155,7 @@ class Writer:
         for _ in range(2):
             movable = self._provider(None)
             self.own.parents[movable] = None
+            self._shared.movable.append(movable)
         host = self._provider(None)
         self._stock(host, {"DISK_GB": 10})
         self.own.totals[host] = 10
@@ -292,10 +302,13 @@ class Writer:
         if self._write("restock", ("PUT", path, body), happened):
             self.own.totals[host] = total
 
+    def _place(self) -> str | None:
+        return self._random.choice([None, *self._shared.hosts[:2], *self._shared.movable])
+
     def reparent(self) -> None:
-        """Move an own provider below a shared host, or to a root of its own."""
+        """Move an own provider to another place, unless that is below it."""
         provider = self._random.choice(sorted(self.own.parents))
-        parent = self._random.choice([None, *self._shared.hosts])
+        parent = self._place()
         path = f"/resource_providers/{provider}"
 
         def happened() -> bool:
@@ -305,7 +318,7 @@ class Writer:
             return bool(found == parent)
 
         body = {"name": provider, "parent_provider_uuid": parent}
-        if self._write("reparent", ("PUT", path, body), happened):
+        if self._write("reparent", ("PUT", path, body), happened, refusals=frozenset({400, 409})):
             self.own.parents[provider] = parent
 
     def reshape(self) -> None:
@@ -358,9 +371,9 @@ class Writer:
             self._note(consumer, wanted)
 
     def come_and_go(self) -> None:
-        """Create a provider below a shared host and delete it."""
+        """Create a provider anywhere and delete it."""
         uuid = str(uuids.UUID(int=self._random.getrandbits(128), version=4))
-        parent = self._random.choice([None, *self._shared.hosts])
+        parent = self._place()
         body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
 
         def there() -> bool:

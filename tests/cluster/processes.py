@@ -115,9 +115,9 @@ class Process:
                 start_new_session=True,
             )
 
-    def await_answer(self) -> None:
-        """Wait until the process answers.  Raises RuntimeError with its log when it ends."""
-        deadline = time.monotonic() + START
+    def await_answer(self, seconds: float = START) -> None:
+        """Wait until the process answers.  Raises RuntimeError with its log when it does not."""
+        deadline = time.monotonic() + seconds
         while True:
             try:
                 send(self.port, "GET", "/")
