@@ -257,7 +257,7 @@ def empty_database(directory: Path) -> str:
 
 def behind(url: str, seed: int = 0) -> tuple[str, Proxy]:
     """The URL of a server's database as it is reached through a new proxy, and the proxy."""
-    proxy = Proxy(server().port, seed)
+    proxy = Proxy(server().port, seed=seed)
     return url.replace(f":{server().port}/", f":{proxy.port}/"), proxy
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import selectors
 import socket
@@ -21,16 +22,18 @@ class Cut(Enum):
 
 
 class Proxy:
-    """Passes bytes between clients and a port of this machine; `cut` says what goes wrong.
+    """Passes bytes between clients and ports of this machine; `cut` says what goes wrong.
 
-    One COMMIT in `every` is cut, at random.
+    Connections go to one port after the other, past those where nobody listens. One COMMIT in
+    `every` is cut, at random.
     """
 
-    def __init__(self, target: int, seed: int = 0) -> None:
+    def __init__(self, *targets: int, seed: int = 0) -> None:
         self.cut = Cut.NEVER
         self.every = 1
         self.cuts = 0
-        self._target = target
+        self._targets = targets
+        self._turns = itertools.count()
         self._random = random.Random(seed)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self._listener.getsockname()[1]
@@ -49,14 +52,17 @@ class Proxy:
             threading.Thread(target=self._pass, args=(client,), daemon=True).start()
 
     def _pass(self, client: socket.socket) -> None:
-        with (
-            client,
-            contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self._target)) as server,
-        ):
+        with client, contextlib.suppress(OSError), self._connect() as server:
             for end in (client, server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._both_ways(client, server)
+
+    def _connect(self) -> socket.socket:
+        for _ in self._targets:
+            port = self._targets[next(self._turns) % len(self._targets)]
+            with contextlib.suppress(ConnectionRefusedError):
+                return socket.create_connection(("127.0.0.1", port))
+        raise ConnectionRefusedError
 
     def _both_ways(self, client: socket.socket, server: socket.socket) -> None:
         with selectors.DefaultSelector() as ready:

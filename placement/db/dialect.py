@@ -64,12 +64,19 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def engine(
-    url: URL, role: str, *, synchronous: bool, sql_mode: str, lock_wait: float, **options: Any
+    url: URL,
+    role: str,
+    *,
+    synchronous: bool,
+    sql_mode: str,
+    sync_wait: int | None,
+    lock_wait: float,
+    **options: Any,
 ) -> sa.Engine:
     """Make an engine whose transactions have the isolation of DESIGN section 4.
 
     `role` is "read" (one snapshot, read only) or "write". lock_wait: seconds that a statement
-    may wait for another transaction.
+    may wait for another transaction. sync_wait: what of a Galera cluster waits for other nodes.
     """
     name = "mysql" if url.get_backend_name() == "mariadb" else url.get_backend_name()
     isolation = ISOLATION.get((name, role))
@@ -82,26 +89,31 @@ def engine(
         options.setdefault("connect_args", {})["timeout"] = wait
     made = sa.create_engine(url, **options)
 
+    session = {
+        "sqlite": (
+            "PRAGMA journal_mode=WAL",
+            f"PRAGMA synchronous={'FULL' if synchronous else 'OFF'}",
+            "PRAGMA foreign_keys=ON",
+        ),
+        "mysql": (
+            *([f"SET SESSION sql_mode = '{sql_mode}'"] if sql_mode else []),
+            *([] if sync_wait is None else [f"SET SESSION wsrep_sync_wait = {sync_wait}"]),
+            f"SET SESSION innodb_lock_wait_timeout = {max(1, round(lock_wait))}",
+        ),
+        "postgresql": (f"SET lock_timeout = {round(lock_wait * 1000)}",),
+    }
+
     @sa.event.listens_for(made, "connect")
     def prepare(dbapi_connection: Any, _record: Any) -> None:
         if name == "sqlite":
             # The driver's own transaction control would start them late and deferred.
             dbapi_connection.isolation_level = None
-            cursor = dbapi_connection.cursor()
-            cursor.execute("PRAGMA journal_mode=WAL")
-            cursor.execute(f"PRAGMA synchronous={'FULL' if synchronous else 'OFF'}")
-            cursor.execute("PRAGMA foreign_keys=ON")
-            cursor.close()
-        elif name == "mysql":
-            with dbapi_connection.cursor() as cursor:
-                if sql_mode:
-                    cursor.execute("SET SESSION sql_mode = %s", (sql_mode,))
-                seconds = max(1, round(lock_wait))
-                cursor.execute("SET SESSION innodb_lock_wait_timeout = %s", (seconds,))
-        elif name == "postgresql" and role == "write":
-            with dbapi_connection.cursor() as cursor:
-                cursor.execute(f"SET lock_timeout = {round(lock_wait * 1000)}")
-            dbapi_connection.commit()
+        cursor = dbapi_connection.cursor()
+        for statement in session.get(name, ()):
+            cursor.execute(statement)
+        cursor.close()
+        if name == "postgresql":
+            dbapi_connection.commit()  # otherwise it would be forgotten
 
     @sa.event.listens_for(made, "handle_error")
     def leave(context: sa.engine.ExceptionContext) -> None:

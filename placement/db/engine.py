@@ -83,6 +83,7 @@ class Database:
                 role,
                 synchronous=settings.sqlite_synchronous,
                 sql_mode=settings.mysql_sql_mode,
+                sync_wait=settings.wsrep_sync_wait,
                 lock_wait=settings.write_timeout,
                 echo=settings.debug,
                 **{name: value for name, value in options.items() if value is not None},
