@@ -204,6 +204,20 @@ def alone(conn: Connection) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def zero_is_an_id(conn: Connection) -> Iterator[None]:
+    """Have an id of 0 that is inserted stay 0, in an adopted table too whose ids are generated."""
+    if conn.dialect.name not in {"mysql", "mariadb"}:
+        yield
+        return
+    mode = conn.exec_driver_sql("SELECT @@SESSION.sql_mode").scalar()
+    conn.exec_driver_sql(f"SET SESSION sql_mode = '{mode},NO_AUTO_VALUE_ON_ZERO'")
+    try:
+        yield
+    finally:
+        conn.exec_driver_sql(f"SET SESSION sql_mode = '{mode}'")
+
+
 def catch_up(conn: Connection) -> None:
     """Have a node of a Galera cluster apply what others have committed before it answers."""
     if conn.dialect.name in {"mysql", "mariadb"}:

@@ -11,6 +11,7 @@ import os_resource_classes
 import os_traits
 from sqlalchemy.engine import Connection
 
+from placement.db import dialect
 from placement.db.dialect import chunks
 from placement.db.engine import Restart
 from placement.db.statements import names
@@ -119,7 +120,8 @@ def sync(conn: Connection) -> None:
         if name not in known
     ]
     if absent:
-        conn.execute(names.add("resource_class", absent))
+        with dialect.zero_is_an_id(conn):
+            conn.execute(names.add("resource_class", absent))
     known = {row.name for row in conn.execute(names.all_names("trait"))}
     for chunk in chunks(sorted(STANDARD_TRAITS - known)):
         conn.execute(names.add_unless_present("trait", chunk))

@@ -222,6 +222,15 @@ class Writer:
             self.own.generations[consumer] = body["consumer_generation"]
         return found
 
+    def _present(self, consumer: str) -> int:
+        """The generation of an own consumer, which must have what it was given."""
+        found = self.held(consumer)
+        if found != self.own.consumers[consumer]:
+            raise ViolationError(
+                f"{consumer} has {found} instead of {self.own.consumers[consumer]}"
+            )
+        return self.own.generations[consumer]
+
     def _note(self, consumer: str, allocations: Allocations) -> None:
         if allocations:
             self.own.consumers[consumer] = allocations
@@ -240,8 +249,7 @@ class Writer:
         if consumer is None:
             consumer = str(uuids.UUID(int=self._random.getrandbits(128), version=4))
         else:
-            self.held(consumer)
-            generation = self.own.generations[consumer]
+            generation = self._present(consumer)
         wanted = self._allocations()
         body = self._body(wanted, generation)
         version = ""
@@ -265,10 +273,10 @@ class Writer:
         old = self._pick()
         if old is None:
             return
-        wanted = self.held(old)
+        generation, wanted = self._present(old), self.own.consumers[old]
         new = str(uuids.UUID(int=self._random.getrandbits(128), version=4))
         body = {
-            old: self._body({}, self.own.generations[old]),
+            old: self._body({}, generation),
             new: self._body(wanted, None),
         }
 
@@ -331,9 +339,8 @@ class Writer:
         source, target = self.own.pair[self.own.holder], self.own.pair[1 - self.own.holder]
         allocations = {}
         for consumer, amount in self.own.reshaped.items():
-            self.held(consumer)
             wanted = {target: {"VCPU": amount}}
-            allocations[consumer] = self._body(wanted, self.own.generations[consumer])
+            allocations[consumer] = self._body(wanted, self._present(consumer))
         body = {
             "inventories": {
                 source: {
@@ -389,10 +396,8 @@ class Writer:
 
     def check(self) -> None:
         """Compare the API's answers with what was acknowledged."""
-        for consumer, allocations in self.own.consumers.items():
-            found = self.held(consumer)
-            if found != allocations:
-                raise ViolationError(f"{consumer} has {found} instead of {allocations}")
+        for consumer in self.own.consumers:
+            self._present(consumer)
         for host, total in self.own.totals.items():
             found = self._read(f"/resource_providers/{host}/inventories")["inventories"]
             if found["DISK_GB"]["total"] != total:

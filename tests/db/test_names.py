@@ -7,7 +7,8 @@ from typing import Any
 import falcon.testing
 import pytest
 
-from tests.builders import make_app
+from placement.objects import catalog
+from tests.builders import make_app, make_database
 from tests.engines import ENGINE
 
 HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
@@ -95,3 +96,17 @@ def test_what_the_database_cannot_hold_is_refused_and_the_field_named(
             assert answer.json["errors"][0]["detail"].startswith(f"{field}: {WIDE}")
         else:
             assert answer.status_code < 300, answer.text
+
+
+@pytest.mark.skipif(ENGINE != "mariadb", reason="elsewhere 0 is a number like any other")
+def test_the_first_class_has_id_0_in_a_table_that_generates_ids(tmp_path: Path) -> None:
+    _settings, database = make_database(tmp_path)
+    with database.writer.begin() as conn:
+        conn.exec_driver_sql("DELETE FROM resource_classes")
+        conn.exec_driver_sql("ALTER TABLE resource_classes MODIFY id INT AUTO_INCREMENT")
+    database.write(catalog.sync)
+    with database.read() as conn:
+        found = conn.exec_driver_sql("SELECT id FROM resource_classes WHERE name = 'VCPU'")
+        assert found.scalar() == 0
+        mode = conn.exec_driver_sql("SELECT @@SESSION.sql_mode").scalar()
+    assert "NO_AUTO_VALUE_ON_ZERO" not in str(mode)
