@@ -49,7 +49,7 @@ ELSEWHERE: frozenset[object] = frozenset({1047, 1290, 1836, 3101, "25006"})
 UNKNOWN: frozenset[object] = frozenset({1047, "40003", "57P01", "57P02", "57P03"})
 
 # Codes for a text that the database cannot hold or compare: one of utf8mb3 ends at U+FFFF.
-UNSTORABLE: frozenset[object] = frozenset({1267, 1300, 1366, 3988, "22021", "22P05"})
+UNSTORABLE: frozenset[object] = frozenset({1267, 1270, 1271, 1300, 1366, 3988, "22021", "22P05"})
 
 LOCK = "placement schema"
 LOCK_TIMEOUT = 600  # seconds

@@ -17,6 +17,7 @@ FOLDS = ENGINE == "mariadb"  # case, accents and spaces at the end make no diffe
 NARROW = ENGINE == "mariadb"  # the server's character set ends at U+FFFF
 
 ALIKE = [("name", "NAME"), ("name", "náme"), ("name", "name  ")]
+ONE, OTHER = (str(uuids.UUID(int=number)) for number in (11, 12))
 WIDE = "a \U0001f600 face"
 
 
@@ -90,6 +91,10 @@ def test_what_the_database_cannot_hold_is_refused_and_the_field_named(
         ("user_id", put(client, claim("p", user=WIDE))),
         ("project_id", client.simulate_get("/usages", params={"project_id": WIDE})),
         ("name", client.simulate_get("/resource_providers", params={"name": WIDE})),
+        (
+            f"{OTHER}.project_id",
+            client.simulate_post("/allocations", json={ONE: claim("p"), OTHER: claim(f"{WIDE} 3")}),
+        ),
     ):
         if NARROW:
             assert answer.status_code == 400, answer.text
