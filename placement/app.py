@@ -18,7 +18,7 @@ from placement.config import Settings
 from placement.db import dialect, schema
 from placement.db.engine import Database
 from placement.errors import ConfigurationError, PlacementError
-from placement.objects import catalog, recount
+from placement.objects import catalog, incomplete, recount
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -47,8 +47,8 @@ def prepare(database: Database, *, sync: bool) -> None:
     """
     database.connect_first()
     try:
-        if sync:
-            database.write(upgrade)
+        if sync and not _is_synced(database):
+            migrate(database)
         with database.read() as conn:
             schema.check(conn)
             recount.check(conn)
@@ -59,12 +59,26 @@ def prepare(database: Database, *, sync: bool) -> None:
         raise ConfigurationError(f"cannot use the database: {dialect.one_line(error)}") from None
 
 
-def upgrade(conn: Connection) -> None:
-    """Migrate the schema and fill what is derived."""
-    if schema.version(conn) == schema.newest():
-        return
+def _is_synced(database: Database) -> bool:
+    with database.read() as conn:
+        return schema.version(conn) == schema.newest() and recount.is_right(conn)
+
+
+def migrate(database: Database) -> None:
+    """Migrate the schema, fill what is derived and complete the catalogues.
+
+    Can be run again at any time: another software may have written meanwhile, or a run may have
+    been interrupted. Raises ConfigurationError for a database that cannot be built upon.
+    """
+    database.write(_upgrade)
+    database.write(recount.recount)
+    database.write(catalog.sync)
+
+
+def _upgrade(conn: Connection) -> None:
+    if schema.refuse_unknown(conn):
+        incomplete.refuse(conn)
     schema.upgrade(conn)
-    recount.recount(conn)
 
 
 def serve() -> "WSGIApplication":

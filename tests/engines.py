@@ -244,6 +244,15 @@ def new_database(directory: Path, prepare: Callable[[str], None]) -> str:
     return server().url(name)
 
 
+def empty_database(directory: Path) -> str:
+    """The URL of a new database without tables; on SQLite of a file yet to be made."""
+    number = next(_numbers)
+    if ENGINE == "sqlite":
+        return f"sqlite:///{directory}/placement-{number}.db"
+    server().execute(f"CREATE DATABASE placement_{number}")
+    return server().url(f"placement_{number}")
+
+
 @functools.cache
 def _sqlite_template(prepare: Callable[[str], None]) -> Path:
     path = Path(tempfile.mkdtemp(prefix="placement-tests-")) / "template.db"

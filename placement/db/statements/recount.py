@@ -74,7 +74,7 @@ def set_revisions(by_id: Mapping[int, int]) -> sa.Update:
 
 
 def wrong_used() -> Rows:
-    """Select one inventory whose `used` is not the sum of its allocations, in one grouped query."""
+    """Select (id, used, allocated) of the inventories where these differ, in one grouped query."""
     sums = (
         sa.select(
             allocation.c.resource_provider_id,
@@ -84,8 +84,9 @@ def wrong_used() -> Rows:
         .group_by(allocation.c.resource_provider_id, allocation.c.resource_class_id)
         .subquery("sums")
     )
+    allocated = sa.func.coalesce(sums.c.used, 0)
     return (
-        sa.select(inventory.c.id)
+        sa.select(inventory.c.id, inventory.c.used, allocated.label("allocated"))
         .select_from(
             inventory.outerjoin(
                 sums,
@@ -95,6 +96,13 @@ def wrong_used() -> Rows:
                 ),
             )
         )
-        .where(inventory.c.used != sa.func.coalesce(sums.c.used, 0))
-        .limit(1)
+        .where(inventory.c.used != allocated)
+    )
+
+
+def uncounted_roots() -> Rows:
+    """Select roots whose derived columns have never been filled: their revision is 0."""
+    provider = t.resource_providers
+    return sa.select(provider.c.uuid.label("provider")).where(
+        provider.c.parent_provider_id.is_(None), provider.c.revision == 0
     )
