@@ -1,5 +1,6 @@
 """The application: the one place where everything is wired together."""
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import falcon
@@ -17,11 +18,15 @@ from placement.candidates import TreeCache
 from placement.config import Settings
 from placement.db import dialect, schema
 from placement.db.engine import Database
-from placement.errors import ConfigurationError, PlacementError
+from placement.errors import ConfigurationError, DatabaseUnavailable, PlacementError
 from placement.objects import catalog, incomplete, recount
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
+
+
+MIGRATE_ATTEMPTS = 5
+MIGRATE_PAUSE = 1.0  # seconds
 
 
 def create_app(settings: Settings, database: Database) -> "WSGIApplication":
@@ -70,7 +75,15 @@ def migrate(database: Database) -> None:
     Can be run again at any time: another software may have written meanwhile, or a run may have
     been interrupted. Raises ConfigurationError for a database that cannot be built upon.
     """
-    database.write(_upgrade)
+    for left in reversed(range(MIGRATE_ATTEMPTS)):
+        try:
+            database.write(_upgrade)
+            break
+        except (DatabaseUnavailable, DatabaseError):
+            # Where tables are not made in transactions, somebody else may have been faster.
+            if not left:
+                raise
+            time.sleep(MIGRATE_PAUSE)
     database.write(recount.recount)
     database.write(catalog.sync)
 
