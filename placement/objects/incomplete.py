@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from sqlalchemy.engine import Connection
 
 from placement.db import schema
-from placement.db.dialect import chunks
 from placement.db.fragments import Rows
 from placement.db.statements import check as statements
 from placement.errors import ConfigurationError
@@ -46,9 +45,8 @@ def record_consumers(conn: Connection, most: int | None, unowned: tuple[str, str
     if uuids:
         project, user = unowned
         ids = catalog.ensure(conn, {"project": {project}, "user": {user}})
-        owner = ids["project"][project], ids["user"][user]
-        for chunk in chunks(uuids):
-            conn.execute(statements.record_consumers(chunk, *owner))
+        record = statements.record_consumer(ids["project"][project], ids["user"][user])
+        conn.execute(record, [{"uuid": uuid} for uuid in uuids])
     return len(uuids)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import CHUNK
+from placement.db.dialect import CHUNK, chunks
 from placement.db.statements import recount as statements
 from placement.errors import ConfigurationError
 from placement.objects.capacity import capacity
@@ -31,13 +31,15 @@ def renew_all(conn: Connection) -> None:
 
 def fill_used(conn: Connection) -> None:
     """Recompute `used` of every inventory; the caller owns the trees."""
-    conn.execute(statements.recount_used())
+    for chunk in chunks(conn.execute(statements.wrong_used()).all()):
+        right = {row.id: int(row.allocated) for row in chunk}
+        conn.execute(statements.set_column("used", right))
 
 
 def fill_capacity(conn: Connection) -> None:
     """Recompute `capacity` of every inventory; the caller owns the trees."""
     for chunk in wrong_capacities(conn):
-        conn.execute(statements.set_capacity(chunk))
+        conn.execute(statements.set_column("capacity", chunk))
 
 
 def wrong_capacities(conn: Connection) -> Iterator[dict[int, int]]:

@@ -92,19 +92,14 @@ def unrecorded_consumers() -> Rows:
     return sa.select(allocation.c.consumer_id.label("consumer")).where(_UNRECORDED).distinct()
 
 
-def record_consumers(uuids: Collection[str], project_id: int, user_id: int) -> sa.Insert:
-    """Insert records, of generation 0 and without a type."""
+def record_consumer(project_id: int, user_id: int) -> sa.Insert:
+    """Insert a record of generation 0 and without a type; the parameter is `uuid`."""
     return sa.insert(consumer).values(
-        [
-            {
-                "uuid": uuid,
-                "project_id": project_id,
-                "user_id": user_id,
-                "generation": 0,
-                "created_at": t.now(),
-            }
-            for uuid in sorted(uuids)
-        ]
+        uuid=sa.bindparam("uuid"),
+        project_id=project_id,
+        user_id=user_id,
+        generation=0,
+        created_at=t.now(),
     )
 
 
