@@ -55,15 +55,17 @@ def wrong_capacities(conn: Connection) -> Iterator[dict[int, int]]:
 
 
 def is_right(conn: Connection) -> bool:
-    """Whether `used` is the sum of the allocations, and every tree has been counted."""
+    """Whether `used` and `capacity` are right, and every tree has been counted."""
     queries = (statements.wrong_used(), statements.uncounted_roots())
-    return all(conn.execute(query.limit(1)).first() is None for query in queries)
+    if any(conn.execute(query.limit(1)).first() is not None for query in queries):
+        return False
+    return not any(wrong_capacities(conn))
 
 
 def check(conn: Connection) -> None:
     """Raise ConfigurationError unless what is derived is right."""
     if not is_right(conn):
         raise ConfigurationError(
-            "inventories.used differs from the allocations: another software has written to "
-            "this database; run placement-manage db sync"
+            "what inventories count of their allocations is not right: another software has "
+            "written to this database, or db sync was interrupted; run placement-manage db sync"
         )

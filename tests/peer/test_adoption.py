@@ -163,3 +163,27 @@ def test_a_database_is_adopted_given_back_and_adopted_again(
     assert not first, "\n".join(["", *first[:20]])
     assert not second, "\n".join(["", *second[:20]])
     assert NIL_UUID in str(told)
+
+
+def test_a_database_made_here_can_be_given_away(tmp_path: Path) -> None:
+    url, theirs = (address := empty_database(tmp_path)), their_url(address)
+    home, peer_home = tmp_path / "ours", tmp_path / "peer"
+    assert manage(home, url, "db", "sync").returncode == 0
+    with servers.ours(home, url, sync=False) as ours:
+        stir(ours, 4)
+        told = everything(ours)
+        time.sleep(1.1)
+        modified = settled(told, everything(ours))
+    with servers.peer(peer_home, theirs) as peer:
+        # Ours gives times where the peer gives none (W23).
+        answers = everything(peer)
+        known = {
+            each: modified[each] for each in modified if "last-modified" in answers[each].headers
+        }
+        found, _ = disagreements(told, answers, {})
+        later = [each for each in known if answers[each].headers["last-modified"] != known[each]]
+        stir(peer, 5)
+    assert not found, "\n".join(["", *found[:20]])
+    assert not later
+    assert manage(home, url, "db", "sync").returncode == 0
+    assert manage(home, url, "db", "check", "--repair").returncode == 0
