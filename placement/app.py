@@ -79,7 +79,7 @@ def migrate(database: Database) -> None:
         try:
             database.write(_upgrade)
             break
-        except (DatabaseUnavailable, DatabaseError):
+        except (DatabaseUnavailable, DatabaseError, schema.Overtaken):
             # Where tables are not made in transactions, somebody else may have been faster.
             if not left:
                 raise

@@ -24,6 +24,10 @@ ADOPTABLE = frozenset({"422ece571366", "a082b8bb98d0"})
 TABLES = frozenset({"resource_providers", "inventories", "allocations", "consumers"})
 
 
+class Overtaken(ConfigurationError):
+    """The version that the database records does not fit what a migration finds."""
+
+
 def migrations() -> Path:
     """Where the revisions are: inside the installed package, or beside it in a checkout."""
     spec = importlib.util.find_spec("placement.migrations")
@@ -79,8 +83,14 @@ def refuse_unknown(conn: Connection) -> bool:
 
 
 def upgrade(conn: Connection) -> None:
-    """Bring the schema to the newest revision."""
-    command.upgrade(_config(conn), "head")
+    """Bring the schema to the newest revision.
+
+    Raises Overtaken when the version is none of ours, or is changed by somebody else meanwhile.
+    """
+    try:
+        command.upgrade(_config(conn), "head")
+    except CommandError as error:
+        raise Overtaken(f"cannot migrate the database: {error}") from None
 
 
 def stamp(conn: Connection, revision: str) -> None:

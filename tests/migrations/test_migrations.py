@@ -245,6 +245,22 @@ def test_incomplete_rows_are_refused_with_the_command_that_completes_them(
     assert derived(database)[:2] == (4, 13)
 
 
+def test_a_revision_of_a_later_release_is_refused_in_one_line(
+    database: Database,
+    manage: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(app, "MIGRATE_PAUSE", 0)
+    existing.make(database)
+    app.migrate(database)
+    with database.writer.begin() as conn:
+        conn.execute(sa.text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '9999'"))
+    assert manage("db", "sync") == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "9999" in line
+
+
 def test_each_revision_finds_its_work_done(database: Database) -> None:
     existing.make(database)
     for _ in range(2):
