@@ -2,7 +2,7 @@
 #
 #   make serve             a demonstration cloud on http://127.0.0.1:8778  (PORT=…, DB=…)
 #   make reset             forget the demonstration's data
-#   make test              everything that needs no external server
+#   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
 #   make lint              ruff, mypy (strict), import-linter
 
 PYTHON ?= python3
@@ -35,7 +35,7 @@ reset:
 	rm -rf .run
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m tests
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .

@@ -91,6 +91,11 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.StrOpt("slave_connection", secret=True, help="Database URL for reads."),
         cfg.BoolOpt("sqlite_synchronous", default=True),
         cfg.StrOpt("mysql_sql_mode", default="TRADITIONAL"),
+        cfg.IntOpt(
+            "mysql_wsrep_sync_wait",
+            help="On a Galera cluster written through several nodes, set to 1: a read waits until "
+            "its node has what others have committed.",
+        ),
         cfg.IntOpt("connection_recycle_time", default=3600, help="Seconds."),
         cfg.IntOpt("max_pool_size", help="Connections kept by a process."),
         cfg.IntOpt("max_overflow", help="Connections beyond the pool."),
@@ -124,6 +129,7 @@ class DatabaseSettings:
     slave_connection: str | None
     sqlite_synchronous: bool
     mysql_sql_mode: str
+    wsrep_sync_wait: int | None
     recycle: int
     pool_size: int | None
     max_overflow: int | None
@@ -287,6 +293,7 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
         ),
         sqlite_synchronous=group.sqlite_synchronous,
         mysql_sql_mode=group.mysql_sql_mode,
+        wsrep_sync_wait=group.mysql_wsrep_sync_wait,
         recycle=group.connection_recycle_time,
         pool_size=group.max_pool_size,
         max_overflow=group.max_overflow,

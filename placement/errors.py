@@ -86,6 +86,14 @@ class BadPath(Invalid):
     """A segment of the path is malformed."""
 
 
+class Unstorable(Invalid):
+    """The database's character set lacks a character of a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text}: the database cannot hold all of these characters; use others")
+        self.text = text
+
+
 class UnknownProviders(Invalid):
     """Allocations name providers that do not exist."""
 
@@ -300,6 +308,14 @@ class Unavailable(PlacementError):
 class DatabaseUnavailable(Unavailable):
     def __init__(self) -> None:
         super().__init__("The database is unavailable or overloaded; retry later")
+
+
+class OutcomeUnknown(Unavailable):
+    def __init__(self) -> None:
+        super().__init__(
+            "The connection to the database was lost while it committed, and whether the change "
+            "was made could not be found out; read before you send it again"
+        )
 
 
 class SearchExhausted(Unavailable):

@@ -9,7 +9,7 @@ from placement import app, config
 from placement.api import outer, policy
 from placement.config import Settings
 from placement.db.engine import Database
-from tests.engines import ENGINE, new_database
+from tests.engines import new_database
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -30,10 +30,11 @@ def settings(url: str, **overrides: dict[str, object]) -> Settings:
     return config.settings(conf)
 
 
-def _prepare(url: str) -> None:
+def prepare(url: str) -> None:
+    """Migrate an empty database and fill its catalogues."""
     database = Database(settings(url).database)
     app.prepare(database, sync=True)
-    if ENGINE == "sqlite":
+    if database.writer.dialect.name == "sqlite":
         # What stands in the log beside the file would not be copied with it.
         with database.writer.connect() as conn:
             conn.exec_driver_sql("COMMIT")
@@ -44,7 +45,7 @@ def _prepare(url: str) -> None:
 
 def database_url(directory: Path) -> str:
     """The URL of a new database that is ready to serve; on SQLite a file in the directory."""
-    return new_database(directory, _prepare)
+    return new_database(directory, prepare)
 
 
 def make_database(directory: Path, **overrides: dict[str, object]) -> tuple[Settings, Database]:

@@ -24,6 +24,8 @@ from typing import ClassVar
 
 import sqlalchemy as sa
 
+from tests.proxy import Proxy
+
 ENGINE = os.environ.get("PLACEMENT_ENGINE", "sqlite")
 START = 60  # seconds that a server may take
 
@@ -235,22 +237,28 @@ def new_database(directory: Path, prepare: Callable[[str], None]) -> str:
         path = directory / f"placement-{next(_numbers)}.db"
         shutil.copyfile(_sqlite_template(prepare), path)
         return f"sqlite:///{path}"
-    name = f"placement_{next(_numbers)}"
     if ENGINE == "postgresql":
+        name = f"placement_{next(_numbers)}"
         server().execute(f"CREATE DATABASE {name} TEMPLATE {_postgresql_template(prepare)}")
-    else:
-        server().execute(f"CREATE DATABASE {name}")
-        prepare(server().url(name))
-    return server().url(name)
+        return server().url(name)
+    url = empty_database(directory)
+    prepare(url)
+    return url
 
 
 def empty_database(directory: Path) -> str:
-    """The URL of a new database without tables; on SQLite of a file yet to be made."""
-    number = next(_numbers)
+    """The URL of a new database without tables; `directory` holds it on SQLite."""
+    name = f"placement_{next(_numbers)}"
     if ENGINE == "sqlite":
-        return f"sqlite:///{directory}/placement-{number}.db"
-    server().execute(f"CREATE DATABASE placement_{number}")
-    return server().url(f"placement_{number}")
+        return f"sqlite:///{directory / name}.db"
+    server().execute(f"CREATE DATABASE {name}")
+    return server().url(name)
+
+
+def behind(url: str, seed: int = 0) -> tuple[str, Proxy]:
+    """The URL of a server's database as it is reached through a new proxy, and the proxy."""
+    proxy = Proxy(server().port, seed=seed)
+    return url.replace(f":{server().port}/", f":{proxy.port}/"), proxy
 
 
 @functools.cache

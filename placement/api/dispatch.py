@@ -3,7 +3,7 @@
 Version gate, content type or accept, policy, body, handler, answer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -19,7 +19,7 @@ from placement.api.policy import Policy
 from placement.api.problems import Refusal
 from placement.api.routes import OPERATIONS, Route
 from placement.api.versioned import Versioned
-from placement.errors import BadBody
+from placement.errors import BadBody, Unstorable
 from placement.objects import providers
 
 
@@ -54,7 +54,11 @@ class Endpoint:
             route.precheck(call)
         if route.body is not None:
             call = self._with_body(req, route, route.body, call)
-        _write(resp, call, route.handler(call))
+        try:
+            reply = route.handler(call)
+        except Unstorable as error:
+            raise BadBody(f"{_place(call, error.text)}: {error}") from error
+        _write(resp, call, reply)
 
     def _route(self, req: falcon.Request, version: Microversion) -> Route:
         routes = self._methods.get(req.method)
@@ -104,6 +108,21 @@ class Endpoint:
     on_connect = on_trace = on_checkin = on_checkout = on_copy = on_lock = on_mkcol = respond
     on_move = on_propfind = on_proppatch = on_report = on_uncheckin = on_unlock = respond
     on_update = on_version_control = respond
+
+
+def _place(call: Call, text: str) -> str:
+    """Where in the request a text stands: a parameter's name, or the path of a body's member."""
+    parameters = [*call.path.items(), *parse_qsl(call.query)]
+    found = [name for name, value in parameters if text in value]
+    return next(iter([*found, *_members(call.body, text)]), "a text")
+
+
+def _members(value: Any, text: str, path: str = "") -> Iterator[str]:
+    if value == text:
+        yield path
+    items: Any = value.items() if isinstance(value, dict) else ()
+    for key, member in items:
+        yield from _members(member, text, f"{path}.{key}" if path else key)
 
 
 def _check_types(req: falcon.Request, route: Route) -> None:

@@ -2,11 +2,13 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
+from sqlalchemy.ext.compiler import compiles
 
 T = TypeVar("T")
 
@@ -19,12 +21,13 @@ BEGIN = {
     ("sqlite", "read"): "BEGIN",
     ("sqlite", "write"): "BEGIN IMMEDIATE",
     ("mysql", "read"): "START TRANSACTION READ ONLY",
+    ("postgresql", "read"): "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 }
 
 ISOLATION = {
     ("mysql", "read"): "REPEATABLE READ",
     ("mysql", "write"): "READ COMMITTED",
-    ("postgresql", "read"): "REPEATABLE READ",
+    ("postgresql", "read"): "AUTOCOMMIT",  # BEGIN is ours, and says the rest
     ("postgresql", "write"): "READ COMMITTED",
 }
 
@@ -38,7 +41,20 @@ RETRIABLE: frozenset[object] = frozenset(
     | {"08000", "08001", "08003", "08004", "08006"}
 )
 
-SQLITE_BUSY_TIMEOUT = 5000  # milliseconds
+# Codes of a server that lives but takes no writes: after a failover, or outside of its quorum.
+# The next connection may lead to another one.
+ELSEWHERE: frozenset[object] = frozenset({1047, 1290, 1836, 3101, "25006"})
+
+# Codes after which a COMMIT may have happened, besides those of a lost connection.
+UNKNOWN: frozenset[object] = frozenset({1047, "40003", "57P01", "57P02", "57P03"})
+
+# Codes for a text that the database cannot hold or compare: one of utf8mb3 ends at U+FFFF.
+UNSTORABLE: frozenset[object] = frozenset({1267, 1300, 1366, 3988, "22021", "22P05"})
+
+LOCK = "placement schema"
+LOCK_TIMEOUT = 600  # seconds
+
+SQLITE_BUSY_TIMEOUT = 5.0  # seconds
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -47,34 +63,62 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + CHUNK]
 
 
-def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: Any) -> sa.Engine:
+def engine(
+    url: URL,
+    role: str,
+    *,
+    synchronous: bool,
+    sql_mode: str,
+    sync_wait: int | None,
+    lock_wait: float,
+    **options: Any,
+) -> sa.Engine:
     """Make an engine whose transactions have the isolation of DESIGN section 4.
 
-    `role` is "read" (one snapshot, read only) or "write".
+    `role` is "read" (one snapshot, read only) or "write". lock_wait: seconds that a statement
+    may wait for another transaction. sync_wait: what of a Galera cluster waits for other nodes.
     """
     name = "mysql" if url.get_backend_name() == "mariadb" else url.get_backend_name()
     isolation = ISOLATION.get((name, role))
     if isolation is not None:
         options["isolation_level"] = isolation
-    if name == "postgresql" and role == "read":
-        options["execution_options"] = {"postgresql_readonly": True}
+    # Every transaction is ended here, and the pool need not do it once more.
+    options["pool_reset_on_return"] = None
     if name == "sqlite":
-        options.setdefault("connect_args", {})["timeout"] = SQLITE_BUSY_TIMEOUT / 1000
+        wait = min(lock_wait, SQLITE_BUSY_TIMEOUT)
+        options.setdefault("connect_args", {})["timeout"] = wait
     made = sa.create_engine(url, **options)
+
+    session = {
+        "sqlite": (
+            "PRAGMA journal_mode=WAL",
+            f"PRAGMA synchronous={'FULL' if synchronous else 'OFF'}",
+            "PRAGMA foreign_keys=ON",
+        ),
+        "mysql": (
+            *([f"SET SESSION sql_mode = '{sql_mode}'"] if sql_mode else []),
+            *([] if sync_wait is None else [f"SET SESSION wsrep_sync_wait = {sync_wait}"]),
+            f"SET SESSION innodb_lock_wait_timeout = {max(1, round(lock_wait))}",
+        ),
+        "postgresql": (f"SET lock_timeout = {round(lock_wait * 1000)}",),
+    }
 
     @sa.event.listens_for(made, "connect")
     def prepare(dbapi_connection: Any, _record: Any) -> None:
         if name == "sqlite":
             # The driver's own transaction control would start them late and deferred.
             dbapi_connection.isolation_level = None
-            cursor = dbapi_connection.cursor()
-            cursor.execute("PRAGMA journal_mode=WAL")
-            cursor.execute(f"PRAGMA synchronous={'FULL' if synchronous else 'OFF'}")
-            cursor.execute("PRAGMA foreign_keys=ON")
-            cursor.close()
-        elif name == "mysql" and sql_mode:
-            with dbapi_connection.cursor() as cursor:
-                cursor.execute("SET SESSION sql_mode = %s", (sql_mode,))
+        cursor = dbapi_connection.cursor()
+        for statement in session.get(name, ()):
+            cursor.execute(statement)
+        cursor.close()
+        if name == "postgresql":
+            dbapi_connection.commit()  # otherwise it would be forgotten
+
+    @sa.event.listens_for(made, "handle_error")
+    def leave(context: sa.engine.ExceptionContext) -> None:
+        if not ELSEWHERE.isdisjoint(_codes(context.original_exception)):
+            context.is_disconnect = True
 
     begin = BEGIN.get((name, role))
     if begin is not None:
@@ -86,13 +130,89 @@ def engine(url: URL, role: str, *, synchronous: bool, sql_mode: str, **options: 
     return made
 
 
+class _UnlessPresent(sa.Insert):
+    """An INSERT that leaves out rows whose unique key is taken."""
+
+    inherit_cache = False
+
+
+@compiles(_UnlessPresent)
+def _on_conflict(statement: sa.Insert, compiler: Any, **options: Any) -> str:
+    return f"{compiler.visit_insert(statement, **options)} ON CONFLICT DO NOTHING"
+
+
+@compiles(_UnlessPresent, "mysql", "mariadb")
+def _on_duplicate(statement: sa.Insert, compiler: Any, **options: Any) -> str:
+    # INSERT IGNORE would also store what it has cut off.
+    return f"{compiler.visit_insert(statement, **options)} ON DUPLICATE KEY UPDATE id = id"
+
+
+def insert_unless_present(table: sa.Table) -> sa.Insert:
+    """Begin an INSERT of several rows that leaves out those whose unique key is taken."""
+    return _UnlessPresent(table)
+
+
 def is_retriable(error: exc.DBAPIError) -> bool:
     """Whether running the whole transaction again may succeed."""
-    return error.connection_invalidated or not RETRIABLE.isdisjoint(_codes(error))
+    return error.connection_invalidated or not RETRIABLE.isdisjoint(_codes(error.orig))
 
 
-def _codes(error: exc.DBAPIError) -> set[object]:
-    origin = error.orig
+def is_outcome_unknown(error: exc.DBAPIError) -> bool:
+    """Whether a COMMIT that failed so may have happened all the same."""
+    return error.connection_invalidated or not UNKNOWN.isdisjoint(_codes(error.orig))
+
+
+def unstorable_text(error: exc.DBAPIError) -> str | None:
+    """The text in the statement that the database cannot hold, if that is what is wrong.
+
+    It is the one with the character farthest from those that every database has.
+    """
+    if UNSTORABLE.isdisjoint(_codes(error.orig)):
+        return None
+    return max(_texts(error.params), key=lambda text: max(text, default=""), default=None)
+
+
+def _texts(parameters: Any) -> Iterator[str]:
+    if isinstance(parameters, str):
+        yield parameters
+    elif isinstance(parameters, (list, tuple)):
+        for each in parameters:
+            yield from _texts(each)
+    elif isinstance(parameters, dict):
+        yield from _texts(list(parameters.values()))
+
+
+@contextmanager
+def alone(conn: Connection) -> Iterator[None]:
+    """Keep other processes out while this one migrates.
+
+    On a Galera cluster this holds for the processes of one node only.
+    """
+    if conn.dialect.name in {"mysql", "mariadb"}:
+        conn.exec_driver_sql(f"SELECT GET_LOCK('{LOCK}', {LOCK_TIMEOUT})")
+        try:
+            yield
+            # Its migrations commit one by one anyway; the next process must see the last one.
+            conn.exec_driver_sql("COMMIT")
+        finally:
+            conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
+    elif conn.dialect.name == "postgresql":
+        # Released with the transaction.
+        conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock(hashtext('{LOCK}'))")
+        yield
+    else:
+        yield
+
+
+def catch_up(conn: Connection) -> None:
+    """Have a node of a Galera cluster apply what others have committed before it answers."""
+    if conn.dialect.name in {"mysql", "mariadb"}:
+        variable = "wsrep_sync_wait"  # unknown to a MySQL without Galera
+        if conn.exec_driver_sql(f"SHOW VARIABLES LIKE '{variable}'").first():
+            conn.exec_driver_sql(f"SET SESSION {variable} = 15")
+
+
+def _codes(origin: BaseException | None) -> set[object]:
     if isinstance(origin, sqlite3.Error):
         return {getattr(origin, "sqlite_errorname", None)}
     return {getattr(origin, "sqlstate", None), *(getattr(origin, "args", ()) or ())[:1]}

@@ -2,7 +2,9 @@
 
 A GET runs in one `Database.read()` block: one snapshot of the whole request. Any other request
 hands one function to `Database.write`, which runs it in one transaction and runs all of it
-again when the engine or the function itself (`Restart`) asks for that.
+again when the engine or the function itself (`Restart`) asks for that. When the connection is
+lost during COMMIT, nobody knows yet whether it happened; the write then asks what its work has
+left with `settle_by`.
 """
 
 import logging
@@ -10,7 +12,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -18,7 +20,13 @@ from sqlalchemy.engine import Connection, make_url
 
 from placement.config import DatabaseSettings
 from placement.db import dialect
-from placement.errors import ConfigurationError, DatabaseUnavailable, LostRace
+from placement.errors import (
+    ConfigurationError,
+    DatabaseUnavailable,
+    LostRace,
+    OutcomeUnknown,
+    Unstorable,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -29,8 +37,27 @@ LONGEST_PAUSE = 0.5
 DUPLICATE_RETRIES = 3
 
 
+# Tells, in a later transaction, whether an earlier one happened; None: it cannot be told.
+Settle = Callable[[Connection], bool | None]
+_SETTLE = "settle"
+
+
 class Restart(Exception):
     """Raised inside a write: what it decided on has changed, begin again from a fresh look."""
+
+
+class _CommitLost(Exception):
+    """The connection went away during COMMIT."""
+
+    def __init__(self, result: object, settle: Settle | None) -> None:
+        super().__init__()
+        self.result = result
+        self.settle = settle
+
+
+def settle_by(conn: Connection, settle: Settle) -> None:
+    """Say how to find out whether this transaction happened, should its COMMIT be lost."""
+    conn.info[_SETTLE] = settle
 
 
 class Database:
@@ -56,6 +83,8 @@ class Database:
                 role,
                 synchronous=settings.sqlite_synchronous,
                 sql_mode=settings.mysql_sql_mode,
+                sync_wait=settings.wsrep_sync_wait,
+                lock_wait=settings.write_timeout,
                 echo=settings.debug,
                 **{name: value for name, value in options.items() if value is not None},
             )
@@ -68,9 +97,10 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Enter one read-only snapshot.  Raises DatabaseUnavailable when the engine fails."""
         try:
-            with self.reader.connect() as conn, conn.begin():
+            with self._snapshot() as conn:
                 yield conn
         except exc.DBAPIError as error:
+            _refuse_unstorable(error)
             if not dialect.is_retriable(error) and not isinstance(error, exc.OperationalError):
                 raise
             LOG.warning("a read failed: %s", dialect.one_line(error))
@@ -78,20 +108,33 @@ class Database:
         except exc.TimeoutError as error:
             raise DatabaseUnavailable from error
 
+    def _snapshot(self) -> Connection:
+        conn = self.reader.connect()
+        try:
+            conn.begin()
+        except exc.DBAPIError as error:
+            conn.close()
+            if not error.connection_invalidated:
+                raise
+            # The database was restarted while the connection lay in the pool.
+            conn = self.reader.connect()
+            conn.begin()
+        return conn
+
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction and return what it returned, once committed.
 
         `work` may be run several times and must not act outside of the connection. Its domain
         errors pass through after a rollback. Raises LostRace when other writers keep changing
         what `work` depends on, DatabaseUnavailable when the engine does not let it through
-        within `[placement_database] write_timeout` seconds.
+        within `[placement_database] write_timeout` seconds, OutcomeUnknown when the connection
+        was lost during COMMIT and it cannot be found out whether that happened.
         """
         deadline = time.monotonic() + self._settings.write_timeout
         restarts = duplicates = attempt = 0
         while True:
             try:
-                with self.writer.begin() as conn:
-                    return work(conn)
+                return self._attempt(work)
             except Restart:
                 restarts += 1
                 if restarts > self._settings.conflict_retries:
@@ -101,20 +144,51 @@ class Database:
                 duplicates += 1
                 if duplicates > DUPLICATE_RETRIES:
                     raise
+            except _CommitLost as lost:
+                if self._happened(lost.settle, deadline):
+                    return cast(T, lost.result)
             except exc.DBAPIError as error:
-                if not dialect.is_retriable(error):
-                    if isinstance(error, exc.OperationalError):
-                        LOG.error("a write failed: %s", dialect.one_line(error))
-                        raise DatabaseUnavailable from error
-                    raise
-                LOG.info("a write is tried again: %s", dialect.one_line(error))
-                if time.monotonic() > deadline:
-                    raise DatabaseUnavailable from error
+                _refuse_unless_retriable(error, deadline)
             except exc.TimeoutError as error:
                 raise DatabaseUnavailable from error
-            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt)
+            _pause(attempt)
             attempt += 1
-            time.sleep(random.uniform(0, pause))
+
+    def _attempt(self, work: Callable[[Connection], T]) -> T:
+        with self.writer.connect() as conn, conn.begin() as transaction:
+            conn.info.pop(_SETTLE, None)  # belongs to the pooled connection, so to earlier writes
+            result = work(conn)
+            settle = conn.info.pop(_SETTLE, None)
+            try:
+                transaction.commit()
+            except exc.DBAPIError as error:
+                if not dialect.is_outcome_unknown(error):
+                    raise
+                LOG.warning("a COMMIT was lost: %s", dialect.one_line(error))
+                raise _CommitLost(result, settle) from error
+            return result
+
+    def _happened(self, settle: Settle | None, deadline: float) -> bool:
+        """Whether a transaction whose COMMIT was lost did happen.  Raises OutcomeUnknown."""
+        attempt = 0
+        while settle is not None and time.monotonic() < deadline:
+            try:
+                with self.writer.connect() as conn:
+                    conn.detach()  # what catching up sets is no concern of later writes
+                    with conn.begin():
+                        dialect.catch_up(conn)
+                        outcome = settle(conn)
+            except (exc.DBAPIError, exc.TimeoutError) as error:
+                # A database on its way back: nothing else may be answered before it is there.
+                LOG.info("a lost COMMIT is not settled yet: %s", dialect.one_line(error))
+                _pause(attempt)
+                attempt += 1
+                continue
+            if outcome is None:
+                break
+            LOG.info("a lost COMMIT had %s", "happened" if outcome else "not happened")
+            return outcome
+        raise OutcomeUnknown
 
     def ping(self) -> None:
         """Raise DatabaseUnavailable unless the database answers."""
@@ -148,3 +222,25 @@ class Database:
         """Close all pooled connections: before a fork, and at the end of a process."""
         self.writer.dispose()
         self.reader.dispose()
+
+
+def _refuse_unstorable(error: exc.DBAPIError) -> None:
+    text = dialect.unstorable_text(error)
+    if text is not None:
+        raise Unstorable(text) from error
+
+
+def _refuse_unless_retriable(error: exc.DBAPIError, deadline: float) -> None:
+    _refuse_unstorable(error)
+    if not dialect.is_retriable(error):
+        if isinstance(error, exc.OperationalError):
+            LOG.error("a write failed: %s", dialect.one_line(error))
+            raise DatabaseUnavailable from error
+        raise error
+    LOG.info("a write is tried again: %s", dialect.one_line(error))
+    if time.monotonic() > deadline:
+        raise DatabaseUnavailable from error
+
+
+def _pause(attempt: int) -> None:
+    time.sleep(random.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt)))

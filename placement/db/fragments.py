@@ -8,6 +8,8 @@ from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import tables as t
 
+LARGEST_UNIT = 2**31 - 1  # what the column max_unit holds
+
 # What statements return: rows whose columns the docstring names.
 Rows = sa.Select[*tuple[Any, ...]]
 Union = sa.CompoundSelect[*tuple[Any, ...]]
@@ -18,6 +20,8 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
 
     The Python twin is `placement.objects.capacity.fits`; a property test holds them equal.
     """
+    if amount > LARGEST_UNIT:
+        return sa.false()
     column = inventory.c
     return sa.and_(
         column.used + amount <= column.capacity,
@@ -77,6 +81,11 @@ def touched(uuids: Collection[str], consumers: Collection[str]) -> ColumnElement
     return sa.or_(named, provider.c.id.in_(used))
 
 
-def by_key(column: ColumnElement[int], values: Mapping[int, object]) -> ColumnElement[int]:
-    """`CASE column WHEN key THEN value …`: one UPDATE for rows that get different values."""
-    return sa.case(values, value=column)
+def by_key(
+    key: ColumnElement[int], values: Mapping[int, object], like: ColumnElement[Any]
+) -> ColumnElement[Any]:
+    """`CASE key WHEN … THEN value …`: one UPDATE for rows that get different values.
+
+    The values are of the type of the column `like`, which engines cannot tell from a null.
+    """
+    return sa.case({one: sa.literal(value, like.type) for one, value in values.items()}, value=key)

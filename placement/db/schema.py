@@ -16,6 +16,7 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy.engine import Connection
 
+from placement.db import dialect
 from placement.errors import ConfigurationError
 
 VERSION_TABLE = "falcon_placement_version"
@@ -88,7 +89,8 @@ def upgrade(conn: Connection) -> None:
     Raises Overtaken when the version is none of ours, or is changed by somebody else meanwhile.
     """
     try:
-        command.upgrade(_config(conn), "head")
+        with dialect.alone(conn):
+            command.upgrade(_config(conn), "head")
     except CommandError as error:
         raise Overtaken(f"cannot migrate the database: {error}") from None
 

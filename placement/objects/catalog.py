@@ -12,6 +12,7 @@ import os_traits
 from sqlalchemy.engine import Connection
 
 from placement.db.dialect import chunks
+from placement.db.engine import Restart
 from placement.db.statements import names
 
 FIRST_CUSTOM_CLASS = 10000
@@ -26,17 +27,16 @@ def look(
     wanted: Mapping[str, Collection[str]],
     uuids: Collection[str] = (),
     consumers: Collection[str] = (),
-) -> tuple[dict[str, dict[str, int]], set[int]]:
-    """Return kind -> name -> id of those wanted names that exist, and the root ids of trees.
+) -> tuple[dict[str, dict[str, int]], dict[int, int]]:
+    """Return kind -> name -> id of those wanted names that exist, and root id -> revision.
 
     The trees are those of the providers named by `uuids` and of all that the consumers use. One
     statement, and one more for each further thousand names.
     """
     found: dict[str, dict[str, int]] = {kind: {} for kind in wanted}
-    roots: set[int] = set()
+    roots: dict[int, int] = {}
     asked = [(kind, name) for kind, of_kind in wanted.items() for name in sorted(set(of_kind))]
-    # The row's name may differ in case where the database compares without it.
-    folded = {(kind, name.casefold()): name for kind, name in asked}
+    alike: set[str] = set()  # kinds of which a row was found under another name than was asked
     for some_names, some_uuids, some_consumers in zip_longest(
         chunks(asked), chunks(sorted(uuids)), chunks(sorted(consumers)), fillvalue=()
     ):
@@ -45,13 +45,27 @@ def look(
             part[kind].append(name)
         query = names.with_trees(part, some_uuids, some_consumers)
         assert query is not None
-        for kind, row_id, name in conn.execute(query):
+        for kind, row_id, name, revision in conn.execute(query):
             if kind == "tree":
-                roots.add(row_id)
+                roots[row_id] = revision
+            elif name in wanted[kind]:
+                found[kind][name] = row_id
             else:
-                given = name if name in wanted[kind] else folded.get((kind, name.casefold()), name)
-                found[kind][given] = row_id
+                alike.add(kind)
+    for kind in alike:
+        found[kind].update(_one_by_one(conn, kind, set(wanted[kind]) - found[kind].keys()))
     return found, roots
+
+
+def _one_by_one(conn: Connection, kind: str, given: Collection[str]) -> dict[str, int]:
+    """Return name -> id; which names are equal to a row's, the database alone can tell."""
+    found = {}
+    for name in given:
+        query = names.ids({kind: [name]})
+        assert query is not None
+        for row in conn.execute(query):
+            found[name] = row.id
+    return found
 
 
 def ids(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
@@ -62,13 +76,16 @@ def ids(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, di
 def create(conn: Connection, absent: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
     """Create names (not resource classes, whose ids are given) and return their ids.
 
-    A name that somebody else creates at the same time raises the engine's IntegrityError,
-    upon which the transaction is run again and finds it.
+    A name that somebody else creates at the same time, or that the database takes for another,
+    gets the id of that one.
     """
     for kind, of_kind in absent.items():
         for chunk in chunks(sorted(of_kind)):
-            conn.execute(names.add(kind, [{"name": name} for name in chunk]))
-    return ids(conn, absent)
+            conn.execute(names.add_unless_present(kind, chunk))
+    found = ids(conn, absent)
+    for kind, of_kind in absent.items():
+        found[kind].update(_one_by_one(conn, kind, set(of_kind) - found[kind].keys()))
+    return found
 
 
 def ensure(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
@@ -78,6 +95,17 @@ def ensure(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str,
     for kind, created in create(conn, absent).items():
         found[kind].update(created)
     return found
+
+
+def hold_classes(conn: Connection, ids: Collection[int]) -> None:
+    """See to it that custom classes of these ids stay until the transaction ends.
+
+    Raises Restart when one is gone.
+    """
+    custom = {class_id for class_id in ids if class_id >= FIRST_CUSTOM_CLASS}
+    for chunk in chunks(sorted(custom)):
+        if len(conn.execute(names.hold("resource_class", chunk)).all()) != len(chunk):
+            raise Restart
 
 
 def sync(conn: Connection) -> None:
@@ -96,4 +124,4 @@ def sync(conn: Connection) -> None:
         conn.execute(names.move("resource_class", NO_ID, 0))
     known = {row.name for row in conn.execute(names.all_names("trait"))}
     for chunk in chunks(sorted(STANDARD_TRAITS - known)):
-        conn.execute(names.add("trait", [{"name": name} for name in chunk]))
+        conn.execute(names.add_unless_present("trait", chunk))

@@ -130,6 +130,7 @@ class Change:
 
     def write_wanted(self, conn: Connection) -> None:
         """Insert and update; what is to go stays."""
+        catalog.hold_classes(conn, {class_id for _provider, class_id, _record in self.created})
         rows = [
             {"resource_provider_id": provider_id, "resource_class_id": class_id, **_columns(record)}
             for provider_id, class_id, record in self.created

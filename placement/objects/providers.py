@@ -87,7 +87,7 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
         "trait": {}, "resource_class": {}, "aggregate": {}, "tree": {}
     }  # fmt: skip
     if query is not None:
-        for kind, row_id, name in conn.execute(query):
+        for kind, row_id, name, _revision in conn.execute(query):
             known[kind][name] = row_id
     if traits - known["trait"].keys():
         raise UnknownTraits(traits - known["trait"].keys(), "required")
@@ -132,18 +132,20 @@ def create(conn: Connection, name: str, uuid: str | None, parent: str | None) ->
         if above is None:
             raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
     _refuse_clash(conn, uuid, name)
+    revision = trees.fresh_revision()
     made = conn.execute(
         statements.create(
             uuid,
             name,
             parent_id=above.id if above else None,
             root_id=above.root_id if above else None,
-            revision=0 if above else trees.fresh_revision(),
+            revision=0 if above else revision,
         )
     )
     if above is None and made.inserted_primary_key:
         (row_id,) = made.inserted_primary_key
         conn.execute(statements.set_root([row_id], row_id))
+        trees.witness(conn, {row_id: None}, revision)
     return get(conn, uuid)
 
 

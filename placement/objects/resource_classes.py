@@ -12,7 +12,7 @@ from placement.errors import (
     ResourceClassInUse,
     ResourceClassNotFound,
 )
-from placement.objects import catalog, trees
+from placement.objects import catalog, identifiers, trees
 
 CUSTOM_PREFIX = "CUSTOM_"
 
@@ -33,6 +33,8 @@ def find(conn: Connection) -> list[ResourceClass]:
 
 def get(conn: Connection, name: str) -> ResourceClass:
     """Return one class.  Raises ResourceClassNotFound."""
+    if not identifiers.storable(name):
+        raise ResourceClassNotFound(name)
     query = names.dated("resource_class", names.named("resource_class", [name]))
     for row in conn.execute(query):
         if row.name == name:
@@ -67,13 +69,14 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
     if catalog.ids(conn, {"resource_class": [new_name]})["resource_class"]:
         raise ResourceClassExists(new_name)
     conn.execute(names.rename_resource_class(name, new_name))
-    stocking = conn.execute(providers.roots_stocking(new_name)).scalars()
-    trees.renew(conn, stocking.all())
+    stocking = {row.id: row.revision for row in conn.execute(providers.roots_stocking(new_name))}
+    trees.witness(conn, stocking, trees.renew(conn, stocking))
 
 
 def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
     _get_custom(conn, name)
+    conn.execute(names.own("resource_class", name))  # whoever gives it to an inventory is through
     if conn.execute(names.delete_resource_class(name)).rowcount == 0:
         raise ResourceClassInUse(name)
 

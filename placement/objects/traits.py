@@ -10,7 +10,7 @@ from placement.db.dialect import chunks
 from placement.db.engine import Restart
 from placement.db.statements import associations, names
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
-from placement.objects import catalog, providers, trees
+from placement.objects import catalog, identifiers, providers, trees
 from placement.objects.trees import Provider
 
 CUSTOM_PREFIX = "CUSTOM_"
@@ -54,6 +54,8 @@ def find(conn: Connection, wanted: TraitFilter) -> list[Trait]:
 
 def get(conn: Connection, name: str) -> Trait:
     """Return one trait.  Raises TraitNotFound."""
+    if not identifiers.storable(name):
+        raise TraitNotFound(name)
     for trait in find(conn, TraitFilter(names=frozenset([name]))):
         if trait.name == name:
             return trait

@@ -1,7 +1,8 @@
 """The root row is the mutex of its tree (DESIGN section 4).
 
 A write reads the roots of what it touches, renews their revisions as its first write, and only
-then reads what it decides on. Whoever renews second waits, and sees what the first one did.
+then reads what it decides on. Whoever renews second waits, and sees what the first one did. The
+new revision is also the witness of the write, should its COMMIT be lost.
 """
 
 import random
@@ -14,7 +15,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.db.dialect import chunks
-from placement.db.engine import Restart
+from placement.db.engine import Restart, settle_by
 from placement.db.statements import providers as statements
 from placement.errors import ProviderNotFound
 from placement.objects import catalog, identifiers
@@ -45,11 +46,33 @@ def fresh_revision() -> int:
     return random.SystemRandom().randrange(1, 2**63)
 
 
-def renew(conn: Connection, root_ids: Collection[int]) -> None:
-    """Own the trees until the transaction ends; everything cached of them is void afterwards."""
+def renew(conn: Connection, root_ids: Collection[int]) -> int:
+    """Own the trees until the transaction ends; everything cached of them is void afterwards.
+
+    Returns their revision.
+    """
     revision = fresh_revision()
     for chunk in chunks(sorted(root_ids)):
         conn.execute(statements.renew_revisions(chunk, revision))
+    return revision
+
+
+def witness(conn: Connection, before: Mapping[int, int | None], revision: int) -> None:
+    """Have this write be known by the revision that it gives to roots.
+
+    before: root id -> revision as read before, None for a root that this write makes.
+    """
+
+    def happened(later: Connection) -> bool | None:
+        now: dict[int, int | None] = dict.fromkeys(before)
+        for chunk in chunks(sorted(before)):
+            for row in later.execute(statements.revisions(chunk)):
+                now[row.id] = row.revision
+        if revision in now.values():
+            return True
+        return False if now == before else None
+
+    settle_by(conn, happened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +105,7 @@ def lock(
     ids, roots = catalog.look(conn, names or {}, of_rows, users)
     if not roots:
         return Owned({}, {}, frozenset(), ids)
-    renew(conn, roots)
+    witness(conn, roots, renew(conn, roots))
     rows = [
         from_row(row)
         for some, of_users in zip_longest(

@@ -102,13 +102,19 @@ def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> sa.Update:
         .where(
             column.id.in_(sorted(rows)),
             column.generation
-            == fragments.by_key(column.id, {key: row["generation"] for key, row in rows.items()}),
+            == fragments.by_key(
+                column.id,
+                {key: row["generation"] for key, row in rows.items()},
+                column.generation,
+            ),
         )
         .values(
             generation=column.generation + 1,
             updated_at=t.now(),
             **{
-                field: fragments.by_key(column.id, {key: row[field] for key, row in rows.items()})
+                field: fragments.by_key(
+                    column.id, {key: row[field] for key, row in rows.items()}, column[field]
+                )
                 for field in ("project_id", "user_id", "consumer_type_id")
             },
         )
@@ -119,7 +125,8 @@ def delete_consumers(generations: Mapping[int, int]) -> sa.Delete:
     """Delete consumers that are still at the generation that was read (id -> generation)."""
     return sa.delete(consumer).where(
         consumer.c.id.in_(sorted(generations)),
-        consumer.c.generation == fragments.by_key(consumer.c.id, generations),
+        consumer.c.generation
+        == fragments.by_key(consumer.c.id, generations, consumer.c.generation),
     )
 
 

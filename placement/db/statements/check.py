@@ -221,7 +221,9 @@ def set_roots(by_id: Mapping[int, int]) -> sa.Update:
     return (
         sa.update(provider)
         .where(provider.c.id.in_(sorted(by_id)))
-        .values(root_provider_id=fragments.by_key(provider.c.id, by_id))
+        .values(
+            root_provider_id=fragments.by_key(provider.c.id, by_id, provider.c.root_provider_id)
+        )
     )
 
 

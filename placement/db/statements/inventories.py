@@ -66,7 +66,9 @@ def update(rows: Mapping[int, Mapping[str, int | float]]) -> sa.Update:
             updated_at=t.now(),
             **{
                 field: fragments.by_key(
-                    inventory.c.id, {key: row[field] for key, row in rows.items()}
+                    inventory.c.id,
+                    {key: row[field] for key, row in rows.items()},
+                    inventory.c[field],
                 )
                 for field in FIELDS
             },
@@ -85,7 +87,7 @@ def move_used(deltas: Mapping[int, int]) -> sa.Update:
     A delta that does not grow is always let through: shrinking an over-committed inventory is
     allowed (contract allocations.md section 5). The caller compares the number of rows.
     """
-    delta = fragments.by_key(inventory.c.id, deltas)
+    delta = fragments.by_key(inventory.c.id, deltas, inventory.c.used)
     return (
         sa.update(inventory)
         .where(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.db import fragments
+from placement.db import dialect, fragments
 from placement.db import tables as t
 from placement.db.fragments import Rows, Union
 
@@ -21,7 +21,7 @@ _CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
 
 
 def ids(wanted: Mapping[str, Collection[str]]) -> Union | None:
-    """Select (kind, id, name) of the wanted names of every kind in one statement.
+    """Select (kind, id, name, 0) of the wanted names of every kind in one statement.
 
     None when nothing is wanted. The name is as stored, which on some databases matches a name
     of another case.
@@ -32,9 +32,12 @@ def ids(wanted: Mapping[str, Collection[str]]) -> Union | None:
             table, column = _CATALOGUES[kind]
             name = table.c[column]
             selects.append(
-                sa.select(sa.literal(kind).label("kind"), table.c.id, name.label("name")).where(
-                    name.in_(sorted(names))
-                )
+                sa.select(
+                    sa.literal(kind).label("kind"),
+                    table.c.id,
+                    name.label("name"),
+                    sa.literal_column("0").label("revision"),
+                ).where(name.in_(sorted(names)))
             )
     return sa.union_all(*selects) if selects else None
 
@@ -44,18 +47,19 @@ def with_trees(
     providers: Collection[str],
     consumers: Collection[str] = (),
 ) -> Union | None:
-    """As `ids`, and (`tree`, root id, uuid) of the named providers and of all that consumers use.
+    """As `ids`, and (`tree`, root id, uuid, the tree's revision) of providers.
 
-    None when nothing is wanted.
+    They are those named and all that the consumers use; the uuid is the provider's own. None
+    when nothing is wanted.
     """
     known = ids(wanted)
     parts = [] if known is None else list(known.selects)
     if providers or consumers:
-        provider = t.resource_providers
+        provider, root = t.resource_providers, t.resource_providers.alias("root")
         parts.append(
-            sa.select(
-                sa.literal("tree").label("kind"), provider.c.root_provider_id, provider.c.uuid
-            ).where(fragments.touched(providers, consumers))
+            sa.select(sa.literal("tree").label("kind"), root.c.id, provider.c.uuid, root.c.revision)
+            .select_from(provider.join(root, root.c.id == provider.c.root_provider_id))
+            .where(fragments.touched(providers, consumers))
         )
     return sa.union_all(*parts) if parts else None
 
@@ -64,6 +68,14 @@ def all_names(kind: str) -> Rows:
     """Select (id, name) of a whole catalogue."""
     table, column = _CATALOGUES[kind]
     return sa.select(table.c.id, table.c[column].label("name"))
+
+
+def add_unless_present(kind: str, names: Collection[str]) -> sa.Insert:
+    """Insert those names that the database does not take for one that it has."""
+    table, column = _CATALOGUES[kind]
+    created = t.now()
+    rows = [{column: name, "created_at": created} for name in sorted(names)]
+    return dialect.insert_unless_present(table).values(rows)
 
 
 def add(kind: str, rows: Sequence[Mapping[str, object]]) -> sa.Insert:
@@ -126,6 +138,18 @@ def rename_resource_class(name: str, new_name: str) -> sa.Update:
     """Give a class another name."""
     table = t.resource_classes
     return sa.update(table).where(table.c.name == name).values(name=new_name, updated_at=t.now())
+
+
+def hold(kind: str, ids: Collection[int]) -> Rows:
+    """Select the ids that exist; nobody deletes them until this transaction ends."""
+    table, _column = _CATALOGUES[kind]
+    return sa.select(table.c.id).where(table.c.id.in_(sorted(ids))).with_for_update(read=True)
+
+
+def own(kind: str, name: str) -> Rows:
+    """Select an entry's id, once no other transaction holds it."""
+    table, column = _CATALOGUES[kind]
+    return sa.select(table.c.id).where(table.c[column] == name).with_for_update()
 
 
 def delete_resource_class(name: str) -> sa.Delete:

@@ -17,6 +17,15 @@ def renew_revisions(root_ids: Collection[int], revision: int) -> sa.Update:
     return sa.update(provider).where(provider.c.id.in_(sorted(root_ids))).values(revision=revision)
 
 
+def revisions(root_ids: Collection[int]) -> Rows:
+    """Select (id, revision) of trees, once no other transaction has them."""
+    return (
+        sa.select(provider.c.id, provider.c.revision)
+        .where(provider.c.id.in_(sorted(root_ids)))
+        .with_for_update()
+    )
+
+
 _parent, _root = provider.alias("parent"), provider.alias("root")
 _ROWS = (
     sa.select(
@@ -140,7 +149,8 @@ def bump_generations(increments: Mapping[int, int]) -> sa.Update:
         sa.update(provider)
         .where(provider.c.id.in_(sorted(increments)))
         .values(
-            generation=provider.c.generation + fragments.by_key(provider.c.id, increments),
+            generation=provider.c.generation
+            + fragments.by_key(provider.c.id, increments, provider.c.generation),
             updated_at=t.now(),
         )
     )
@@ -190,11 +200,13 @@ def has_room(resource_class_id: int, amount: int) -> ColumnElement[bool]:
 
 
 def roots_stocking(class_name: str) -> Rows:
-    """Select the root ids of the trees that have an inventory of the class."""
-    provider, inventory, known = t.resource_providers, t.inventories, t.resource_classes
+    """Select (id, revision) of the roots of the trees that have an inventory of the class."""
+    inventory, known = t.inventories, t.resource_classes
     return (
-        sa.select(provider.c.root_provider_id)
+        sa.select(_root.c.id, _root.c.revision)
         .distinct()
+        .select_from(_root)
+        .join(provider, provider.c.root_provider_id == _root.c.id)
         .join(inventory, inventory.c.resource_provider_id == provider.c.id)
         .join(known, known.c.id == inventory.c.resource_class_id)
         .where(known.c.name == class_name)

@@ -32,7 +32,7 @@ def set_column(column: str, by_id: Mapping[int, int]) -> sa.Update:
     return (
         sa.update(inventory)
         .where(inventory.c.id.in_(sorted(by_id)))
-        .values({column: fragments.by_key(inventory.c.id, by_id)})
+        .values({column: fragments.by_key(inventory.c.id, by_id, inventory.c[column])})
     )
 
 
@@ -53,7 +53,7 @@ def set_revisions(by_id: Mapping[int, int]) -> sa.Update:
     return (
         sa.update(provider)
         .where(provider.c.id.in_(sorted(by_id)))
-        .values(revision=fragments.by_key(provider.c.id, by_id))
+        .values(revision=fragments.by_key(provider.c.id, by_id, provider.c.revision))
     )
 
 

@@ -1,0 +1,1 @@
+"""Several server processes on one database: races, many writers, and plugs that are pulled."""

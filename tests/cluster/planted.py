@@ -1,0 +1,65 @@
+"""The service with a fault planted in it, named by `PLANTED`: what the checks must find."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement import app
+from placement.db import engine
+from placement.db import tables as t
+from placement.db.statements import inventories
+from placement.objects import trees
+
+
+def _no_lock() -> None:
+    """Trees are not owned: what a write decides on may change under its hands."""
+    trees.renew = lambda conn, root_ids: 1
+
+
+def _no_lock_and_no_guard() -> None:
+    """Claims are not stopped by what others claim at the same time."""
+    _no_lock()
+    inventory = t.inventories
+
+    def move_used(moves: Any) -> Any:
+        return (
+            sa.update(inventory)
+            .where(inventory.c.id.in_(sorted(moves)))
+            .values(used=inventory.c.used + sa.case(moves, value=inventory.c.id))
+        )
+
+    inventories.move_used = move_used
+
+
+def _used_is_not_moved() -> None:
+    """Allocations are written, `used` stays."""
+    inventories.move_used = lambda moves: (
+        sa.update(t.inventories)
+        .where(t.inventories.c.id.in_(sorted(moves)))
+        .values(used=t.inventories.c.used)
+    )
+
+
+def _lost_commit_is_retried() -> None:
+    """A COMMIT whose outcome is unknown counts as one that did not happen."""
+    engine.Database._happened = lambda *_: False  # type: ignore[method-assign]
+
+
+def _lost_commit_is_believed() -> None:
+    """A COMMIT whose outcome is unknown counts as one that happened."""
+    engine.Database._happened = lambda *_: True  # type: ignore[method-assign]
+
+
+FAULTS: dict[str, Callable[[], None]] = {
+    "no lock": _no_lock,
+    "no lock and no guard": _no_lock_and_no_guard,
+    "used is not moved": _used_is_not_moved,
+    "a lost COMMIT is retried": _lost_commit_is_retried,
+    "a lost COMMIT is believed": _lost_commit_is_believed,
+}
+
+if "PLANTED" in os.environ:
+    FAULTS[os.environ["PLANTED"]]()
+    application = app.serve()

@@ -1,0 +1,198 @@
+"""Server processes of the service, as operators start them, and free to be killed."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid as uuids
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tests.engines import free_port
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+START = 60  # seconds that a process may take to answer
+ANSWER = 60  # seconds that an answer may take
+
+HEADERS = {
+    "X-Auth-Token": "admin",
+    "X-Roles": "admin,service",
+    "OpenStack-API-Version": "placement 1.39",
+    "Content-Type": "application/json",
+}
+
+
+class NoAnswerError(Exception):
+    """The connection to the server was refused, or ended without an answer."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer with its body decoded, which is None when there is none."""
+
+    status: int
+    body: Any
+
+    @property
+    def code(self) -> str:
+        """The code of an error."""
+        return str(self.body["errors"][0].get("code", ""))
+
+    @property
+    def detail(self) -> str:
+        """The sentence of an error."""
+        return str(self.body["errors"][0]["detail"])
+
+
+def send(port: int, method: str, path: str, body: object = None, version: str = "") -> Answer:
+    """Send one request on a connection of its own.  Raises NoAnswerError."""
+    headers = dict(HEADERS)
+    if version:
+        headers["OpenStack-API-Version"] = f"placement {version}"
+    raw = None if body is None else orjson.dumps(body)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER)
+    try:
+        connection.request(method, path, raw, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise NoAnswerError(f"{method} {path}: {error!r}") from error
+    finally:
+        connection.close()
+    return Answer(answer.status, orjson.loads(text) if text else None)
+
+
+class Process:
+    """One gunicorn with its workers."""
+
+    def __init__(
+        self,
+        home: Path,
+        database: str,
+        workers: int = 1,
+        application: str = "placement.wsgi.api:application",
+        **environment: str,
+    ) -> None:
+        """The process is started; `await_answer` waits for it."""
+        self.port = free_port()
+        self._home = home
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "placement.conf").write_text("")
+        self._environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("OS_")},
+            "WEB_CONCURRENCY": str(workers),
+            "OS_PLACEMENT_CONFIG_DIR": str(home),
+            "OS_PLACEMENT_DATABASE__CONNECTION": database,
+            "OS_PLACEMENT_DATABASE__SQLITE_SYNCHRONOUS": "false",
+            "OS_API__AUTH_STRATEGY": "noauth2",
+            "OS_DEFAULT__LOG_FILE": str(home / "placement.log"),
+            **environment,
+        }
+        self._command = [
+            sys.executable, "-m", "gunicorn", "--config", "etc/gunicorn.conf.py",
+            "--bind", f"127.0.0.1:{self.port}", application,
+        ]  # fmt: skip
+        self.start()
+
+    def start(self) -> None:
+        """Start, at first or again."""
+        with (self._home / "gunicorn.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=REPOSITORY,
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def await_answer(self, seconds: float = START) -> None:
+        """Wait until the process answers.  Raises RuntimeError with its log when it does not."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                send(self.port, "GET", "/")
+                return
+            except NoAnswerError:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"no server: {self.complaint()}") from None
+                time.sleep(0.05)
+
+    def ended(self) -> int:
+        """Wait for the end of the process; its exit code."""
+        return self._process.wait(START)
+
+    def complaint(self) -> str:
+        """What the process has said at its end."""
+        return (self._home / "gunicorn.log").read_text(errors="replace")[-2000:]
+
+    def log(self) -> str:
+        """What the service has logged."""
+        path = self._home / "placement.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def worker_ids(self) -> list[int]:
+        """The process ids of the workers."""
+        listed = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text()
+        return [int(number) for number in listed.split()]
+
+    def kill_worker(self) -> None:
+        """Kill one worker in whatever it does; the arbiter starts another."""
+        for number in self.worker_ids()[:1]:
+            os.kill(number, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """Kill the process with its workers."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def stop(self) -> None:
+        """Stop as an operator does."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait()
+
+
+@contextmanager
+def serving(
+    directory: Path, databases: Sequence[str], workers: int = 1, **more: str
+) -> Iterator[list[Process]]:
+    """Serve, one process for each database URL, until the block ends."""
+    processes = [
+        Process(directory / f"server-{number}", url, workers, **more)
+        for number, url in enumerate(databases)
+    ]
+    try:
+        for process in processes:
+            process.await_answer()
+        yield processes
+    finally:
+        for process in processes:
+            process.stop()
+
+
+def new_host(port: int, parent: str | None = None, **totals: int) -> str:
+    """Make a provider with these inventories; its uuid."""
+    uuid = str(uuids.uuid4())
+    body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
+    expect(send(port, "POST", "/resource_providers", body), 200)
+    records = {name: {"total": total} for name, total in totals.items()}
+    body = {"resource_provider_generation": 0, "inventories": records}
+    expect(send(port, "PUT", f"/resource_providers/{uuid}/inventories", body), 200)
+    return uuid
+
+
+def expect(answer: Answer, status: int) -> Answer:
+    """Fail unless the answer has the status."""
+    assert answer.status == status, answer
+    return answer

@@ -1,0 +1,188 @@
+"""Clients that race for room and for names, on several server processes.
+
+`PLACEMENT_RACES` says how many rounds (default 4) are run with each number of processes, of
+which `PLACEMENT_PROCESSES` has a list (default 2).
+"""
+
+import os
+import uuid as uuids
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tests.builders import database_url
+from tests.clouds import Cloud, uuid
+from tests.cluster.model import complaints
+from tests.cluster.processes import Answer, Process, expect, new_host, send, serving
+from tests.engines import ENGINE
+
+ROUNDS = int(os.environ.get("PLACEMENT_RACES", "4"))
+PROCESSES = [int(number) for number in os.environ.get("PLACEMENT_PROCESSES", "2").split(",")]
+CLIENTS = 8
+ROOM = 20
+
+
+class Racers:
+    """Clients that act at once, each on the next process."""
+
+    def __init__(self, url: str, processes: list[Process]) -> None:
+        self.url = url
+        self.port = processes[0].port
+        ports = cycle(process.port for process in processes)
+        self._ports = [next(ports) for _ in range(CLIENTS)]
+
+    def race(self, act: Callable[[int, int], list[Answer]]) -> list[Answer]:
+        """Have every client act, given its number and port; all their answers."""
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            found = pool.map(act, range(CLIENTS), self._ports)
+            return [answer for answers in found for answer in answers]
+
+    def check(self, hosts: list[str]) -> None:
+        """The tables must be in order."""
+        engine = sa.create_engine(self.url, poolclass=sa.NullPool)
+        with engine.connect() as conn:
+            assert not list(complaints(conn, hosts))
+
+
+@pytest.fixture(params=PROCESSES)
+def racers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Racers]:
+    url = database_url(tmp_path)
+    with serving(tmp_path, [url] * request.param) as processes:
+        yield Racers(url, processes)
+
+
+def claim(host: str, amount: int = 1, **more: object) -> dict[str, object]:
+    return {
+        "allocations": {host: {"resources": {"VCPU": amount}}},
+        "project_id": "project",
+        "user_id": "user",
+        "consumer_generation": None,
+        "consumer_type": "INSTANCE",
+        **more,
+    }
+
+
+def test_exactly_what_fits_is_admitted(
+    racers: Racers, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    admitted = 0
+    hosts = []
+    for _ in range(ROUNDS):
+        host = new_host(racers.port, VCPU=ROOM)
+        hosts.append(host)
+
+        def until_full(_number: int, port: int, host: str = host) -> list[Answer]:
+            answers = []
+            while not answers or answers[-1].status == 204:
+                answers.append(send(port, "PUT", f"/allocations/{uuids.uuid4()}", claim(host)))
+            return answers
+
+        answers = racers.race(until_full)
+        refusals = [answer for answer in answers if answer.status != 204]
+        assert {(answer.status, answer.code) for answer in refusals} == {
+            (409, "placement.undefined_code")
+        }, "only because the room is gone"
+        assert len(answers) - len(refusals) == ROOM
+        usages = send(racers.port, "GET", f"/resource_providers/{host}/usages").body["usages"]
+        assert usages == {"VCPU": ROOM}
+        admitted += len(answers) - len(refusals)
+    racers.check(hosts)
+    with capsys.disabled():
+        processes = request.node.callspec.params["racers"]
+        print(
+            f"\n{ENGINE}, {processes} processes, {CLIENTS} clients: {ROUNDS} rounds, "
+            f"{admitted} claims admitted of {ROUNDS * ROOM} that fit"
+        )
+
+
+def test_claims_on_a_thousand_hosts_are_all_admitted(racers: Racers) -> None:
+    engine = sa.create_engine(racers.url, poolclass=sa.NullPool)
+    with engine.begin() as conn:
+        cloud = Cloud(conn)
+        ids = [cloud.add(f"host{number}", {"VCPU": 4}) for number in range(1000)]
+        cloud.save()
+    hosts = [uuid(row_id) for row_id in ids]
+
+    def spread(number: int, port: int) -> list[Answer]:
+        mine = [hosts[(number * 7 + turn * 31) % 1000] for turn in range(20 * min(ROUNDS, 20))]
+        return [send(port, "PUT", f"/allocations/{uuids.uuid4()}", claim(host)) for host in mine]
+
+    answers = racers.race(spread)
+    assert Counter(answer.status for answer in answers) == {204: len(answers)}
+    racers.check(hosts)
+
+
+def test_what_all_create_at_once_is_made_once_and_seen_by_all(racers: Racers) -> None:
+    for turn in range(ROUNDS):
+        hosts = [new_host(racers.port, VCPU=10) for _ in range(CLIENTS)]
+        aggregate, consumer = str(uuids.uuid4()), str(uuids.uuid4())
+        new = {
+            "project_id": f"project-{turn}", "user_id": f"user-{turn}",
+            "consumer_type": f"TYPE_{turn}",
+        }  # fmt: skip
+
+        def create(
+            number: int,
+            port: int,
+            turn: int = turn,
+            hosts: list[str] = hosts,
+            aggregate: str = aggregate,
+            consumer: str = consumer,
+            new: dict[str, str] = new,
+        ) -> list[Answer]:
+            host = hosts[number]
+            path = f"/resource_providers/{host}"
+            body = {"aggregates": [aggregate], "resource_provider_generation": 1}
+            return [
+                send(port, "PUT", f"/traits/CUSTOM_{turn}"),
+                send(port, "PUT", f"/resource_classes/CUSTOM_{turn}"),
+                send(port, "PUT", f"/resource_classes/CUSTOM_{turn}_{number}"),
+                send(port, "PUT", f"{path}/aggregates", body),
+                send(port, "PUT", f"/allocations/{uuids.uuid4()}", claim(host, **new)),
+                send(port, "PUT", f"/allocations/{consumer}", claim(host)),
+            ]
+
+        answers = racers.race(create)
+        traits, shared, own, joined, claimed, same = (answers[place::6] for place in range(6))
+        assert sorted(answer.status for answer in traits) == [201] + [204] * (CLIENTS - 1)
+        assert sorted(answer.status for answer in shared) == [201] + [204] * (CLIENTS - 1)
+        assert {answer.status for answer in own} == {201}
+        assert {answer.status for answer in joined} == {200}
+        assert {answer.status for answer in claimed} == {204}
+        assert sorted(answer.status for answer in same) == [204] + [409] * (CLIENTS - 1)
+        assert {answer.code for answer in same if answer.status == 409} == {
+            "placement.concurrent_update"
+        }
+        usages = send(racers.port, "GET", f"/usages?project_id=project-{turn}").body["usages"]
+        assert usages[f"TYPE_{turn}"]["consumer_count"] == CLIENTS
+    racers.check([])
+
+
+def test_a_class_that_is_given_to_an_inventory_is_not_deleted(racers: Racers) -> None:
+    for turn in range(ROUNDS * 3):
+        host = new_host(racers.port, VCPU=1)
+        name = f"CUSTOM_GONE_{turn}"
+        expect(send(racers.port, "PUT", f"/resource_classes/{name}"), 201)
+
+        def act(number: int, port: int, host: str = host, name: str = name) -> list[Answer]:
+            if number % 2:
+                return [send(port, "DELETE", f"/resource_classes/{name}")]
+            body = {"resource_class": name, "total": 1}
+            return [send(port, "POST", f"/resource_providers/{host}/inventories", body)]
+
+        assert {answer.status for answer in racers.race(act)} <= {201, 204, 400, 404, 409}
+        listed = send(racers.port, "GET", f"/resource_providers/{host}/inventories").body
+        left = send(racers.port, "GET", f"/resource_classes/{name}").status
+        assert (name in listed["inventories"]) == (left == 200)
+    engine = sa.create_engine(racers.url, poolclass=sa.NullPool)
+    with engine.connect() as conn:
+        dangling = conn.exec_driver_sql(
+            "SELECT COUNT(*) FROM inventories i LEFT JOIN resource_classes c "
+            "ON c.id = i.resource_class_id WHERE c.id IS NULL"
+        ).scalar()
+    assert dangling == 0

@@ -1,0 +1,129 @@
+"""Writers on all nodes of a cluster, of which one is killed and comes back.
+
+`PLACEMENT_GALERA` says how many operations are done at the least (1: a thousand).
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+
+from tests.builders import prepare
+from tests.cluster.model import Model
+from tests.cluster.processes import Answer, Process, new_host, send, serving
+from tests.cluster.test_race import CLIENTS, ROOM, Racers, claim
+from tests.galera.nodes import Node, start_cluster
+from tests.proxy import Proxy
+
+OPERATIONS = max(1000, int(os.environ["PLACEMENT_GALERA"]))
+WAITING = {"OS_PLACEMENT_DATABASE__MYSQL_WSREP_SYNC_WAIT": "1"}
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[list[Node]]:
+    made = start_cluster()
+    yield made
+    for node in made:
+        node.discard()
+
+
+@pytest.fixture
+def database(nodes: list[Node], request: pytest.FixtureRequest) -> str:
+    name = f"placement_{abs(hash(request.node.name))}"
+    nodes[0].execute(f"CREATE DATABASE {name}")
+    prepare(nodes[0].url(name))
+    return name
+
+
+def retried(processes: list[Process]) -> int:
+    """How many writes were run again because another node was first."""
+    return sum(len(re.findall("tried again", process.log())) for process in processes)
+
+
+def same_everywhere(nodes: list[Node], database: str) -> None:
+    """Every node must have the same rows."""
+    contents = []
+    for node in nodes:
+        engine = sa.create_engine(node.url(database), poolclass=sa.NullPool)
+        with engine.connect() as conn:
+            conn.exec_driver_sql("SET SESSION wsrep_sync_wait = 1")
+            tables = sorted(sa.inspect(conn).get_table_names())
+            contents.append(
+                {table: sorted(map(str, conn.exec_driver_sql(f"SELECT * FROM {table}")))
+                 for table in tables}
+            )  # fmt: skip
+    assert contents[0] == contents[1] == contents[2]
+
+
+def test_exactly_what_fits_is_admitted_on_three_nodes(
+    nodes: list[Node], database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rounds = 10
+    urls = [node.url(database) for node in nodes]
+    with serving(tmp_path, urls, **WAITING) as processes:
+        racers = Racers(urls[0], processes)
+        hosts = []
+        for _ in range(rounds):
+            host = new_host(racers.port, VCPU=ROOM)
+            hosts.append(host)
+
+            def until_full(_number: int, port: int, host: str = host) -> list[Answer]:
+                answers: list[Answer] = []
+                while not answers or answers[-1].status == 204:
+                    answers.append(send(port, "PUT", f"/allocations/{uuid4()}", claim(host)))
+                return answers
+
+            answers = racers.race(until_full)
+            assert {answer.status for answer in answers} == {204, 409}
+            assert sum(answer.status == 204 for answer in answers) == ROOM
+        racers.check(hosts)
+        again = retried(processes)
+    same_everywhere(nodes, database)
+    with capsys.disabled():
+        print(
+            f"\ngalera, {CLIENTS} clients on 3 nodes: {rounds} rounds, {rounds * ROOM} claims "
+            f"admitted of {rounds * ROOM} that fit, {again} writes run again"
+        )
+
+
+def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(
+    nodes: list[Node], database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proxy = Proxy(*[node.port for node in nodes])
+    url = nodes[0].url(database).replace(f":{nodes[0].port}/", f":{proxy.port}/")
+    with serving(tmp_path, [url] * 3, **WAITING) as processes:
+        model = Model([process.port for process in processes], seed=3)
+
+        def wait_for_operations(number: int) -> None:
+            goal = model.operations + number
+            deadline = time.monotonic() + 300
+            while model.operations < goal and not model.shared.stop:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+
+        def meanwhile() -> None:
+            wait_for_operations(OPERATIONS // 3)
+            nodes[2].kill()
+            wait_for_operations(OPERATIONS // 3)
+            nodes[2].start()
+            nodes[2].await_joined(3)
+            wait_for_operations(OPERATIONS // 3)
+
+        model.run(OPERATIONS, meanwhile)
+        model.check(nodes[1].url(database))
+        again = retried(processes)
+    same_everywhere(nodes, database)
+    counts = model.shared.operations
+    with capsys.disabled():
+        print(
+            f"\ngalera, a node killed and rejoined: {model.operations} operations, "
+            f"{again} writes run again, "
+            f"{sum(n for kind, n in counts.items() if kind.endswith(': unknown'))} unanswered, "
+            f"{sum(n for kind, n in counts.items() if kind.endswith(': unavailable'))} answered "
+            f"503, 0 lost"
+        )

@@ -1,0 +1,90 @@
+"""A TCP proxy before a database, which cuts connections at the worst moment."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+import selectors
+import socket
+import threading
+from enum import Enum
+
+COMMIT = b"COMMIT"
+
+
+class Cut(Enum):
+    """When a connection is cut."""
+
+    NEVER = "never"
+    BEFORE_COMMIT = "the COMMIT does not reach the database"
+    AFTER_COMMIT = "the COMMIT is carried out, its answer is lost"
+
+
+class Proxy:
+    """Passes bytes between clients and ports of this machine; `cut` says what goes wrong.
+
+    Connections go to one port after the other, past those where nobody listens. One COMMIT in
+    `every` is cut, at random.
+    """
+
+    def __init__(self, *targets: int, seed: int = 0) -> None:
+        self.cut = Cut.NEVER
+        self.every = 1
+        self.cuts = 0
+        self._targets = targets
+        self._turns = itertools.count()
+        self._random = random.Random(seed)
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _address = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass, args=(client,), daemon=True).start()
+
+    def _pass(self, client: socket.socket) -> None:
+        with client, contextlib.suppress(OSError), self._connect() as server:
+            for end in (client, server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._both_ways(client, server)
+
+    def _connect(self) -> socket.socket:
+        for _ in self._targets:
+            port = self._targets[next(self._turns) % len(self._targets)]
+            with contextlib.suppress(ConnectionRefusedError):
+                return socket.create_connection(("127.0.0.1", port))
+        raise ConnectionRefusedError
+
+    def _both_ways(self, client: socket.socket, server: socket.socket) -> None:
+        with selectors.DefaultSelector() as ready:
+            ready.register(client, selectors.EVENT_READ, server)
+            ready.register(server, selectors.EVENT_READ, client)
+            while True:
+                for key, _events in ready.select():
+                    source = key.fileobj
+                    assert isinstance(source, socket.socket)
+                    data = source.recv(1 << 16)
+                    if not data:
+                        return
+                    # A COMMIT is a packet of its own; ROLLBACKs and statements are left alone.
+                    if source is client and COMMIT in data[:16] and self._is_cut():
+                        if self.cut is Cut.AFTER_COMMIT:
+                            server.sendall(data)
+                            server.recv(1 << 16)
+                        return
+                    key.data.sendall(data)
+
+    def _is_cut(self) -> bool:
+        if self.cut is Cut.NEVER or self._random.randrange(self.every):
+            return False
+        self.cuts += 1
+        return True
