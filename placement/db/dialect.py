@@ -195,7 +195,8 @@ def alone(conn: Connection) -> Iterator[None]:
             # Its migrations commit one by one anyway; the next process must see the last one.
             conn.exec_driver_sql("COMMIT")
         finally:
-            conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
+            if not conn.invalidated:  # it goes with its connection
+                conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
     elif conn.dialect.name == "postgresql":
         # Released with the transaction.
         conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock(hashtext('{LOCK}'))")
