@@ -1,5 +1,6 @@
 """The application: the one place where everything is wired together."""
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import falcon
@@ -17,11 +18,15 @@ from placement.candidates import TreeCache
 from placement.config import Settings
 from placement.db import dialect, schema
 from placement.db.engine import Database
-from placement.errors import ConfigurationError, PlacementError
-from placement.objects import catalog, recount
+from placement.errors import ConfigurationError, DatabaseUnavailable, PlacementError
+from placement.objects import catalog, incomplete, recount
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
+
+
+MIGRATE_ATTEMPTS = 5
+MIGRATE_PAUSE = 1.0  # seconds
 
 
 def create_app(settings: Settings, database: Database) -> "WSGIApplication":
@@ -47,8 +52,8 @@ def prepare(database: Database, *, sync: bool) -> None:
     """
     database.connect_first()
     try:
-        if sync:
-            database.write(upgrade)
+        if sync and not _is_synced(database):
+            migrate(database)
         with database.read() as conn:
             schema.check(conn)
             recount.check(conn)
@@ -59,12 +64,34 @@ def prepare(database: Database, *, sync: bool) -> None:
         raise ConfigurationError(f"cannot use the database: {dialect.one_line(error)}") from None
 
 
-def upgrade(conn: Connection) -> None:
-    """Migrate the schema and fill what is derived."""
-    if schema.version(conn) == schema.newest():
-        return
+def _is_synced(database: Database) -> bool:
+    with database.read() as conn:
+        return schema.version(conn) == schema.newest() and recount.is_right(conn)
+
+
+def migrate(database: Database) -> None:
+    """Migrate the schema, fill what is derived and complete the catalogues.
+
+    Can be run again at any time: another software may have written meanwhile, or a run may have
+    been interrupted. Raises ConfigurationError for a database that cannot be built upon.
+    """
+    for left in reversed(range(MIGRATE_ATTEMPTS)):
+        try:
+            database.write(_upgrade)
+            break
+        except (DatabaseUnavailable, DatabaseError, schema.Overtaken):
+            # Where tables are not made in transactions, somebody else may have been faster.
+            if not left:
+                raise
+            time.sleep(MIGRATE_PAUSE)
+    database.write(recount.recount)
+    database.write(catalog.sync)
+
+
+def _upgrade(conn: Connection) -> None:
+    if schema.refuse_unknown(conn):
+        incomplete.refuse(conn)
     schema.upgrade(conn)
-    recount.recount(conn)
 
 
 def serve() -> "WSGIApplication":

@@ -3,17 +3,22 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import prettytable
 from oslo_config import cfg
 from sqlalchemy.exc import SQLAlchemyError
 
-from placement import config
+from placement import app, config
 from placement.db import dialect, schema
 from placement.db.engine import Database
 from placement.errors import ConfigurationError, PlacementError
 from placement.loader import load_cloud
-from placement.objects import catalog, recount
+from placement.objects import check, incomplete
+from placement.objects.check import Check, Finding
+
+BATCH = 50  # rows completed in one transaction
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -52,11 +57,17 @@ def _commands(subparsers: Any, parsers: dict[str, Any]) -> None:
         ("sync", _sync, "migrate to the newest schema and recount what is derived"),
         ("version", _version, "print the schema's version"),
         ("stamp", _stamp, "record a version without migrating"),
+        ("check", _check, "tell what is wrong in the database"),
+        ("online_data_migrations", _complete, "complete the rows of very old databases"),
     ):
         parser = actions.add_parser(action, help=text)
         parser.set_defaults(action=function)
         if action == "stamp":
             parser.add_argument("revision", help="one of the revisions of this release")
+        elif action == "check":
+            parser.add_argument("--repair", action="store_true", help="mend what can be mended")
+        elif action == "online_data_migrations":
+            parser.add_argument("--max-count", help="complete so many rows at the most")
     load = subparsers.add_parser("load-cloud", help="load a cloud file into a server over REST")
     load.set_defaults(action=_load)
     load.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
@@ -81,11 +92,7 @@ def _database(conf: cfg.ConfigOpts) -> Database:
 
 
 def _sync(conf: cfg.ConfigOpts) -> int:
-    """Migrate; recount in any case, since another software may have written meanwhile."""
-    database = _database(conf)
-    database.write(schema.upgrade)
-    database.write(recount.recount)
-    database.write(catalog.sync)
+    app.migrate(_database(conf))
     return 0
 
 
@@ -101,6 +108,80 @@ def _version(conf: cfg.ConfigOpts) -> int:
 def _stamp(conf: cfg.ConfigOpts) -> int:
     _database(conf).write(lambda conn: schema.stamp(conn, conf.category.revision))
     return 0
+
+
+def _check(conf: cfg.ConfigOpts) -> int:
+    """Print what is wrong, mend it if asked, and return 1 when something stays wrong."""
+    database = _database(conf)
+    unowned = config.unowned(conf)
+    found = _inspect(database, unowned)
+    _print_findings(found, conf.category.repair)
+    if conf.category.repair and any(each.mend for each, _ in found):
+        database.write(partial(check.mend, unowned=unowned))
+        found = _inspect(database, unowned)
+        print("Repaired." if not found else "Repaired. What is left:")
+        _print_findings(found, False)
+    wrong = any(each.wrong for each, _ in found)
+    if not wrong:
+        print("Nothing is wrong.")
+    return int(wrong)
+
+
+def _inspect(database: Database, unowned: tuple[str, str]) -> list[tuple[Check, Finding]]:
+    with database.read() as conn:
+        schema.check(conn)
+        return check.inspect(conn, unowned)
+
+
+def _print_findings(found: Sequence[tuple[Check, Finding]], repair: bool) -> None:
+    for each, finding in found:
+        examples = "; ".join(
+            " ".join(f"{name}={value}" for name, value in example.items())
+            for example in finding.examples
+        )
+        more = "; …" if finding.count > len(finding.examples) else ""
+        print(f"{each.name}: {finding.count} {each.meaning} ({examples}{more})")
+        if repair:
+            print(f"    {'repair' if each.mend else 'left to the operator'}: {each.remedy}")
+
+
+def _complete(conf: cfg.ConfigOpts) -> int:
+    """Complete rows in batches; the exit code is that of the contract."""
+    most = conf.category.max_count
+    if most is None:
+        print(f"Running batches of {BATCH} until complete")
+    elif not most.isdecimal() or not int(most):
+        print("--max-count must be a positive number")
+        return 127
+    database = _database(conf)
+    left = None if most is None else int(most)
+    totals: dict[str, int] = {}
+    failed = False
+    for name, migration in incomplete.MIGRATIONS.items():
+        if left == 0:
+            break
+        try:
+            totals[name] = _run(database, partial(migration, unowned=config.unowned(conf)), left)
+            if left is not None:
+                left -= totals[name]
+        except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
+            print(f"{name} failed: {dialect.one_line(error)}")
+            totals[name] = 0
+            failed = True
+    table = prettytable.PrettyTable(["Migration", "Total Found", "Completed"])
+    table.add_rows([[name, total, total] for name, total in totals.items()])
+    print(table)
+    return 2 if failed else int(most is not None and any(totals.values()))
+
+
+def _run(database: Database, migration: Callable[..., int], most: int | None) -> int:
+    """Complete up to `most` rows, or all; return how many."""
+    if most is not None:
+        return database.write(partial(migration, most=most))
+    total = 0
+    while done := database.write(partial(migration, most=BATCH)):
+        total += done
+    return total
 
 
 def _load(conf: cfg.ConfigOpts) -> int:

@@ -252,10 +252,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
     try:
         return Settings(
             auth_strategy=conf.api.auth_strategy,
-            unowned=(
-                conf.placement.incomplete_consumer_project_id,
-                conf.placement.incomplete_consumer_user_id,
-            ),
+            unowned=unowned(conf),
             database=database_settings(conf),
             candidates=CandidateSettings(
                 randomize=conf.placement.randomize_allocation_candidates,
@@ -271,6 +268,12 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
         )
     except cfg.Error as error:
         raise ConfigurationError(" ".join(str(error).split())) from None
+
+
+def unowned(conf: cfg.ConfigOpts) -> tuple[str, str]:
+    """Project and user of consumers that nobody has named an owner of."""
+    group = conf.placement
+    return group.incomplete_consumer_project_id, group.incomplete_consumer_user_id
 
 
 def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:

@@ -176,8 +176,13 @@ alembic_version = sa.Table(
 
 
 def upgrade() -> None:
-    """Create the tables that are not there."""
+    """Create the tables that are not there.
+
+    The version comes first: where each statement commits by itself, it tells after an interruption
+    whose tables these are.
+    """
     connection = op.get_bind()
-    metadata.create_all(connection, checkfirst=True)
+    alembic_version.create(connection, checkfirst=True)
     if connection.execute(sa.select(alembic_version.c.version_num)).first() is None:
         connection.execute(sa.insert(alembic_version).values(version_num=LIKE))
+    metadata.create_all(connection, checkfirst=True)

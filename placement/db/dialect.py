@@ -195,27 +195,14 @@ def alone(conn: Connection) -> Iterator[None]:
             # Its migrations commit one by one anyway; the next process must see the last one.
             conn.exec_driver_sql("COMMIT")
         finally:
-            conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
+            if not conn.invalidated:  # it goes with its connection
+                conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
     elif conn.dialect.name == "postgresql":
         # Released with the transaction.
         conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock(hashtext('{LOCK}'))")
         yield
     else:
         yield
-
-
-@contextmanager
-def zero_is_an_id(conn: Connection) -> Iterator[None]:
-    """Have an id of 0 that is inserted stay 0, in an adopted table too whose ids are generated."""
-    if conn.dialect.name not in {"mysql", "mariadb"}:
-        yield
-        return
-    mode = conn.exec_driver_sql("SELECT @@SESSION.sql_mode").scalar()
-    conn.exec_driver_sql(f"SET SESSION sql_mode = '{mode},NO_AUTO_VALUE_ON_ZERO'")
-    try:
-        yield
-    finally:
-        conn.exec_driver_sql(f"SET SESSION sql_mode = '{mode}'")
 
 
 def catch_up(conn: Connection) -> None:

@@ -22,7 +22,11 @@ from placement.errors import ConfigurationError
 VERSION_TABLE = "falcon_placement_version"
 ADOPTED_TABLE = "alembic_version"
 ADOPTABLE = frozenset({"422ece571366", "a082b8bb98d0"})
-TABLES = frozenset({"resource_providers", "inventories", "allocations"})
+TABLES = frozenset({"resource_providers", "inventories", "allocations", "consumers"})
+
+
+class Overtaken(ConfigurationError):
+    """The version that the database records does not fit what a migration finds."""
 
 
 def migrations() -> Path:
@@ -64,22 +68,31 @@ def adopted_version(conn: Connection) -> str | None:
     return found.scalar()  # type: ignore[no-any-return]
 
 
-def refuse_unknown(conn: Connection) -> None:
-    """Raise ConfigurationError for a database whose schema we cannot build upon."""
+def refuse_unknown(conn: Connection) -> bool:
+    """Whether there are tables to build upon.
+
+    Raises ConfigurationError for a database whose schema we do not know.
+    """
     present = TABLES & set(sa.inspect(conn).get_table_names())
     adopted = adopted_version(conn)
-    if present and adopted not in ADOPTABLE and version(conn) is None:
+    if present and adopted not in ADOPTABLE:
         raise ConfigurationError(
             f"the database has tables of schema {adopted or 'without a version'}, which is not "
             f"one of {', '.join(sorted(ADOPTABLE))}: upgrade it with the software that made it"
         )
+    return present == TABLES
 
 
 def upgrade(conn: Connection) -> None:
-    """Bring the schema to the newest revision; raises ConfigurationError for an unknown one."""
-    with dialect.alone(conn):
-        refuse_unknown(conn)
-        command.upgrade(_config(conn), "head")
+    """Bring the schema to the newest revision.
+
+    Raises Overtaken when the version is none of ours, or is changed by somebody else meanwhile.
+    """
+    try:
+        with dialect.alone(conn):
+            command.upgrade(_config(conn), "head")
+    except CommandError as error:
+        raise Overtaken(f"cannot migrate the database: {error}") from None
 
 
 def stamp(conn: Connection, revision: str) -> None:

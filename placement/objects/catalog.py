@@ -11,12 +11,12 @@ import os_resource_classes
 import os_traits
 from sqlalchemy.engine import Connection
 
-from placement.db import dialect
 from placement.db.dialect import chunks
 from placement.db.engine import Restart
 from placement.db.statements import names
 
 FIRST_CUSTOM_CLASS = 10000
+NO_ID = -1  # stands for id 0 while a row is inserted: there, MySQL takes 0 for "any"
 
 STANDARD_CLASSES: tuple[str, ...] = tuple(os_resource_classes.STANDARDS)
 STANDARD_TRAITS: frozenset[str] = frozenset(os_traits.get_traits())
@@ -115,13 +115,13 @@ def sync(conn: Connection) -> None:
     """
     known = {row.name for row in conn.execute(names.all_names("resource_class"))}
     absent = [
-        {"id": position, "name": name}
+        {"id": position or NO_ID, "name": name}
         for position, name in enumerate(STANDARD_CLASSES)
         if name not in known
     ]
     if absent:
-        with dialect.zero_is_an_id(conn):
-            conn.execute(names.add("resource_class", absent))
+        conn.execute(names.add("resource_class", absent))
+        conn.execute(names.move("resource_class", NO_ID, 0))
     known = {row.name for row in conn.execute(names.all_names("trait"))}
     for chunk in chunks(sorted(STANDARD_TRAITS - known)):
         conn.execute(names.add_unless_present("trait", chunk))

@@ -1,6 +1,9 @@
 """The revisions of the schema, one by one, and the commands that run them."""
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,40 +11,27 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement import cli
+from placement import app, cli
 from placement.db import schema
 from placement.db import tables as t
 from placement.db.engine import Database
+from placement.errors import ConfigurationError
+from placement.objects import recount
 from tests.builders import settings
+from tests.engines import empty_database
+from tests.migrations import existing
+from tests.migrations.conftest import ENVIRONMENT
+from tests.rows import OURS, assert_nothing_else_changed, contents
 
-COLUMNS = (("inventories", "used"), ("inventories", "capacity"), ("resource_providers", "revision"))
-ENVIRONMENT = "OS_PLACEMENT_DATABASE__CONNECTION"
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'placement.db'}"
+ADOPTABLE = ["a082b8bb98d0", "422ece571366"]
 
 
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    made = Database(settings(url).database)
-    yield made
-    made.dispose()
-
-
-@pytest.fixture
-def manage(url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv(ENVIRONMENT, url)
-    return lambda *arguments: cli.main(arguments)
-
-
-def described(conn: sa.Connection, metadata: sa.MetaData) -> dict[str, Any]:
+def described(conn: sa.Connection, names: Iterable[str]) -> dict[str, Any]:
     inspector = sa.inspect(conn)
     found = {}
-    for table in metadata.tables:
+    for table in names:
         columns = {
-            column["name"]: (str(column["type"]), column["nullable"], bool(column["primary_key"]))
+            column["name"]: (str(column["type"]), column["nullable"], column["default"])
             for column in inspector.get_columns(table)
         }
         uniques = {
@@ -53,88 +43,241 @@ def described(conn: sa.Connection, metadata: sa.MetaData) -> dict[str, Any]:
             for each in inspector.get_indexes(table)
             if not each["unique"]
         }
-        found[table] = (columns, uniques, indexes)
+        keys = {
+            (tuple(each["constrained_columns"]), each["referred_table"])
+            for each in inspector.get_foreign_keys(table)
+        }
+        primary = tuple(inspector.get_pk_constraint(table)["constrained_columns"])
+        found[table] = (columns, uniques, indexes, keys, primary)
     return found
 
 
-def test_the_migrated_schema_is_the_declared_one(database: Database) -> None:
+def test_the_migrated_schema_is_the_declared_one(database: Database, tmp_path: Path) -> None:
     database.write(schema.upgrade)
-    other = sa.create_engine("sqlite://")
-    with database.read() as migrated, other.connect() as declared:
-        t.metadata.create_all(declared)
-        assert described(migrated, t.metadata) == described(declared, t.metadata)
+    other = Database(settings(empty_database(tmp_path)).database)
+    with other.writer.begin() as conn:
+        t.metadata.create_all(conn)
+    with database.read() as migrated, other.read() as declared:
+        assert described(migrated, t.metadata.tables) == described(declared, t.metadata.tables)
     other.dispose()
-
-
-def existing(database: Database, version: str) -> None:
-    """Make a database as openstack-placement leaves it, with an allocation in it."""
-    with database.writer.begin() as conn:
-        command.upgrade(schema._config(conn), "0001")
-        conn.exec_driver_sql("DROP TABLE falcon_placement_version")
-        conn.exec_driver_sql("UPDATE alembic_version SET version_num = ?", (version,))
-        for statement in (
-            "INSERT INTO resource_classes (id, name) VALUES (0, 'VCPU')",
-            "INSERT INTO resource_providers (id, uuid, name, generation, root_provider_id) "
-            "VALUES (1, 'u', 'n', 3, 1)",
-            "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, "
-            "min_unit, max_unit, step_size, allocation_ratio) VALUES (1, 0, 10, 1, 1, 10, 1, 1.5)",
-            "INSERT INTO projects (id, external_id) VALUES (1, 'p')",
-            "INSERT INTO users (id, external_id) VALUES (1, 'u')",
-            "INSERT INTO consumers (uuid, project_id, user_id, generation) VALUES ('c', 1, 1, 1)",
-            "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used) "
-            "VALUES (1, 'c', 0, 4)",
-        ):
-            conn.exec_driver_sql(statement)
 
 
 def derived(database: Database) -> tuple[int, int, int]:
     with database.read() as conn:
-        used, capacity = conn.exec_driver_sql("SELECT used, capacity FROM inventories").one()
-        revision = conn.exec_driver_sql("SELECT revision FROM resource_providers").scalar()
+        used, capacity = conn.execute(sa.text("SELECT used, capacity FROM inventories")).one()
+        revision = conn.execute(
+            sa.text("SELECT revision FROM resource_providers WHERE id = 1")
+        ).scalar_one()
     return used, capacity, revision
 
 
-@pytest.mark.parametrize("version", ["a082b8bb98d0", "422ece571366"])
-@pytest.mark.parametrize("done", range(4))
-def test_an_existing_database_is_adopted_even_after_an_interruption(
-    database: Database, manage: Any, version: str, done: int
+def read(database: Database) -> Any:
+    with database.read() as conn:
+        return contents(conn)
+
+
+@pytest.mark.parametrize("version", ADOPTABLE)
+def test_an_existing_database_gets_our_columns_and_keeps_everything_else(
+    database: Database, manage: Any, version: str
 ) -> None:
-    existing(database, version)
-    with database.writer.begin() as conn:
-        for table, name in COLUMNS[:done]:
-            conn.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {name} BIGINT DEFAULT 0 NOT NULL")
+    existing.make(database, version)
+    before = read(database)
     assert manage("db", "sync") == 0
     used, capacity, revision = derived(database)
     assert (used, capacity) == (4, 13)
     assert revision > 0
+    assert_nothing_else_changed(before, read(database))
     with database.read() as conn:
         assert schema.adopted_version(conn) == version
         assert schema.version(conn) == schema.newest()
 
 
+@pytest.mark.parametrize("make", [lambda database: None, existing.make])
+def test_a_sync_that_is_interrupted_again_and_again_gets_there(
+    database: Database, make: Callable[[Database], None]
+) -> None:
+    make(database)
+    left = 0
+
+    def interrupt(_conn: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        nonlocal left
+        if not statement.lstrip().upper().startswith(("SELECT", "PRAGMA", "SHOW", "DESCRIBE")):
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+
+    sa.event.listen(database.writer, "before_cursor_execute", interrupt)
+    for allowed in range(200):
+        left = allowed
+        try:
+            app.migrate(database)
+            break
+        except KeyboardInterrupt:
+            continue
+    assert 3 < allowed < 199
+    with database.read() as conn:
+        schema.check(conn)
+        assert schema.adopted_version(conn) == "a082b8bb98d0"
+        names = conn.execute(sa.text("SELECT COUNT(*) FROM resource_classes")).scalar_one()
+        assert names > 10
+    if make is existing.make:
+        assert derived(database)[:2] == (4, 13)
+
+
+@pytest.mark.parametrize("make", [lambda database: None, existing.make])
+def test_syncs_at_once_end_right(
+    database: Database, url: str, make: Callable[[Database], None]
+) -> None:
+    make(database)
+    source = "import sys; from placement.cli import main; sys.exit(main(['db', 'sync']))"
+    syncs = [
+        subprocess.Popen(
+            [sys.executable, "-c", source],
+            env={**os.environ, ENVIRONMENT: url},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    complaints = [sync.communicate()[1] for sync in syncs]
+    assert [sync.returncode for sync in syncs] == [0, 0, 0], complaints
+    with database.read() as conn:
+        schema.check(conn)
+    if make is existing.make:
+        assert derived(database)[:2] == (4, 13)
+
+
+def test_the_columns_have_defaults_for_writers_who_do_not_know_them(database: Database) -> None:
+    existing.make_tables(database, "a082b8bb98d0")
+    database.write(schema.upgrade)
+    existing.fill(database)
+    assert derived(database) == (0, 0, 0)
+
+
 def test_db_sync_recounts_after_a_stay_elsewhere(database: Database, manage: Any) -> None:
-    existing(database, "a082b8bb98d0")
+    existing.make(database)
     assert manage("db", "sync") == 0
     revision = derived(database)[2]
     with database.writer.begin() as conn:
-        conn.exec_driver_sql("UPDATE allocations SET used = 7")
-        conn.exec_driver_sql("UPDATE inventories SET total = 20")
+        conn.execute(sa.text("UPDATE allocations SET used = 7"))
+        conn.execute(sa.text("UPDATE inventories SET total = 20"))
+    before = read(database)
     assert manage("db", "sync") == 0
     used, capacity, renewed = derived(database)
     assert (used, capacity) == (7, 28)
     assert renewed != revision
+    assert_nothing_else_changed(before, read(database))
 
 
-def test_an_unknown_schema_is_refused_in_one_line_and_left_alone(
-    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "since",
+    [
+        None,  # an interrupted sync
+        "UPDATE allocations SET used = 5",
+        "UPDATE inventories SET total = total + 1",
+        "INSERT INTO resource_providers (uuid, name, generation, root_provider_id)"
+        " VALUES ('new', 'new', 0, 1)",
+    ],
+)
+def test_a_start_refuses_or_mends_what_is_not_counted(
+    database: Database, since: str | None
 ) -> None:
-    existing(database, "b4ed3a175331")
+    existing.make(database)
+    if since is None:
+        database.write(schema.upgrade)
+    else:
+        app.migrate(database)
+        with database.writer.begin() as conn:
+            conn.execute(sa.text(since))
+    with pytest.raises(ConfigurationError, match="db sync"):
+        app.prepare(database, sync=False)
+    app.prepare(database, sync=True)
+    with database.read() as conn:
+        recount.check(conn)
+
+
+@pytest.mark.parametrize("version", ["b4ed3a175331", "ffffffffffff", None])
+@pytest.mark.parametrize("been_here", [False, True])
+def test_an_unknown_schema_is_refused_in_one_line_and_left_alone(
+    database: Database,
+    manage: Any,
+    capsys: pytest.CaptureFixture[str],
+    version: str | None,
+    been_here: bool,
+) -> None:
+    existing.make(database)
+    if been_here:
+        app.migrate(database)
+    with database.writer.begin() as conn:
+        if version is None:
+            conn.execute(sa.text("DELETE FROM alembic_version"))
+        else:
+            conn.execute(sa.text("UPDATE alembic_version SET version_num = :new"), {"new": version})
+    before = read(database)
     assert manage("db", "sync") == 1
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "b4ed3a175331" in line
+    assert (version or "without a version") in line
+    assert read(database) == before
     with database.read() as conn:
         columns = sa.inspect(conn).get_columns("inventories")
-    assert not {"used", "capacity"} & {column["name"] for column in columns}
+    assert ("capacity" in {column["name"] for column in columns}) == been_here
+
+
+@pytest.mark.parametrize(
+    ("damage", "word"),
+    [
+        ("UPDATE resource_providers SET root_provider_id = NULL", "root id"),
+        ("DELETE FROM consumers", "record"),
+    ],
+)
+def test_incomplete_rows_are_refused_with_the_command_that_completes_them(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str], damage: str, word: str
+) -> None:
+    existing.make(database)
+    with database.writer.begin() as conn:
+        conn.execute(sa.text(damage))
+    assert manage("db", "sync") == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert word in line
+    assert "online_data_migrations" in line
+    assert manage("db", "online_data_migrations") == 0
+    assert manage("db", "sync") == 0
+    assert derived(database)[:2] == (4, 13)
+
+
+def test_a_revision_of_a_later_release_is_refused_in_one_line(
+    database: Database,
+    manage: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(app, "MIGRATE_PAUSE", 0)
+    existing.make(database)
+    app.migrate(database)
+    with database.writer.begin() as conn:
+        conn.execute(sa.text(f"UPDATE {schema.VERSION_TABLE} SET version_num = '9999'"))
+    assert manage("db", "sync") == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "9999" in line
+
+
+def test_each_revision_finds_its_work_done(database: Database) -> None:
+    existing.make(database)
+    for _ in range(2):
+        with database.writer.begin() as conn:
+            schema.stamp(conn, "0001")
+            command.upgrade(schema._config(conn), "head")
+    with database.read() as conn:
+        for table, name in OURS:
+            assert name in {column["name"] for column in sa.inspect(conn).get_columns(table)}
+
+
+def test_the_first_class_has_id_0_on_empty_tables(database: Database, manage: Any) -> None:
+    existing.make_tables(database, "a082b8bb98d0")
+    assert manage("db", "sync") == 0
+    with database.read() as conn:
+        rows = conn.execute(sa.text("SELECT id, name FROM resource_classes ORDER BY id LIMIT 2"))
+        assert [tuple(row) for row in rows] == [(0, "VCPU"), (1, "MEMORY_MB")]
 
 
 def test_versions_are_printed_and_stamped(manage: Any, capsys: pytest.CaptureFixture[str]) -> None:

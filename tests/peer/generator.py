@@ -39,7 +39,7 @@ class Request:
     minor: int
     query: str = ""
     body: bytes | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def all_headers(self) -> dict[str, str]:
         """What is sent beside the body; an empty value leaves a header out."""

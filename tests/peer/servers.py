@@ -1,4 +1,4 @@
-"""Our server and openstack-placement's, each a process of its own on a SQLite file of its own."""
+"""Our server and openstack-placement's, each a process of its own on a database of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ import requests
 from tests.engines import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PEER = "openstack-placement==16.0.0"
+PEER = ("openstack-placement==16.0.0", "gunicorn", "pymysql", "psycopg2-binary")
+SQLITE = "sqlite:///"
 START = 60  # seconds
 
 # What an episode leaves behind, dependants first.
@@ -42,12 +43,12 @@ class Server:
 
     name: str
     url: str
-    database: Path
+    database: str  # its SQLAlchemy URL
     session: requests.Session = field(default_factory=requests.Session)
 
     def empty(self) -> None:
-        """Forget everything but standard classes and traits."""
-        with sqlite3.connect(self.database, timeout=10) as conn:
+        """Forget everything but standard classes and traits; for SQLite only."""
+        with sqlite3.connect(self.database.removeprefix(SQLITE), timeout=10) as conn:
             for statement in EMPTIED:
                 conn.execute(statement)
         conn.close()
@@ -60,34 +61,44 @@ def peer_environment() -> Path:
         venv.create(path, with_pip=True)
         # Our own pins are for our own environment.
         outside = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
-        install = [path / "bin" / "pip", "install", "--quiet", PEER, "gunicorn"]
+        install = [path / "bin" / "pip", "install", "--quiet", *PEER]
         subprocess.run(install, check=True, env=outside)
     return path
 
 
-@contextmanager
-def _serving(name: str, gunicorn: list[str], home: Path, package: Path) -> Iterator[Server]:
-    port = free_port()
-    home.mkdir()
-    database = home / "placement.db"
-    environment = {
-        **{key: value for key, value in os.environ.items() if not key.startswith("OS_")},
+def environment(home: Path, url: str) -> dict[str, str]:
+    """What a process of either software is started with, to use one database."""
+    home.mkdir(exist_ok=True)
+    (home / "placement.conf").write_text("")
+    outside = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
+    # The peer must not see our package, which has the same name.
+    outside.pop("PYTHONPATH", None)
+    return {
+        **outside,
         "OS_PLACEMENT_CONFIG_DIR": str(home),
-        "OS_PLACEMENT_DATABASE__CONNECTION": f"sqlite:///{database}",
-        "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": "true",
+        "OS_PLACEMENT_DATABASE__CONNECTION": url,
         "OS_API__AUTH_STRATEGY": "noauth2",
     }
-    (home / "placement.conf").write_text("")
+
+
+@contextmanager
+def _serving(
+    name: str, gunicorn: list[str], home: Path, package: Path, url: str, *, sync: bool = True
+) -> Iterator[Server]:
+    port = free_port()
+    variables = environment(home, url) | {
+        "OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP": str(sync).lower()
+    }
     command = [*gunicorn, "--workers=1", f"--bind=127.0.0.1:{port}", "--limit-request-line=0"]
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "placement.wsgi.api:application"],
             cwd=package,
-            env=environment,
+            env=variables,
             stdout=log,
             stderr=log,
         )
-    server = Server(name, f"http://127.0.0.1:{port}", database)
+    server = Server(name, f"http://127.0.0.1:{port}", url)
     try:
         _wait(server, process, home)
         yield server
@@ -111,13 +122,26 @@ def _wait(server: Server, process: subprocess.Popen[bytes], home: Path) -> None:
 
 
 @contextmanager
+def ours(home: Path, url: str, *, sync: bool = True) -> Iterator[Server]:
+    """Serve ours on a database, which is migrated first if `sync`."""
+    gunicorn = [sys.executable, "-m", "gunicorn"]
+    with _serving("ours", gunicorn, home, REPOSITORY, url, sync=sync) as server:
+        yield server
+
+
+@contextmanager
+def peer(home: Path, url: str) -> Iterator[Server]:
+    """Serve the peer on a database, which it migrates first."""
+    gunicorn = [str(peer_environment() / "bin" / "gunicorn")]
+    with _serving("peer", gunicorn, home, home.parent, url) as server:
+        yield server
+
+
+@contextmanager
 def pair(directory: Path) -> Iterator[tuple[Server, Server]]:
-    """Serve ours and the peer until the block ends."""
-    ours = [sys.executable, "-m", "gunicorn"]
-    theirs = [str(peer_environment() / "bin" / "gunicorn")]
-    # The peer must not see our package, which has the same name.
+    """Serve ours and the peer until the block ends, each on a SQLite file."""
     with (
-        _serving("ours", ours, directory / "ours", REPOSITORY) as one,
-        _serving("peer", theirs, directory / "peer", directory) as other,
+        ours(directory / "ours", f"{SQLITE}{directory}/ours.db") as one,
+        peer(directory / "peer", f"{SQLITE}{directory}/peer.db") as other,
     ):
         yield one, other

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from tests.engines import ENGINE
 from tests.peer.compare import Answer, normal
 from tests.peer.generator import GROUP_KEYS, Request
 
@@ -199,6 +200,11 @@ WARTS = (
     Wart(
         "NUL", "what no database can store is 400", ANSWER,
         lambda request, ours, peer: ours.status == 400 and _has_nul(request),
+    ),
+    Wart(
+        "PG", "usages by type of consumer are told on PostgreSQL too", ANSWER,
+        lambda request, ours, peer: _statuses(ours, peer) == (200, 500)
+        and ENGINE == "postgresql" and request.path == "/usages",
     ),
     Wart(
         "S1", "sharing providers that serve the unsuffixed group alone do so at each anchor",

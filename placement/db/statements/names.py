@@ -90,6 +90,12 @@ def add(kind: str, rows: Sequence[Mapping[str, object]]) -> sa.Insert:
     )
 
 
+def move(kind: str, old_id: int, new_id: int) -> sa.Update:
+    """Give an entry another id."""
+    table, _ = _CATALOGUES[kind]
+    return sa.update(table).where(table.c.id == old_id).values(id=new_id)
+
+
 def newest(kind: str) -> Rows:
     """Select the largest id of a catalogue, or null."""
     return sa.select(sa.func.max(_CATALOGUES[kind][0].c.id))

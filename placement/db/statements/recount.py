@@ -11,22 +11,6 @@ from placement.db.fragments import Rows
 inventory, allocation = t.inventories, t.allocations
 
 
-def _allocated() -> sa.ScalarSelect[int]:
-    return (
-        sa.select(sa.func.coalesce(sa.func.sum(allocation.c.used), 0))
-        .where(
-            allocation.c.resource_provider_id == inventory.c.resource_provider_id,
-            allocation.c.resource_class_id == inventory.c.resource_class_id,
-        )
-        .scalar_subquery()
-    )
-
-
-def recount_used() -> sa.Update:
-    """Set `used` of every inventory to the sum of its allocations, where it differs."""
-    return sa.update(inventory).where(inventory.c.used != _allocated()).values(used=_allocated())
-
-
 def amounts(after: int, size: int) -> Rows:
     """Select the next inventories by id: (id, total, reserved, allocation_ratio, capacity)."""
     return (
@@ -43,12 +27,12 @@ def amounts(after: int, size: int) -> Rows:
     )
 
 
-def set_capacity(by_id: Mapping[int, int]) -> sa.Update:
-    """Set the capacity of inventories, by id."""
+def set_column(column: str, by_id: Mapping[int, int]) -> sa.Update:
+    """Set `used` or `capacity` of inventories, by id."""
     return (
         sa.update(inventory)
         .where(inventory.c.id.in_(sorted(by_id)))
-        .values(capacity=fragments.by_key(inventory.c.id, by_id, inventory.c.capacity))
+        .values({column: fragments.by_key(inventory.c.id, by_id, inventory.c[column])})
     )
 
 
@@ -74,7 +58,11 @@ def set_revisions(by_id: Mapping[int, int]) -> sa.Update:
 
 
 def wrong_used() -> Rows:
-    """Select one inventory whose `used` is not the sum of its allocations, in one grouped query."""
+    """Select (id, used, allocated) of the inventories where these differ, in one grouped query.
+
+    A correlated sum would be as good, had MySQL not chosen the wrong index for it in tables that
+    have just been filled.
+    """
     sums = (
         sa.select(
             allocation.c.resource_provider_id,
@@ -84,8 +72,9 @@ def wrong_used() -> Rows:
         .group_by(allocation.c.resource_provider_id, allocation.c.resource_class_id)
         .subquery("sums")
     )
+    allocated = sa.func.coalesce(sums.c.used, 0)
     return (
-        sa.select(inventory.c.id)
+        sa.select(inventory.c.id, inventory.c.used, allocated.label("allocated"))
         .select_from(
             inventory.outerjoin(
                 sums,
@@ -95,6 +84,13 @@ def wrong_used() -> Rows:
                 ),
             )
         )
-        .where(inventory.c.used != sa.func.coalesce(sums.c.used, 0))
-        .limit(1)
+        .where(inventory.c.used != allocated)
+    )
+
+
+def uncounted_roots() -> Rows:
+    """Select roots whose derived columns have never been filled: their revision is 0."""
+    provider = t.resource_providers
+    return sa.select(provider.c.uuid.label("provider")).where(
+        provider.c.parent_provider_id.is_(None), provider.c.revision == 0
     )

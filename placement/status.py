@@ -1,0 +1,76 @@
+"""`placement-status upgrade check`: is a deployment ready (contract config.md section 5)."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from oslo_config import cfg
+from oslo_upgradecheck import common_checks, upgradecheck
+from oslo_upgradecheck.upgradecheck import Code, Result
+from sqlalchemy.engine import Connection
+
+from placement import config
+from placement.api import policy
+from placement.db.engine import Database
+from placement.errors import ConfigurationError
+from placement.objects import incomplete
+
+UNEXPECTED = 255
+REMEDY = "Run placement-manage db online_data_migrations."
+
+
+class Checks(upgradecheck.UpgradeCommands):
+    """The checks, each under the name that operators know."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._database: Database | None = None
+
+    def connect(self) -> None:
+        """Connect to the configured database.  Raises ConfigurationError."""
+        self._database = Database(config.database_settings(self._conf))
+        self._database.connect_first()
+
+    def _count(self, counter: Callable[[Connection], int]) -> int:
+        assert self._database is not None
+        with self._database.read() as conn:
+            return counter(conn)
+
+    def _roots(self) -> Result:
+        number = self._count(incomplete.rootless)
+        if number:
+            return Result(Code.FAILURE, f"{number} resource providers have no root id. {REMEDY}")
+        return Result(Code.SUCCESS)
+
+    def _consumers(self) -> Result:
+        number = self._count(incomplete.unrecorded)
+        if number:
+            return Result(
+                Code.WARNING, f"{number} consumers with allocations have no record. {REMEDY}"
+            )
+        return Result(Code.SUCCESS)
+
+    _upgrade_checks = (
+        ("Missing Root Provider IDs", _roots),
+        ("Incomplete Consumers", _consumers),
+        (
+            "Policy File JSON to YAML Migration",
+            lambda self: common_checks.check_policy_json(self, self._conf),
+        ),
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the checks; return the worst result, or 255."""
+    conf = config.options()
+    policy.register_options(conf)
+    checks = Checks(conf)
+    upgradecheck.register_cli_options(conf, checks)
+    try:
+        config.parse(conf, sys.argv[1:] if argv is None else argv)
+        config.setup_logging(conf)
+        checks.connect()
+        upgradecheck.CONF = conf  # where the library looks for --json
+        return int(upgradecheck.run(conf))
+    except ConfigurationError as error:
+        config.fail(error)
+    return UNEXPECTED

@@ -1,0 +1,180 @@
+"""Every fault that `db check` knows, made by hand in a database, found and mended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement import app
+from placement.config import NIL_UUID
+from placement.db.engine import Database
+from placement.objects import check
+from placement.objects.forest import survey
+from tests.migrations import existing
+from tests.rows import contents
+
+UNOWNED = (NIL_UUID, NIL_UUID)
+UNCHECKED = {
+    "mysql": "SET foreign_key_checks = 0",
+    "postgresql": "SET session_replication_role = replica",
+    "sqlite": "PRAGMA foreign_keys = OFF",
+}
+ADD_INVENTORY = (
+    "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,"
+    " max_unit, step_size, allocation_ratio, capacity) VALUES ({}, {}, 1, 0, 1, 1, 1, 1, 1)"
+)
+ADD_ALLOCATION = (
+    "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
+    f" VALUES ({{}}, '{existing.CONSUMER}', {{}}, 2)"
+)
+ADD_CONSUMER = (
+    "INSERT INTO consumers (uuid, project_id, user_id, generation) VALUES ('idle', 1, 1, 0)"
+)
+
+MENDED = {
+    "revision": ["UPDATE resource_providers SET revision = 0"],
+    "parents": ["UPDATE resource_providers SET parent_provider_id = 77 WHERE id = 2"],
+    "roots": ["UPDATE resource_providers SET root_provider_id = 2 WHERE id = 2"],
+    "lost-inventories": [ADD_INVENTORY.format(77, 0)],
+    "lost-allocations": [ADD_ALLOCATION.format(77, 0)],
+    "lost-traits": [
+        "INSERT INTO resource_provider_traits (resource_provider_id, trait_id) VALUES (1, 7777)"
+    ],
+    "lost-aggregates": [
+        "INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id)"
+        " VALUES (77, 3)"
+    ],
+    "no-consumer": ["DELETE FROM consumers"],
+    "idle-consumers": [ADD_CONSUMER],
+    "used": ["UPDATE allocations SET used = 9"],
+    "capacity": ["UPDATE inventories SET total = 11"],
+}
+LEFT = {
+    "loops": ["UPDATE resource_providers SET parent_provider_id = 2 WHERE id = 1"],
+    "unknown-classes": [ADD_INVENTORY.format(1, 7777)],
+    "no-inventory": [ADD_ALLOCATION.format(1, 10000)],
+    "no-owner": ["UPDATE consumers SET project_id = 77"],
+}
+
+
+def damage(database: Database, statements: Sequence[str]) -> None:
+    """Do what only another software, or a database without constraints, would."""
+    engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
+    with engine.begin() as conn:
+        conn.exec_driver_sql(UNCHECKED[conn.dialect.name])
+        for statement in statements:
+            conn.exec_driver_sql(statement)
+
+
+def names(database: Database) -> list[str]:
+    with database.read() as conn:
+        return [each.name for each, _ in check.inspect(conn, UNOWNED)]
+
+
+@pytest.fixture
+def adopted(database: Database) -> Database:
+    existing.make(database)
+    app.migrate(database)
+    return database
+
+
+def test_there_is_a_test_for_every_check() -> None:
+    assert [each.name for each in check.CHECKS if each.mend] == list(MENDED)
+    assert {each.name for each in check.CHECKS if not each.mend and each.wrong} == set(LEFT)
+
+
+def test_a_sound_database_passes(adopted: Database, manage: Any, capsys: Any) -> None:
+    assert manage("db", "check") == 0
+    assert manage("db", "check", "--repair") == 0
+    assert capsys.readouterr().out == "Nothing is wrong.\n" * 2
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_a_fault_is_found_and_mended(
+    adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    damage(adopted, MENDED[name])
+    assert manage("db", "check") == 1
+    lines = {line.partition(":")[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "=" in lines[name]
+    assert manage("db", "check", "--repair") == 0
+    out = capsys.readouterr().out
+    assert out.index("    repair: ") < out.index("Repaired.")
+    assert names(adopted) == []
+    assert manage("db", "check") == 0
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_a_fault_that_takes_an_operator_is_told_and_left(
+    adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    damage(adopted, LEFT[name])
+    with adopted.read() as conn:
+        before = contents(conn)
+    assert manage("db", "check", "--repair") == 1
+    out = capsys.readouterr().out
+    assert "left to the operator" in out
+    assert names(adopted) == [name]
+    with adopted.read() as conn:
+        assert contents(conn) == before
+
+
+def test_all_faults_at_once(adopted: Database, manage: Any) -> None:
+    for statements in (*MENDED.values(), *LEFT.values()):
+        damage(adopted, statements)
+    assert manage("db", "check", "--repair") == 1
+    assert set(names(adopted)) <= {*LEFT, "overcommitted"}
+
+
+def test_more_used_than_there_is_is_no_fault(
+    adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage(adopted, ["UPDATE inventories SET total = 2, capacity = 1"])
+    assert manage("db", "check") == 0
+    assert "overcommitted: 1 " in capsys.readouterr().out
+
+
+def test_what_is_mended_is_right(adopted: Database) -> None:
+    damage(adopted, [*MENDED["no-consumer"], *MENDED["parents"], *MENDED["used"]])
+    adopted.write(lambda conn: check.mend(conn, ("mine", "me")))
+    with adopted.read() as conn:
+        consumer = conn.execute(
+            sa.text(
+                "SELECT c.uuid, p.external_id, u.external_id, c.generation FROM consumers c"
+                " JOIN projects p ON p.id = c.project_id JOIN users u ON u.id = c.user_id"
+            )
+        ).one()
+        assert tuple(consumer) == (existing.CONSUMER, "mine", "me", 0)
+        trees = conn.execute(
+            sa.text(
+                "SELECT id, root_provider_id, parent_provider_id FROM resource_providers"
+                " WHERE revision <> 0 ORDER BY id"
+            )
+        )
+        assert [tuple(row) for row in trees] == [(1, 1, None), (2, 2, None)]
+        assert conn.execute(sa.text("SELECT used FROM inventories")).scalar_one() == 9
+
+
+def test_what_is_not_migrated_cannot_be_checked(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make(database)
+    assert manage("db", "check") == 1
+    assert "db sync" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("parents", "roots", "stray", "endless"),
+    [
+        ({}, {}, set(), set()),
+        ({1: None, 2: 1, 3: 2, 4: None}, {1: 1, 2: 1, 3: 1, 4: 4}, set(), set()),
+        ({3: 2, 2: 9}, {2: 2, 3: 2}, {2}, set()),
+        ({1: 1, 2: 3, 3: 2, 4: 3, 5: None}, {5: 5}, set(), {1, 2, 3, 4}),
+    ],
+)
+def test_a_survey_of_parents(parents: Any, roots: Any, stray: Any, endless: Any) -> None:
+    found = survey(parents)
+    assert (found.roots, found.stray, found.endless) == (roots, stray, endless)

@@ -1,0 +1,51 @@
+"""The rows of a database, whoever made it: written, read and compared."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db import schema
+from placement.objects.catalog import STANDARD_CLASSES, STANDARD_TRAITS
+
+OURS = (("inventories", "used"), ("inventories", "capacity"), ("resource_providers", "revision"))
+STANDARD = {"resource_classes": set(STANDARD_CLASSES), "traits": STANDARD_TRAITS}
+
+Contents = Mapping[str, tuple[list[str], set[tuple[Any, ...]]]]
+
+
+def insert(conn: sa.Connection, table: str, *rows: Mapping[str, object]) -> None:
+    """Insert rows, whose ids may be given."""
+    columns = [sa.column(name) for name in rows[0]]
+    conn.execute(sa.insert(sa.table(table, *columns)), [dict(row) for row in rows])
+    if conn.dialect.name == "postgresql" and "id" in rows[0]:
+        sequence = f"pg_get_serial_sequence('{table}', 'id')"
+        conn.execute(
+            sa.text(f"SELECT setval({sequence}, MAX(id)) FROM {table} WHERE {sequence} IS NOT NULL")
+        )
+
+
+def contents(conn: sa.Connection) -> Contents:
+    """Table -> the columns and rows that openstack-placement knows."""
+    inspector = sa.inspect(conn)
+    found = {}
+    for table in sorted({*inspector.get_table_names()} - {schema.VERSION_TABLE}):
+        names = [
+            column["name"]
+            for column in inspector.get_columns(table)
+            if (table, column["name"]) not in OURS
+        ]
+        query = sa.select(*map(sa.column, names)).select_from(sa.table(table))
+        found[table] = names, {tuple(row) for row in conn.execute(query)}
+    return found
+
+
+def assert_nothing_else_changed(before: Contents, after: Contents) -> None:
+    """Between two readings nothing was added but standard names, nothing changed or removed."""
+    assert before.keys() == after.keys()
+    for table, (columns, rows) in before.items():
+        columns_after, rows_after = after[table]
+        assert columns == columns_after, table
+        assert not rows - rows_after, table
+        added = [dict(zip(columns, row, strict=True)) for row in rows_after - rows]
+        assert all(row.get("name") in STANDARD.get(table, ()) for row in added), (table, added)
