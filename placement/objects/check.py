@@ -4,7 +4,7 @@
 counts for what comes later.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -75,13 +75,9 @@ class Look:
         shown = self.conn.execute(statements.examples(query, EXAMPLES)).all()
         return Finding(number, [row._asdict() for row in shown])
 
-    def capacities(self) -> Finding:
-        """Tell of inventories whose capacity is not what their amounts give."""
-        wrong = {
-            row: right
-            for chunk in recount.wrong_capacities(self.conn)
-            for row, right in chunk.items()
-        }
+    def inventories(self, wrong_in_chunks: Iterable[Mapping[int, int]]) -> Finding:
+        """Tell of inventories of which something derived is not right: id -> what is."""
+        wrong = {row: right for chunk in wrong_in_chunks for row, right in chunk.items()}
         ids = list(islice(sorted(wrong), EXAMPLES))
         shown = []
         for row in self.conn.execute(statements.numbered_inventories(ids)) if ids else ():
@@ -206,14 +202,14 @@ CHECKS = (
     Check(
         "used",
         "inventories whose used is not the sum of their allocations",
-        lambda look: look.rows(statements.miscounted(counts.wrong_used())),
+        lambda look: look.inventories(recount.wrong_used(look.conn)),
         "used is counted anew",
         lambda look: recount.fill_used(look.conn),
     ),
     Check(
         "capacity",
         "inventories whose capacity does not follow from their amounts",
-        Look.capacities,
+        lambda look: look.inventories(recount.wrong_capacities(look.conn)),
         "capacity is computed anew",
         lambda look: recount.fill_capacity(look.conn),
     ),

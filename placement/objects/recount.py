@@ -1,10 +1,11 @@
 """Filling the derived columns anew (DESIGN section 3): after a migration, or a stay elsewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import CHUNK, chunks
+from placement.db.dialect import CHUNK
 from placement.db.statements import recount as statements
 from placement.errors import ConfigurationError
 from placement.objects.capacity import capacity
@@ -31,9 +32,8 @@ def renew_all(conn: Connection) -> None:
 
 def fill_used(conn: Connection) -> None:
     """Recompute `used` of every inventory; the caller owns the trees."""
-    for chunk in chunks(conn.execute(statements.wrong_used()).all()):
-        right = {row.id: int(row.allocated) for row in chunk}
-        conn.execute(statements.set_column("used", right))
+    for chunk in wrong_used(conn):
+        conn.execute(statements.set_column("used", chunk))
 
 
 def fill_capacity(conn: Connection) -> None:
@@ -42,24 +42,42 @@ def fill_capacity(conn: Connection) -> None:
         conn.execute(statements.set_column("capacity", chunk))
 
 
+def wrong_used(conn: Connection) -> Iterator[dict[int, int]]:
+    """Yield, by inventory id, the sums that differ from those stored; in chunks."""
+    sums = {
+        (row.resource_provider_id, row.resource_class_id): int(row.used)
+        for row in conn.execute(statements.sums())
+    }
+    return _wrong(
+        conn, "used", lambda row: sums.get((row.resource_provider_id, row.resource_class_id), 0)
+    )
+
+
 def wrong_capacities(conn: Connection) -> Iterator[dict[int, int]]:
     """Yield, by inventory id, the capacities that differ from those stored; in chunks."""
+    return _wrong(
+        conn,
+        "capacity",
+        lambda row: capacity(row.total, row.reserved, float(row.allocation_ratio)),
+    )
+
+
+def _wrong(conn: Connection, column: str, derive: Callable[[Any], int]) -> Iterator[dict[int, int]]:
     after = -1
-    while rows := conn.execute(statements.amounts(after, CHUNK)).all():
-        right = {
-            row.id: capacity(row.total, row.reserved, float(row.allocation_ratio)) for row in rows
-        }
-        if wrong := {row.id: right[row.id] for row in rows if row.capacity != right[row.id]}:
+    while rows := conn.execute(statements.inventories(after, CHUNK)).all():
+        right = {row.id: derive(row) for row in rows}
+        if wrong := {
+            row.id: right[row.id] for row in rows if getattr(row, column) != right[row.id]
+        }:
             yield wrong
         after = rows[-1].id
 
 
 def is_right(conn: Connection) -> bool:
     """Whether `used` and `capacity` are right, and every tree has been counted."""
-    queries = (statements.wrong_used(), statements.uncounted_roots())
-    if any(conn.execute(query.limit(1)).first() is not None for query in queries):
+    if conn.execute(statements.uncounted_roots().limit(1)).first() is not None:
         return False
-    return not any(wrong_capacities(conn))
+    return not any(wrong_used(conn)) and not any(wrong_capacities(conn))
 
 
 def check(conn: Connection) -> None:

@@ -166,18 +166,11 @@ def overcommitted() -> Rows:
     )
 
 
-def miscounted(rows: Rows) -> Rows:
-    """Select by name the inventories of a statement that gives (id, used, allocated)."""
-    wrong = rows.subquery("wrong")
-    return _named(inventory, wrong.c.used, wrong.c.allocated).join(
-        wrong, wrong.c.id == inventory.c.id
-    )
-
-
 def numbered_inventories(ids: Collection[int]) -> Rows:
-    """Select (id, provider, class, capacity) of inventories."""
-    return _named(inventory, inventory.c.capacity, inventory.c.id).where(
-        inventory.c.id.in_(sorted(ids))
+    """Select (provider, class, used, capacity, id) of inventories."""
+    column = inventory.c
+    return _named(inventory, column.used, column.capacity, column.id).where(
+        column.id.in_(sorted(ids))
     )
 
 

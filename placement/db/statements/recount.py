@@ -1,4 +1,4 @@
-"""What is derived: `used`, `capacity` and the revisions of trees, and whether `used` is right."""
+"""What is derived: `used`, `capacity` and the revisions of trees, and what they follow from."""
 
 from collections.abc import Mapping
 
@@ -11,14 +11,29 @@ from placement.db.fragments import Rows
 inventory, allocation = t.inventories, t.allocations
 
 
-def amounts(after: int, size: int) -> Rows:
-    """Select the next inventories by id: (id, total, reserved, allocation_ratio, capacity)."""
+def sums() -> Rows:
+    """Select (provider id, class id, used) of all that is allocated.
+
+    Not joined to the inventories: for tables that have just been filled, MariaDB may choose to
+    sum anew for each of them.
+    """
+    provider_id, class_id = allocation.c.resource_provider_id, allocation.c.resource_class_id
+    return sa.select(provider_id, class_id, sa.func.sum(allocation.c.used).label("used")).group_by(
+        provider_id, class_id
+    )
+
+
+def inventories(after: int, size: int) -> Rows:
+    """Select the next inventories by id, with what their derived columns follow from."""
     return (
         sa.select(
             inventory.c.id,
+            inventory.c.resource_provider_id,
+            inventory.c.resource_class_id,
             inventory.c.total,
             inventory.c.reserved,
             inventory.c.allocation_ratio,
+            inventory.c.used,
             inventory.c.capacity,
         )
         .where(inventory.c.id > after)
@@ -54,37 +69,6 @@ def set_revisions(by_id: Mapping[int, int]) -> sa.Update:
         sa.update(provider)
         .where(provider.c.id.in_(sorted(by_id)))
         .values(revision=fragments.by_key(provider.c.id, by_id, provider.c.revision))
-    )
-
-
-def wrong_used() -> Rows:
-    """Select (id, used, allocated) of the inventories where these differ, in one grouped query.
-
-    A correlated sum would be as good, had MySQL not chosen the wrong index for it in tables that
-    have just been filled.
-    """
-    sums = (
-        sa.select(
-            allocation.c.resource_provider_id,
-            allocation.c.resource_class_id,
-            sa.func.sum(allocation.c.used).label("used"),
-        )
-        .group_by(allocation.c.resource_provider_id, allocation.c.resource_class_id)
-        .subquery("sums")
-    )
-    allocated = sa.func.coalesce(sums.c.used, 0)
-    return (
-        sa.select(inventory.c.id, inventory.c.used, allocated.label("allocated"))
-        .select_from(
-            inventory.outerjoin(
-                sums,
-                sa.and_(
-                    sums.c.resource_provider_id == inventory.c.resource_provider_id,
-                    sums.c.resource_class_id == inventory.c.resource_class_id,
-                ),
-            )
-        )
-        .where(inventory.c.used != allocated)
     )
 
 
