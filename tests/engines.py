@@ -48,16 +48,23 @@ class Server:
     scheme: ClassVar[str]
     admin: ClassVar[str]  # the database to connect to for making others
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path | None = None, options: Sequence[str] = ()) -> None:
+        """`kept` is a directory to keep, and to go on with when it is filled already."""
         self.port = free_port()
-        self.directory = Path(tempfile.mkdtemp(prefix=f"placement-{self.account}-"))
+        self._kept = kept is not None
+        self._options = options
+        if kept is not None:
+            kept.mkdir(parents=True, exist_ok=True)
+        self.directory = kept or Path(tempfile.mkdtemp(prefix=f"placement-{self.account}-"))
+        new = not (self.directory / "data").exists()
         self._process: subprocess.Popen[bytes] | None = None
         self._own: dict[str, object] = {}
         if os.geteuid() == 0:
             entry = pwd.getpwnam(self.account)
             os.chown(self.directory, entry.pw_uid, entry.pw_gid)
             self._own = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-        self._run(self.make())
+        if new:
+            self._run(self.make())
         self.start()
         atexit.register(self.discard)
 
@@ -94,7 +101,11 @@ class Server:
         """Start the server and wait until it answers."""
         with (self.directory / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
-                self.serve(), cwd=self.directory, stdout=log, stderr=log, **self._own
+                [*self.serve(), *self._options],
+                cwd=self.directory,
+                stdout=log,
+                stderr=log,
+                **self._own,
             )  # type: ignore[call-overload]
         engine = sa.create_engine(self.url(self.admin), poolclass=sa.NullPool)
         deadline = time.monotonic() + START
@@ -108,14 +119,21 @@ class Server:
                     raise RuntimeError(f"the server did not start: {log[-2000:]}") from None
                 time.sleep(0.1)
 
+    @property
+    def pid(self) -> int:
+        """The server's process, which must be running."""
+        assert self._process is not None
+        return self._process.pid
+
     def kill(self) -> None:
         """Pull the plug."""
         self._stop(signal.SIGKILL)
 
     def discard(self) -> None:
-        """Stop the server for good and forget its data."""
-        self._stop(signal.SIGKILL)
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Stop the server for good and forget its data, unless they are to be kept."""
+        self._stop(signal.SIGTERM if self._kept else signal.SIGKILL)
+        if not self._kept:
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def _stop(self, how: signal.Signals) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -125,6 +143,14 @@ class Server:
     def url(self, database: str) -> str:
         """The SQLAlchemy URL of a database."""
         return f"{self.scheme}@127.0.0.1:{self.port}/{database}"
+
+    def databases(self) -> list[str]:
+        """The names of the databases."""
+        engine = sa.create_engine(self.url(self.admin), poolclass=sa.NullPool)
+        with engine.connect() as conn:
+            if conn.dialect.name == "mysql":
+                return list(sa.inspect(conn).get_schema_names())
+            return list(conn.exec_driver_sql("SELECT datname FROM pg_database").scalars())
 
     def execute(self, *statements: str) -> None:
         """Run statements outside of any database of the tests."""

@@ -1,0 +1,115 @@
+"""`python -m bench`: measure ours beside openstack-placement 16.0.0 (bench/README.rst).
+
+Loads clouds into a database server of its own, runs the scenarios on both servers in turns, and
+writes results as JSON, a table and a plot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from bench import report
+from bench.clouds import Cloud, load
+from bench.measure import measure
+from bench.scenarios import FAMILIES, Scenario
+from bench.servers import serving
+from tests.builders import prepare
+from tests.engines import SERVERS
+from tests.engines import Server as DatabaseServer
+
+OPTIONS = {
+    "mariadb": ("--innodb-buffer-pool-size=2G",),
+    "postgresql": ("-c", "shared_buffers=1GB"),
+}
+
+
+class Databases:
+    """Where clouds are: a server's databases, or files."""
+
+    def __init__(self, engine: str, directory: Path) -> None:
+        self.server: DatabaseServer | None = None
+        self._directory = directory
+        if engine != "sqlite":
+            self.server = SERVERS[engine](directory / engine, OPTIONS[engine])
+
+    def of(self, owner: str, cloud: Cloud) -> str:
+        """The URL of a cloud's database, which is loaded when it is not there."""
+        name = f"{owner}_{cloud.name}"
+        if self.server is None:
+            path = self._directory / f"{name}.db"
+            url, there = f"sqlite:///{path}", path.exists()
+        else:
+            url, there = self.server.url(name), name in self.server.databases()
+        if there:
+            return url
+        if self.server is not None:
+            self.server.execute(f"CREATE DATABASE {name}")
+        started = time.monotonic()
+        prepare(url)
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        load(engine, cloud)
+        print(f"loaded {name} in {time.monotonic() - started:.0f} s", flush=True)
+        return url
+
+
+def main() -> None:
+    """Measure what the options ask for."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
+    parser.add_argument("--sizes", default="1000,10000", help="numbers of hosts, comma-separated")
+    parser.add_argument("--only", default=",".join(FAMILIES), help=f"of {', '.join(FAMILIES)}")
+    parser.add_argument("--seconds", type=float, default=5.0, help="for each server and scenario")
+    parser.add_argument("--alone", action="store_true", help="measure ours only")
+    parser.add_argument("--data", type=Path, help="keep the loaded clouds here for the next run")
+    parser.add_argument("--output", type=Path, default=Path("bench/results"))
+    options = parser.parse_args()
+    sizes = [int(size) for size in options.sizes.split(",")]
+    scenarios = [each for name in options.only.split(",") for each in FAMILIES[name](sizes)]
+    if not options.alone:
+        os.environ.setdefault("PLACEMENT_PEER", ".tox/openstack-placement")
+    with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
+        # Database servers run as accounts of their own.
+        Path(scratch).chmod(0o755)
+        databases = Databases(options.engine, options.data or Path(scratch))
+        results = report.Results(options.engine, options.output)
+        for cloud, of_cloud in groupby(scenarios, key=lambda each: each.cloud.name):
+            run(list(of_cloud), databases, Path(scratch) / cloud, options, results)
+    results.finish()
+
+
+def run(
+    scenarios: list[Scenario],
+    databases: Databases,
+    home: Path,
+    options: argparse.Namespace,
+    results: report.Results,
+) -> None:
+    """Measure the scenarios of one cloud."""
+    cloud = scenarios[0].cloud
+    names = ["ours"]
+    if not options.alone and any(scenario.peer for scenario in scenarios):
+        names.append("peer")
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(
+                serving(name, databases.of(name, cloud), home / name, databases.server)
+            )
+            for name in names
+        ]
+        for scenario in scenarios:
+            measured = servers if scenario.peer else servers[:1]
+            figures = measure(scenario, measured, options.seconds)
+            memory = {server.name: server.peak_memory() for server in measured}
+            results.add(scenario, figures, memory)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""What clients do, each turn of which is timed. They leave the cloud as they found it."""
+
+from __future__ import annotations
+
+import random
+import threading
+import uuid as uuids
+from collections.abc import Callable
+from typing import Any
+
+from bench.clouds import Cloud, host_uuid
+from tests.cluster.processes import Answer, send
+
+# Does one turn; the time of what it returns is measured by the caller.
+Turn = Callable[[], None]
+
+
+class Client:
+    """One client on one server. `prepare` runs before each turn and `clean` after, untimed."""
+
+    def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
+        self._port = port
+        self._cloud = cloud
+        self._what = what
+        self._random = random.Random(number)
+        self._consumers: list[str] = []
+        self.refused = 0
+        self.answer_size = 0
+
+    def _send(self, method: str, path: str, body: object = None, version: str = "") -> Answer:
+        answer = send(self._port, method, path, body, version)
+        assert answer.status < 500, answer
+        return answer
+
+    def prepare(self) -> None:
+        """Get ready for a turn."""
+
+    def turn(self) -> None:
+        """Do what is timed."""
+        raise NotImplementedError
+
+    def clean(self) -> None:
+        """Undo it."""
+        for consumer in self._consumers:
+            self._send("DELETE", f"/allocations/{consumer}")
+        self._consumers.clear()
+
+    def _claim(self, allocations: dict[str, Any]) -> bool:
+        consumer = str(uuids.uuid4())
+        body = {
+            "allocations": allocations, "project_id": "project", "user_id": "user",
+            "consumer_generation": None, "consumer_type": "INSTANCE",
+        }  # fmt: skip
+        answer = self._send("PUT", f"/allocations/{consumer}", body)
+        if answer.status == 204:
+            self._consumers.append(consumer)
+        else:
+            self.refused += 1
+        return answer.status == 204
+
+    def _some_host(self) -> str:
+        return host_uuid(self._random.randint(1, self._cloud.hosts))
+
+
+class Get(Client):
+    """Reads one path."""
+
+    def turn(self) -> None:
+        answer = self._send("GET", self._what)
+        assert answer.status == 200, answer
+
+
+class Put(Client):
+    """Claims for a new consumer on some host."""
+
+    def turn(self) -> None:
+        assert self._claim({self._some_host(): {"resources": {"VCPU": 1, "MEMORY_MB": 512}}})
+
+
+class Delete(Put):
+    """Takes a claim back."""
+
+    def prepare(self) -> None:
+        super().turn()
+
+    def turn(self) -> None:
+        self._send("DELETE", f"/allocations/{self._consumers.pop()}")
+
+
+class Schedule(Client):
+    """Asks for candidates and claims one of them, as schedulers do."""
+
+    def turn(self) -> None:
+        found = self._send("GET", self._what).body["allocation_requests"]
+        self._claim(self._random.choice(found)["allocations"])
+
+
+class Contend(Client):
+    """Claims on the one host that all clients want."""
+
+    def turn(self) -> None:
+        self._claim({host_uuid(1): {"resources": {"VCPU": 1}}})
+
+
+class Provision(Client):
+    """Makes a host known: provider, inventories, traits, aggregates."""
+
+    def turn(self) -> None:
+        self._uuid = str(uuids.uuid4())
+        path = f"/resource_providers/{self._uuid}"
+        self._send("POST", "/resource_providers", {"name": self._uuid, "uuid": self._uuid})
+        records = {name: {"total": 64} for name in ("VCPU", "MEMORY_MB", "DISK_GB")}
+        body: dict[str, object] = {"resource_provider_generation": 0, "inventories": records}
+        self._send("PUT", f"{path}/inventories", body)
+        traits = ["HW_CPU_X86_AVX", "HW_CPU_X86_AVX2", "HW_CPU_X86_SSE"]
+        self._send("PUT", f"{path}/traits", {"resource_provider_generation": 1, "traits": traits})
+        body = {"resource_provider_generation": 2, "aggregates": [str(uuids.UUID(int=1))]}
+        assert self._send("PUT", f"{path}/aggregates", body).status == 200
+
+    def clean(self) -> None:
+        self._send("DELETE", f"/resource_providers/{self._uuid}")
+
+
+class Reshape(Client):
+    """Moves the VCPUs of a host with 100 consumers to a provider below it."""
+
+    CONSUMERS = 100
+
+    def prepare(self) -> None:
+        self._host, self._child = str(uuids.uuid4()), str(uuids.uuid4())
+        for uuid, parent in ((self._host, None), (self._child, self._host)):
+            body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
+            assert self._send("POST", "/resource_providers", body).status == 200
+        self._stock(self._host, {"VCPU": {"total": 1000}, "MEMORY_MB": {"total": 1000}})
+        consumers = {str(uuids.uuid4()): self._claim_on(self._host, None) for _ in range(100)}
+        assert self._send("POST", "/allocations", consumers).status == 204
+        self._consumers += consumers
+        self._generation = {
+            uuid: self._send("GET", f"/resource_providers/{uuid}").body["generation"]
+            for uuid in (self._host, self._child)
+        }
+
+    def _stock(self, uuid: str, records: dict[str, Any]) -> None:
+        body = {"resource_provider_generation": 0, "inventories": records}
+        path = f"/resource_providers/{uuid}/inventories"
+        assert self._send("PUT", path, body).status == 200
+
+    def _claim_on(self, host: str, generation: int | None) -> dict[str, object]:
+        split = {host: {"VCPU": 1}, self._host: {"MEMORY_MB": 1}}
+        if host == self._host:
+            split = {host: {"VCPU": 1, "MEMORY_MB": 1}}
+        return {
+            "allocations": {uuid: {"resources": each} for uuid, each in split.items()},
+            "project_id": "project", "user_id": "user", "consumer_generation": generation,
+            "consumer_type": "INSTANCE",
+        }  # fmt: skip
+
+    def turn(self) -> None:
+        def reshaped(uuid: str, records: dict[str, Any]) -> dict[str, object]:
+            generation = self._generation[uuid]
+            return {"resource_provider_generation": generation, "inventories": records}
+
+        body = {
+            "inventories": {
+                self._host: reshaped(self._host, {"MEMORY_MB": {"total": 1000}}),
+                self._child: reshaped(self._child, {"VCPU": {"total": 1000}}),
+            },
+            "allocations": {each: self._claim_on(self._child, 1) for each in self._consumers},
+        }
+        answer = self._send("POST", "/reshaper", body)
+        assert answer.status == 204, answer
+
+    def clean(self) -> None:
+        super().clean()
+        for uuid in (self._child, self._host):
+            self._send("DELETE", f"/resource_providers/{uuid}")
+
+
+KINDS: dict[str, type[Client]] = {
+    "get": Get, "put": Put, "delete": Delete, "schedule": Schedule, "contend": Contend,
+    "provision": Provision, "reshape": Reshape,
+}  # fmt: skip
+
+
+def crowd(kind: str, port: int, cloud: Cloud, what: str, number: int) -> list[Client]:
+    """Make so many clients."""
+    return [KINDS[kind](port, cloud, what, each) for each in range(number)]
+
+
+def all_at_once(turns: list[Turn]) -> None:
+    """Run turns beside each other; raise what one of them raises."""
+    failures: list[BaseException] = []
+
+    def run(turn: Turn) -> None:
+        try:
+            turn()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(turn,)) for turn in turns]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]

@@ -1,0 +1,141 @@
+"""Measures a scenario: ours and the peer in turns, until each has had its time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+
+from bench.clients import Client, all_at_once, crowd
+from bench.scenarios import Scenario
+from bench.servers import Server, Spent
+
+LEAST = 3  # turns of each server, however long they take
+MOST = 200
+AT_ONCE_SECONDS = 4.0  # of a crowd's burst
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one server needs for one turn of a scenario; times in milliseconds.
+
+    rate: turns a second, where clients act at once. rows: read by the database.
+    """
+
+    turns: int
+    median: float
+    p95: float
+    cpu: float
+    cpu_database: float
+    statements: float
+    rows: float
+    rate: float
+    refused: int
+
+
+class Meter:
+    """Turns of one scenario on one server."""
+
+    def __init__(self, server: Server, scenario: Scenario) -> None:
+        self._server = server
+        self._scenario = scenario
+        self._clients = crowd(
+            scenario.does, server.port, scenario.cloud, scenario.what, scenario.at_once
+        )
+        self._times: list[float] = []
+        self._spent = Spent(0, 0, 0, 0)
+        self.seconds = 0.0
+
+    def warm_up(self) -> None:
+        """Do a turn on every worker that does not count."""
+        for _ in range(2 if self._scenario.does == "get" else 1):
+            client = self._clients[0]
+            client.prepare()
+            client.turn()
+            client.clean()
+
+    def take_turns(self) -> None:
+        """Do one turn, or a burst of a crowd's."""
+        began = time.monotonic()
+        if self._scenario.at_once > 1:
+            self._burst()
+        else:
+            self._one(self._clients[0])
+        self.seconds += time.monotonic() - began
+
+    def _one(self, client: Client) -> None:
+        client.prepare()
+        before = self._server.spent()
+        started = time.perf_counter()
+        client.turn()
+        self._times.append(time.perf_counter() - started)
+        self._add(self._server.spent() - before)
+        client.clean()
+
+    def _burst(self) -> None:
+        until = time.monotonic() + AT_ONCE_SECONDS
+        before = self._server.spent()
+
+        def act(client: Client) -> None:
+            while True:
+                started = time.perf_counter()
+                client.turn()
+                self._times.append(time.perf_counter() - started)
+                if time.monotonic() > until:
+                    return
+
+        all_at_once([lambda client=client: act(client) for client in self._clients])
+        self._add(self._server.spent() - before)
+        for client in self._clients:
+            client.clean()
+
+    def _add(self, more: Spent) -> None:
+        spent = self._spent
+        self._spent = Spent(
+            spent.server + more.server,
+            spent.database + more.database,
+            spent.statements + more.statements,
+            spent.rows + more.rows,
+        )
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are as many turns as anybody needs."""
+        return len(self._times) >= MOST
+
+    def figures(self) -> Figures:
+        """Sum up."""
+        turns, spent = len(self._times), self._spent
+        ordered = sorted(self._times)
+        clients = len(self._clients)
+        return Figures(
+            turns=turns,
+            median=1000 * statistics.median(ordered),
+            p95=1000 * ordered[min(turns - 1, int(turns * 0.95))],
+            cpu=1000 * (spent.server + spent.database) / turns,
+            cpu_database=1000 * spent.database / turns,
+            statements=spent.statements / turns,
+            rows=spent.rows / turns,
+            rate=clients / statistics.fmean(ordered),
+            refused=sum(client.refused for client in self._clients),
+        )
+
+
+def measure(scenario: Scenario, servers: list[Server], seconds: float) -> dict[str, Figures]:
+    """Measure on every server in turns; each gets `seconds`, and LEAST turns if one is longer."""
+    meters = {server.name: Meter(server, scenario) for server in servers}
+    for meter in meters.values():
+        meter.warm_up()
+    waiting = list(meters.values())
+    rounds = 0
+    while waiting:
+        for meter in waiting:
+            meter.take_turns()
+        rounds += 1
+        least = 1 if scenario.at_once > 1 else LEAST
+        waiting = [
+            meter
+            for meter in waiting
+            if not meter.enough and (meter.seconds < seconds or rounds < least)
+        ]
+    return {name: meter.figures() for name, meter in meters.items()}

@@ -1,0 +1,150 @@
+"""What is measured: a name, a cloud, and what a client does. Data; `measure.py` runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from bench.clouds import Cloud, flat, nested, sharing, wide
+
+FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
+NESTED = (
+    "/allocation_candidates?resources=DISK_GB:10&required=COMPUTE_VOLUME_MULTI_ATTACH"
+    "&resources_COMPUTE=VCPU:1,MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
+    "&resources_FPGA=FPGA:1&group_policy=none&same_subtree=_COMPUTE,_FPGA"
+)
+
+
+def devices(groups: int) -> str:
+    """Ask for one device for each of so many groups, all different."""
+    asked = "&".join(f"resources{number}=VGPU:1" for number in range(1, groups + 1))
+    return f"/allocation_candidates?{asked}&group_policy=isolate"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One row of the table.
+
+    does: the kind of client in `clients.py`; what: its argument. at_once: clients at a time.
+    target: how many times less CPU and wall time than the peer is asked for; peer: whether the
+    peer is measured at all, for some requests it never answers.
+    """
+
+    name: str
+    cloud: Cloud
+    does: str
+    what: str = ""
+    at_once: int = 1
+    target: float | None = None
+    peer: bool = True
+
+
+def limited(query: str, limit: int | None) -> str:
+    """Add a limit."""
+    return query if limit is None else f"{query}&limit={limit}"
+
+
+def _limits(
+    name: str, cloud: Cloud, query: str, targets: Sequence[tuple[int | None, float | None]],
+    *, peer: bool = True,
+) -> list[Scenario]:  # fmt: skip
+    return [
+        Scenario(
+            f"{name}, limit {limit or 'none'}", cloud, "get", limited(query, limit),
+            target=target, peer=peer,
+        )
+        for limit, target in targets
+    ]  # fmt: skip
+
+
+def _flat_reads(hosts: int) -> list[Scenario]:
+    full = flat(hosts, 20)
+    title = f"flat {hosts:,} hosts x 20 consumers"
+    peer = hosts <= 10_000
+    big = hosts == 10_000
+    found = _limits(
+        title, full, FLAT,
+        [(1, None), (10, 300 if big else None), (1000, 80 if big else None),
+         (None, 15 if big else None)],
+        peer=peer,
+    )  # fmt: skip
+    found += [
+        Scenario(f"{title}, 3 match", full, "get", f"{FLAT}&required=CUSTOM_RARE",
+                 target=50 if big else None, peer=peer),
+        Scenario(f"{title}, none match", full, "get",
+                 FLAT.replace("VCPU:2", "VCPU:2000"), target=5 if big else None, peer=peer),
+        Scenario(f"{title}, 8 clients, limit 10", full, "get", limited(FLAT, 10), at_once=8,
+                 peer=peer),
+        Scenario(f"{title}, providers, all", full, "get", "/resource_providers",
+                 target=6 if big else None, peer=peer),
+        Scenario(f"{title}, providers, in_tree", full, "get",
+                 "/resource_providers?in_tree=00000000-0000-4000-8000-000000000077", peer=peer),
+        Scenario(f"{title}, providers, resources", full, "get",
+                 f"/resource_providers?resources={quote('VCPU:2,MEMORY_MB:4096')}", peer=peer),
+    ]  # fmt: skip
+    return found
+
+
+def _flat_writes(hosts: int) -> list[Scenario]:
+    cloud = flat(hosts, 20)
+    title = f"flat {hosts:,} hosts x 20 consumers"
+    peer = hosts <= 10_000
+    return [
+        Scenario(f"{title}, PUT allocations", cloud, "put", target=3, peer=peer),
+        Scenario(f"{title}, DELETE allocations", cloud, "delete", target=2, peer=peer),
+        Scenario(f"{title}, scheduler loop, 8 clients", cloud, "schedule", limited(FLAT, 10),
+                 at_once=8, target=40, peer=peer),
+        Scenario(f"{title}, claims on one host, 8 clients", cloud, "contend", at_once=8, target=4,
+                 peer=peer),
+        Scenario(f"{title}, reshape of 100 consumers", cloud, "reshape", target=10, peer=peer),
+        Scenario(f"{title}, provisioning a host", cloud, "provision", target=3, peer=peer),
+    ]  # fmt: skip
+
+
+def _nested(hosts: int) -> list[Scenario]:
+    return _limits(
+        f"nested {hosts:,} trees x 7", nested(hosts), NESTED,
+        [(10, 100), (1000, 20), (None, None)], peer=hosts <= 1000,
+    )  # fmt: skip
+
+
+def _wide(most: int) -> list[Scenario]:
+    found = []
+    for number, groups in ((8, 1), (8, 4), (8, 6), (16, 1), (16, 3), (16, 4), (16, 8)):
+        if number <= most:
+            found.append(
+                Scenario(
+                    f"wide {number} devices, {groups} groups, limit 1000", wide(number), "get",
+                    limited(devices(groups), 1000), peer=(number, groups) in {(8, 1), (16, 1)},
+                )
+            )  # fmt: skip
+    return found
+
+
+def _sharing(hosts: int) -> list[Scenario]:
+    return _limits(
+        f"sharing {hosts:,} hosts", sharing(hosts), FLAT, [(10, None), (1000, None)],
+        peer=hosts <= 1000,
+    )  # fmt: skip
+
+
+# Families that `--only` chooses among, each made for the sizes asked for.
+FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
+    "flat": lambda sizes: [each for size in sizes for each in _flat_reads(size)],
+    "empty": lambda sizes: [
+        each
+        for size in sizes
+        for each in _limits(
+            f"flat {size:,} hosts, empty",
+            flat(size),
+            FLAT,
+            [(10, None), (1000, None)],
+            peer=size <= 1000,
+        )
+    ],
+    "writes": lambda sizes: [each for size in sizes for each in _flat_writes(size)],
+    "nested": lambda sizes: [each for size in sizes if size <= 10_000 for each in _nested(size)],
+    "wide": lambda _sizes: _wide(16),
+    "sharing": lambda sizes: [each for size in sizes if size <= 1000 for each in _sharing(size)],
+}

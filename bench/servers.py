@@ -1,0 +1,169 @@
+"""Servers under measurement: ours and the peer's, with what they and the database spend."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from tests.cluster.processes import NoAnswerError, send
+from tests.engines import Server as DatabaseServer
+from tests.engines import free_port
+from tests.peer.servers import peer_environment
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+TICKS = os.sysconf("SC_CLK_TCK")
+START = 120  # seconds
+
+
+@dataclass(frozen=True)
+class Spent:
+    """CPU seconds of a server and of the database, and statements and rows of the latter."""
+
+    server: float
+    database: float
+    statements: int
+    rows: int
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(
+            self.server - other.server,
+            self.database - other.database,
+            self.statements - other.statements,
+            self.rows - other.rows,
+        )
+
+
+class Server:
+    """A gunicorn with its workers, on a database."""
+
+    def __init__(
+        self,
+        name: str,
+        port: int,
+        process: subprocess.Popen[bytes],
+        url: str,
+        database: DatabaseServer | None,
+    ) -> None:
+        self.name = name
+        self.port = port
+        self._process = process
+        self._database = database
+        self._engine = sa.create_engine(url, poolclass=sa.StaticPool)
+
+    def spent(self) -> Spent:
+        """What was spent until now; the workers live as long as the server."""
+        database = descendants(self._database.pid) if self._database else ()
+        return Spent(
+            sum(map(cpu_seconds, self._processes())),
+            sum(map(cpu_seconds, database)),
+            *_counters(self._engine),
+        )
+
+    def peak_memory(self) -> float:
+        """The most that a worker has held, in MiB."""
+        return max(_status(number, "VmHWM") for number in self._processes()) / 1024
+
+    def _processes(self) -> list[int]:
+        return descendants(self._process.pid)
+
+
+def descendants(pid: int) -> list[int]:
+    """A process and all below it."""
+    found = [pid]
+    for parent in found:
+        path = Path(f"/proc/{parent}/task/{parent}/children")
+        if path.exists():
+            found += [int(number) for number in path.read_text().split()]
+    return found
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process with its threads, and of its children that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(number) for number in fields[11:15]) / TICKS
+
+
+def _status(pid: int, name: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1])
+    return 0
+
+
+def _counters(engine: sa.Engine) -> tuple[int, int]:
+    """Statements that the database has been asked, and rows that it has read."""
+    if engine.dialect.name != "mysql":
+        return 0, 0
+    with engine.connect() as conn:
+        found = dict(
+            conn.exec_driver_sql(
+                "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Innodb_rows_read', "
+                "'Com_begin', 'Com_commit', 'Com_rollback', 'Com_set_option')"
+            ).all()
+        )
+    steering = ("Com_begin", "Com_commit", "Com_rollback", "Com_set_option")
+    asked = int(found["Questions"]) - sum(int(found[name]) for name in steering)
+    return asked, int(found.get("Innodb_rows_read", 0))
+
+
+@contextmanager
+def serving(
+    name: str, url: str, home: Path, database: DatabaseServer | None, workers: int = 2
+) -> Iterator[Server]:
+    """Serve `ours` or `peer` on a database until the block ends; `database` is none on SQLite."""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "placement.conf").write_text("")
+    port = free_port()
+    outside = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
+    outside.pop("PYTHONPATH", None)  # the peer must not see our package of the same name
+    variables = {
+        **outside,
+        "WEB_CONCURRENCY": str(workers),
+        "OS_PLACEMENT_CONFIG_DIR": str(home),
+        "OS_PLACEMENT_DATABASE__CONNECTION": url,
+        "OS_API__AUTH_STRATEGY": "noauth2",
+        "OS_DEFAULT__LOG_FILE": str(home / "log"),
+        # The peer counts its own default of candidates as we do: none is cut off.
+        "OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES": "100000",
+    }
+    if name == "ours":
+        gunicorn = [sys.executable, "-m", "gunicorn", "--config", "etc/gunicorn.conf.py"]
+        where = REPOSITORY
+    else:
+        gunicorn = [str(peer_environment() / "bin" / "gunicorn"), "--preload", "--timeout=600"]
+        gunicorn += ["--limit-request-line=0"]
+        where = home
+        variables["OS_PLACEMENT_DATABASE__CONNECTION"] = url.replace("+psycopg:", "+psycopg2:")
+    command = [
+        *gunicorn, f"--workers={workers}", f"--bind=127.0.0.1:{port}",
+        "placement.wsgi.api:application",
+    ]  # fmt: skip
+    with (home / "gunicorn.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=where, env=variables, stdout=log, stderr=log)
+    try:
+        _wait(port, process, home)
+        yield Server(name, port, process, url, database)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], home: Path) -> None:
+    deadline = time.monotonic() + START
+    while True:
+        try:
+            send(port, "GET", "/")
+            return
+        except NoAnswerError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                log = (home / "gunicorn.log").read_text(errors="replace")
+                raise RuntimeError(f"no server: {log[-2000:]}") from None
+            time.sleep(0.1)
