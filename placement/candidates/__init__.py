@@ -15,9 +15,9 @@ from sqlalchemy.engine import Connection
 from placement.candidates import slots as slotting
 from placement.candidates import summaries
 from placement.candidates.fetch import Fetch, Sharing, shared_pool
-from placement.candidates.model import Candidate, Slot, Tree
+from placement.candidates.model import Candidate, Tree
 from placement.candidates.request import CandidateRequest
-from placement.candidates.solve import Search, take_turns
+from placement.candidates.solve import Plan, Search, take_turns
 from placement.candidates.trail import BudgetSpentError, Trail
 from placement.candidates.trees import TreeCache
 from placement.config import CandidateSettings
@@ -48,10 +48,12 @@ def find_candidates(
     fetch = Fetch(conn, cache, request, settings.randomize)
     candidates: list[Candidate] = []
     if not fetch.hopeless:
-        searches = _searches(fetch, trail)
+        plan = Plan(fetch.request)
+        sharing = fetch.sharing(plan.wanted)
+        searches = _searches(fetch, plan, sharing, trail)
         try:
             for candidate in take_turns(
-                searches, request.limit, settings.breadth_first, request.mapped
+                searches, request.limit, settings.breadth_first, request.mapped, bool(sharing)
             ):
                 candidates.append(candidate)
         except BudgetSpentError:
@@ -70,23 +72,16 @@ def _least(limit: int | None, maximum: int | None) -> int | None:
     return min((bound for bound in (limit, maximum) if bound is not None), default=None)
 
 
-def _searches(fetch: Fetch, trail: Trail) -> Iterator[Search]:
+def _searches(
+    fetch: Fetch, plan: Plan, sharing: Sequence[Sharing], trail: Trail
+) -> Iterator[Search]:
     """One search for each anchor, then one for each set of sharing providers by themselves."""
-    request = fetch.request
-    wanted = slotting.slots(request)
-    sharing = fetch.sharing(wanted)
-    for trees in fetch.anchors(wanted, sharing):
+    for trees in fetch.anchors(plan.wanted, sharing):
         choices = fetch.choices(sharing)
         for tree in trees:
-            yield Search(request, wanted, slotting.pool(tree, choices), trail)
-    yield from _shared_searches(fetch, wanted, sharing, trail)
-
-
-def _shared_searches(
-    fetch: Fetch, wanted: Sequence[Slot], sharing: Sequence[Sharing], trail: Trail
-) -> Iterator[Search]:
-    for members in fetch.shared_pools(wanted, sharing):
-        yield Search(fetch.request, wanted, shared_pool(fetch.choices(members)), trail)
+            yield Search(plan, slotting.pool(tree, choices), trail)
+    for members in fetch.shared_pools(plan.wanted, sharing):
+        yield Search(plan, shared_pool(fetch.choices(members)), trail)
 
 
 __all__ = ["CandidateRequest", "CandidateSettings", "Found", "TreeCache", "find_candidates"]

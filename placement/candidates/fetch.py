@@ -159,7 +159,7 @@ class Fetch:
         self._keep(sharing)
         wanted = {provider.uuid for provider in sharing}
         return [
-            Choice(tree, position)
+            Choice(tree, member, position)
             for tree in {root[0]: self._kept[root[0]] for root in _roots_of(sharing)}.values()
             for position, member in enumerate(tree.members)
             if member.uuid in wanted

@@ -43,15 +43,14 @@ class Tree:
 
 
 class Choice(NamedTuple):
-    """A provider that may serve: a member of the anchor's tree, or a sharing one of another."""
+    """A provider that may serve: a member of the anchor's tree, or a sharing one of another.
+
+    position: of the member in its tree.
+    """
 
     tree: Tree
+    member: Member
     position: int
-
-    @property
-    def member(self) -> Member:
-        """The provider itself."""
-        return self.tree.members[self.position]
 
 
 class Slot(NamedTuple):

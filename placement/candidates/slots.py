@@ -3,7 +3,8 @@
 Everything here looks at one provider at a time; what joins several slots is in `constraints`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 
 from placement.candidates.model import Choice, Member, Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest, RequestGroup
@@ -23,25 +24,45 @@ def slots(request: CandidateRequest) -> tuple[Slot, ...]:
 
 def pool(anchor: Tree, sharing: Iterable[Choice]) -> Pool:
     """The members of the anchor's tree, then the sharing providers of other trees it reaches."""
-    own = [Choice(anchor, position) for position in range(len(anchor.members))]
-    reached = [
+    own = tuple(map(Choice, repeat(anchor), anchor.members, range(len(anchor.members))))
+    reached = tuple(
         choice
         for choice in sharing
         if choice.tree.uuid != anchor.uuid
         and not anchor.aggregates.isdisjoint(choice.member.aggregates)
-    ]
-    return Pool(anchor, (*own, *reached), len(own))
+    )
+    return Pool(anchor, own + reached, len(own))
 
 
-def options(wanted: Sequence[Slot], of: Pool) -> list[list[int]]:
-    """For each slot the positions of the choices that could serve it.
+class Demand:
+    """What slots that ask the same ask of a provider, worked out once for a request."""
 
-    Slots that ask the same get the same list. The first slot that nothing can serve ends the
-    list of lists.
-    """
-    known: dict[tuple[object, ...], list[int]] = {}
-    found: list[list[int]] = []
-    for slot in wanted:
+    def __init__(self, slot: Slot) -> None:
+        self._resources = slot.resources
+        self._conditions = tuple(_conditions(slot.group))
+
+    def able(self, of: Pool) -> list[int]:
+        """The positions of the choices that could serve."""
+        found = []
+        for position, choice in enumerate(of.choices):
+            stocks = choice.member.stocks
+            for name, amount in self._resources:
+                stock = stocks.get(name)
+                if stock is None or not fits(stock, amount):
+                    break
+            else:
+                own = of.anchor if position < of.local else None
+                if not self._conditions or all(
+                    holds(choice, own, of.anchor) for holds in self._conditions
+                ):
+                    found.append(position)
+        return found
+
+
+def demands(wanted: Sequence[Slot]) -> list[tuple[Demand, list[int]]]:
+    """The different demands, each with the slots (by position) that have it."""
+    known: dict[tuple[object, ...], tuple[Demand, list[int]]] = {}
+    for position, slot in enumerate(wanted):
         group = slot.group
         key = (
             group.suffixed,
@@ -52,35 +73,31 @@ def options(wanted: Sequence[Slot], of: Pool) -> list[list[int]]:
             group.not_member_of,
             group.in_tree,
         )
-        if key not in known:
-            known[key] = [
-                position
-                for position, choice in enumerate(of.choices)
-                if _serves(slot, choice, of.anchor if position < of.local else None, of.anchor)
-            ]
-        if not known[key]:
-            break
-        found.append(known[key])
-    return found
+        known.setdefault(key, (Demand(slot), []))[1].append(position)
+    return list(known.values())
 
 
-def _serves(slot: Slot, choice: Choice, own: Tree | None, anchor: Tree | None) -> bool:
-    """Whether a provider could serve a slot; `own` is its tree if that is the anchor's."""
-    member, group = choice.member, slot.group
-    stocks = member.stocks
-    for name, amount in slot.resources:
-        stock = stocks.get(name)
-        if stock is None or not fits(stock, amount):
-            return False
-    if group.in_tree is not None and not choice.tree.has(group.in_tree):
-        return False
-    if not group.forbidden.isdisjoint(member.traits):
-        return False
-    if group.suffixed:
-        return all(not term.isdisjoint(member.traits) for term in group.required) and _belongs(
-            member, group
+# Whether a provider meets one condition; the trees are the anchor's if that is also its own,
+# and the anchor's in any case.
+Condition = Callable[[Choice, Tree | None, Tree | None], bool]
+
+
+def _conditions(group: RequestGroup) -> Iterator[Condition]:
+    """What the group asks of a provider besides resources; only what it does ask."""
+    tree = group.in_tree
+    if tree is not None:
+        yield lambda choice, _own, _anchor: choice.tree.has(tree)
+    if group.forbidden:
+        yield lambda choice, _own, _anchor: group.forbidden.isdisjoint(choice.member.traits)
+    if group.suffixed and group.required:
+        yield lambda choice, _own, _anchor: all(
+            not term.isdisjoint(choice.member.traits) for term in group.required
         )
-    return _belongs_unsuffixed(member, group, own, anchor)
+    if group.member_of or group.not_member_of:
+        if group.suffixed:
+            yield lambda choice, _own, _anchor: _belongs(choice.member, group)
+        else:
+            yield lambda choice, own, anchor: _belongs_unsuffixed(choice.member, group, own, anchor)
 
 
 def _in_all(member: Member, terms: Iterable[frozenset[str]]) -> bool:

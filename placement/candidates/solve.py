@@ -5,9 +5,10 @@ soon as a constraint says no. It never builds a product: the first candidate of 
 few steps per slot, and so does each one after it.
 """
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from placement.candidates import slots as slotting
 from placement.candidates import trail as reasons
@@ -30,6 +31,55 @@ MOST_SIZES = 8  # amounts of one class that the look-ahead tells apart
 Options = list[list[int]]  # slot -> positions of choices
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a search begins: its first assignment.
+
+    only: there is no second assignment.
+    """
+
+    first: tuple[int, ...]
+    only: bool
+
+
+class Plan:
+    """What a request asks of every anchor, worked out once."""
+
+    def __init__(self, request: CandidateRequest) -> None:
+        self.request = request
+        self.wanted = slotting.slots(request)
+        self.demands = slotting.demands(self.wanted)
+        self.terms = next((group.required for group in request.groups if not group.suffixed), ())
+        self.suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.wanted))
+        asking = Counter(name for slot in self.wanted for name, _amount in slot.resources)
+        self.contested = tuple(name for name, slots in asking.items() if slots > 1)
+        self.together: dict[str, int] = Counter()  # what one provider gives that serves all
+        for slot in self.wanted:
+            self.together.update(dict(slot.resources))
+        self.together = dict(self.together)
+        # PERF: hosts of one model are alike in all that a search looks at, so that one of them
+        # is searched, and the others begin where it began.
+        self.openings: dict[Hashable, Opening] = {}
+
+    def alike(self, pool: Pool, options: Options) -> Hashable:
+        """Equal for anchors whose searches begin in the same way; None: not to be compared.
+
+        That is everything which `_constraints` reads.
+        """
+        if pool.local < len(pool.choices) or pool.anchor is None:
+            return None
+        choices = pool.choices
+        key: list[Hashable] = [tuple(positions) for positions in options]
+        if self.request.same_subtree:
+            key.append(tuple(choice.member.parent for choice in choices))
+        if self.terms:
+            key.append(tuple(choice.member.traits for choice in choices))
+        for name in self.contested:
+            stocks = (choice.member.stocks.get(name) for choice in choices)
+            key.append(tuple(stock and stock.room for stock in stocks))
+        return tuple(key)
+
+
 class Search:
     """The candidates of one anchor, one at a time.
 
@@ -37,14 +87,13 @@ class Search:
     done need not be kept.
     """
 
-    def __init__(
-        self, request: CandidateRequest, wanted: Sequence[Slot], pool: Pool, trail: Trail
-    ) -> None:
+    def __init__(self, plan: Plan, pool: Pool, trail: Trail) -> None:
         self.exhausted = False
-        self._wanted = wanted
+        self._plan = plan
+        self._wanted = plan.wanted
         self._pool = pool
         self._trail = trail
-        self._assignments = self._start(request)
+        self._assignments = self._start()
 
     def next(self) -> Candidate | None:
         """The next candidate, or None.  Raises BudgetSpentError."""
@@ -54,19 +103,32 @@ class Search:
             return None
         return self._candidate(assignment)
 
-    def _start(self, request: CandidateRequest) -> Iterator[Sequence[int]]:
+    def _start(self) -> Iterator[Sequence[int]]:
         self._trail.trees += 1
-        options = slotting.options(self._wanted, self._pool)
-        if len(options) < len(self._wanted):
-            self._trail.refuse(reasons.NO_PROVIDER, self._wanted[len(options)].group.suffix)
+        options: Options = [[]] * len(self._wanted)
+        for demand, slots in self._plan.demands:
+            able = demand.able(self._pool)
+            if not able:
+                self._trail.refuse(reasons.NO_PROVIDER, self._wanted[slots[0]].group.suffix)
+                return
+            for slot in slots:
+                options[slot] = able
+        key = self._plan.alike(self._pool, options)
+        opening = self._plan.openings.get(key)
+        if opening is None:
+            for number, assignment in enumerate(self._search(options)):
+                if number == 0 and key is not None:
+                    self._plan.openings[key] = Opening(tuple(assignment), self.exhausted)
+                yield assignment
             return
-        if len(self._wanted) == 1 and len(options[0]) == 1 and not self._wanted[0].group.required:
-            # PERF: the flat cloud's case, one provider and nothing to combine.
-            self._trail.step()
-            self.exhausted = True
-            yield options[0]
-            return
-        constraints = _constraints(request, self._wanted, self._pool, options)
+        self._trail.step()
+        self.exhausted = opening.only
+        yield opening.first
+        if not opening.only:
+            yield from islice(self._search(options), 1, None)
+
+    def _search(self, options: Options) -> Iterator[Sequence[int]]:
+        constraints = _constraints(self._plan, self._pool, options)
         for constraint in constraints:
             if not constraint.feasible():
                 self._trail.refuse(constraint.reason)
@@ -120,6 +182,14 @@ class Search:
         return True
 
     def _candidate(self, assignment: Sequence[int]) -> Candidate:
+        first = assignment[0]
+        if assignment.count(first) == len(assignment) and self._plan.together:
+            # PERF: the flat cloud's case.
+            tree, member, _position = self._pool.choices[first]
+            one = (member.uuid,)
+            return Candidate(
+                {member.uuid: self._plan.together}, dict.fromkeys(self._plan.suffixes, one), (tree,)
+            )
         allocations: dict[str, dict[str, int]] = {}
         mappings: dict[str, tuple[str, ...]] = {}
         trees: dict[str, Tree] = {}
@@ -152,17 +222,15 @@ def _order(options: Options, constraints: Sequence[Constraint]) -> list[int]:
     )
 
 
-def _constraints(
-    request: CandidateRequest, wanted: Sequence[Slot], pool: Pool, options: Options
-) -> list[Constraint]:
+def _constraints(plan: Plan, pool: Pool, options: Options) -> list[Constraint]:
     """Every condition on several slots that this request has, cheapest to check first.
 
     Narrows `options` where a required trait leaves a slot no choice.
     """
+    request, wanted = plan.request, plan.wanted
     found: list[Constraint] = []
-    terms = next((group.required for group in request.groups if not group.suffixed), ())
-    if terms:
-        found.append(_collective_traits(terms, wanted, pool, options))
+    if plan.terms:
+        found.append(_collective_traits(plan.terms, wanted, pool, options))
     if not request.nested and len(wanted) > 1:
         numbers: dict[str, int] = {}
         trees = [numbers.setdefault(each.tree.uuid, len(numbers)) for each in pool.choices]
@@ -264,16 +332,21 @@ def _capacities(wanted: Sequence[Slot], pool: Pool, options: Options) -> Iterato
 
 
 def take_turns(
-    searches: Iterable[Search], limit: int | None, breadth_first: bool, mapped: bool = True
+    searches: Iterable[Search],
+    limit: int | None,
+    breadth_first: bool,
+    mapped: bool = True,
+    lent: bool = True,
 ) -> Iterator[Candidate]:
     """Yield candidates of all searches, without repeats, `limit` at the most.
 
-    mapped: what serves which group tells candidates apart.
+    mapped: what serves which group tells candidates apart. lent: some sharing provider may
+    serve at several anchors.
 
     Breadth first: one of each search in turn, as the searches arrive, and then again of those
     that have more. Depth first: all of one search before the next.
     """
-    repeats = Repeats(mapped)
+    repeats = Repeats(mapped, lent)
     waiting: deque[Search] = deque()
     count = 0
     for search in searches:
@@ -305,12 +378,17 @@ def take_turns(
 class Repeats:
     """Candidates that came before: sharing providers alone may serve at several anchors."""
 
-    def __init__(self, mapped: bool) -> None:
+    def __init__(self, mapped: bool, lent: bool) -> None:
         self._mapped = mapped
+        # Without sharing providers anchors have nothing in common, and a search repeats nothing
+        # but permutations.
+        self._possible = lent or not mapped
         self._known: set[tuple[object, ...]] = set()
 
     def seen(self, candidate: Candidate) -> bool:
         """Whether the candidate came before; notes it."""
+        if not self._possible:
+            return False
         mappings = frozenset(candidate.mappings.items()) if self._mapped else None
         key = (_frozen(candidate.allocations), mappings)
         if key in self._known:

@@ -7,7 +7,7 @@ import pytest
 from placement.candidates import slots as slotting
 from placement.candidates.model import Candidate, Member, Tree
 from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.candidates.solve import Search, take_turns
+from placement.candidates.solve import Plan, Search, take_turns
 from placement.candidates.trail import BudgetSpentError, Trail
 from placement.objects.capacity import Stock
 
@@ -37,8 +37,8 @@ def search(
 ) -> tuple[list[Candidate], Trail]:
     """The candidates up to the request's limit, and what it took."""
     trail = Trail(max_steps)
-    wanted = slotting.slots(request)
-    searches = (Search(request, wanted, slotting.pool(each, ()), trail) for each in trees)
+    plan = Plan(request)
+    searches = (Search(plan, slotting.pool(each, ()), trail) for each in trees)
     return list(take_turns(searches, request.limit, breadth_first=True)), trail
 
 
