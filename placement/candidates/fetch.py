@@ -348,7 +348,7 @@ def _names(conn: Connection, request: CandidateRequest) -> Known:
         "resource_class": {}, "trait": {}, "aggregate": {}, "tree": {}
     }  # fmt: skip
     if query is not None:
-        for kind, row_id, name, _revision in conn.execute(query):
+        for kind, row_id, name, _revision in conn.execute(*query):
             found[kind][name] = row_id
     _refuse_unknown(request, found)
     return Known(

@@ -1,6 +1,7 @@
 """Pieces of SQL that several statements share, each rule written once."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +13,10 @@ LARGEST_UNIT = 2**31 - 1  # what the column max_unit holds
 
 # What statements return: rows whose columns the docstring names.
 Rows = sa.Select[*tuple[Any, ...]]
+
+# PERF: a statement that is built once, and its parameters: for what every claim needs. Building
+# one takes several times as long as running it. `conn.execute(*bound)`.
+Bound = tuple[sa.Executable, Mapping[str, Any]]
 Union = sa.CompoundSelect[*tuple[Any, ...]]
 
 
@@ -69,16 +74,71 @@ def in_any_aggregate(
     )
 
 
-def touched(uuids: Collection[str], consumers: Collection[str]) -> ColumnElement[bool]:
+def touched(
+    uuids: sa.BindParameter[Any], consumers: sa.BindParameter[Any] | None
+) -> ColumnElement[bool]:
     """The provider is one of those named, or one that the consumers (uuids) use."""
     provider, allocation = t.resource_providers, t.allocations
-    named: ColumnElement[bool] = provider.c.uuid.in_(sorted(uuids))
-    if not consumers:
+    named: ColumnElement[bool] = provider.c.uuid.in_(uuids)
+    if consumers is None:
         return named
     used = sa.select(allocation.c.resource_provider_id).where(
-        allocation.c.consumer_id.in_(sorted(consumers))
+        allocation.c.consumer_id.in_(consumers)
     )
     return sa.or_(named, provider.c.id.in_(used))
+
+
+def many(name: str, like: ColumnElement[Any]) -> sa.BindParameter[Any]:
+    """A parameter for the list of an `IN`."""
+    return sa.bindparam(name, expanding=True, type_=like.type)
+
+
+def by_place(
+    key: ColumnElement[int], size: int, name: str, like: ColumnElement[Any]
+) -> ColumnElement[Any]:
+    """`by_key` for so many rows, whose keys and values are the parameters of `placed`."""
+    return sa.case(
+        {
+            sa.bindparam(f"key_{place}", type_=key.type): sa.bindparam(
+                f"{name}_{place}", type_=like.type
+            )
+            for place in range(size)
+        },
+        value=key,
+    )
+
+
+def placed(keys: Collection[int], **values: Mapping[int, object]) -> dict[str, Any]:
+    """The parameters of `by_place`, and `ids` for the list of all keys."""
+    params: dict[str, Any] = {"ids": list(keys)}
+    for place, key in enumerate(keys):
+        params[f"key_{place}"] = key
+        for name, of_key in values.items():
+            params[f"{name}_{place}"] = of_key[key]
+    return params
+
+
+def insert(table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> Bound:
+    """Insert rows that have the same columns, in one statement."""
+    columns = tuple(rows[0])
+    params = {
+        f"{column}_{place}": row[column] for place, row in enumerate(rows) for column in columns
+    }
+    return _insert(table, columns, len(rows)), params
+
+
+@lru_cache(maxsize=64)
+def _insert(table: sa.Table, columns: tuple[str, ...], size: int) -> sa.TextClause:
+    # As text, for SQLAlchemy compiles an INSERT of several rows anew each time.
+    rows = (f"({', '.join(f':{column}_{place}' for column in columns)})" for place in range(size))
+    text = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES {', '.join(rows)}"  # noqa: S608
+    return sa.text(text).bindparams(
+        *(
+            sa.bindparam(f"{column}_{place}", type_=table.c[column].type)
+            for place in range(size)
+            for column in columns
+        )
+    )
 
 
 def by_key(

@@ -131,7 +131,7 @@ def _names(claims: Sequence[Claim], class_names: Collection[str]) -> dict[str, s
 def _read_consumers(conn: Connection, given: Sequence[str]) -> dict[str, Consumer]:
     rows: dict[str, list[Any]] = defaultdict(list)
     for chunk in chunks(sorted(identifiers.forms(*given))):
-        for row in conn.execute(statements.of_consumers(chunk)):
+        for row in conn.execute(*statements.of_consumers(chunk)):
             rows[row.uuid].append(row)
     found = {
         uuid: Consumer(
@@ -196,7 +196,7 @@ class Plan:
         owners = self._write_consumers(conn, ids)
         held = [held.id for consumer in self._known() for held in consumer.held]
         for chunk in chunks(held):
-            if conn.execute(statements.delete(chunk)).rowcount != len(chunk):
+            if conn.execute(*statements.delete(chunk)).rowcount != len(chunk):
                 raise Restart
         rows = [
             {
@@ -209,7 +209,7 @@ class Plan:
             for (provider_id, class_id), amount in amounts.items()
         ]
         for rows_chunk in chunks(rows):
-            conn.execute(statements.create(rows_chunk))
+            conn.execute(*statements.create(rows_chunk))
         self._move_used(conn, inventory_ids)
 
     def _known(self) -> list[Consumer]:
@@ -254,14 +254,14 @@ class Plan:
             else:
                 created.append({"uuid": owners[-1], **owner})
         for rows in chunks(created):
-            conn.execute(statements.create_consumers(rows))
+            conn.execute(*statements.create_consumers(rows))
         for keys in chunks(sorted(updated)):
             moved = statements.update_consumers({key: updated[key] for key in keys})
-            if conn.execute(moved).rowcount != len(keys):
+            if conn.execute(*moved).rowcount != len(keys):
                 raise Restart
         for keys in chunks(sorted(deleted)):
             gone = statements.delete_consumers({key: deleted[key] for key in keys})
-            if conn.execute(gone).rowcount != len(keys):
+            if conn.execute(*gone).rowcount != len(keys):
                 raise Restart
         return owners
 
@@ -274,7 +274,7 @@ class Plan:
         }
         for keys in chunks(sorted(moves)):
             moved = inventory_statements.move_used({key: moves[key] for key in keys})
-            if conn.execute(moved).rowcount != len(keys):
+            if conn.execute(*moved).rowcount != len(keys):
                 raise Restart
 
 

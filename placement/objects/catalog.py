@@ -45,7 +45,7 @@ def look(
             part[kind].append(name)
         query = names.with_trees(part, some_uuids, some_consumers)
         assert query is not None
-        for kind, row_id, name, revision in conn.execute(query):
+        for kind, row_id, name, revision in conn.execute(*query):
             if kind == "tree":
                 roots[row_id] = revision
             elif name in wanted[kind]:
@@ -63,7 +63,7 @@ def _one_by_one(conn: Connection, kind: str, given: Collection[str]) -> dict[str
     for name in given:
         query = names.ids({kind: [name]})
         assert query is not None
-        for row in conn.execute(query):
+        for row in conn.execute(*query):
             found[name] = row.id
     return found
 

@@ -93,7 +93,7 @@ def of_providers(
     """Return provider id -> class -> inventory."""
     found: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
     for chunk in chunks(sorted(provider_ids)):
-        for row in conn.execute(statements.of_providers(chunk)):
+        for row in conn.execute(*statements.of_providers(chunk)):
             found[row.provider_id][row.class_name] = _from_row(row)
     return found
 

@@ -46,7 +46,7 @@ class ProviderFilter:
 
 def get(conn: Connection, uuid: str) -> Provider:
     """Return the provider.  Raises ProviderNotFound."""
-    rows = conn.execute(statements.rows(statements.named(identifiers.forms(uuid))))
+    rows = conn.execute(*statements.touched(identifiers.forms(uuid)))
     found = identifiers.match([uuid], {row.uuid: trees.from_row(row) for row in rows})
     if uuid not in found:
         raise ProviderNotFound(uuid)
@@ -87,7 +87,7 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
         "trait": {}, "resource_class": {}, "aggregate": {}, "tree": {}
     }  # fmt: skip
     if query is not None:
-        for kind, row_id, name, _revision in conn.execute(query):
+        for kind, row_id, name, _revision in conn.execute(*query):
             known[kind][name] = row_id
     if traits - known["trait"].keys():
         raise UnknownTraits(traits - known["trait"].keys(), "required")
@@ -241,7 +241,7 @@ def bump_generations(conn: Connection, increments: dict[int, int]) -> None:
     """Add to the generations of providers, by id, all of which must be there."""
     for chunk in chunks(sorted(increments)):
         part = {provider_id: increments[provider_id] for provider_id in chunk}
-        if conn.execute(statements.bump_generations(part)).rowcount != len(part):
+        if conn.execute(*statements.bump_generations(part)).rowcount != len(part):
             raise Restart
 
 
@@ -250,5 +250,5 @@ def by_ids(conn: Connection, ids: Collection[int]) -> dict[int, Provider]:
     return {
         row.id: trees.from_row(row)
         for chunk in chunks(sorted(ids))
-        for row in conn.execute(statements.rows(statements.numbered(chunk)))
+        for row in conn.execute(*statements.numbered(chunk))
     }

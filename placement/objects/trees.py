@@ -38,7 +38,7 @@ class Provider:
 
 def from_row(row: Any) -> Provider:
     """Make a Provider of a row of `statements.providers.rows`."""
-    return Provider(**row._mapping)
+    return Provider(*row)
 
 
 def fresh_revision() -> int:
@@ -53,7 +53,7 @@ def renew(conn: Connection, root_ids: Collection[int]) -> int:
     """
     revision = fresh_revision()
     for chunk in chunks(sorted(root_ids)):
-        conn.execute(statements.renew_revisions(chunk, revision))
+        conn.execute(*statements.renew_revisions(chunk, revision))
     return revision
 
 
@@ -111,7 +111,7 @@ def lock(
         for some, of_users in zip_longest(
             chunks(sorted(of_rows)), chunks(sorted(users)), fillvalue=()
         )
-        for row in conn.execute(statements.rows(statements.touched(some, of_users)))
+        for row in conn.execute(*statements.touched(some, of_users))
     ]
     if any(row.root_id not in roots for row in rows):
         raise Restart

@@ -1,36 +1,40 @@
 """Consumers and their allocations."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 import sqlalchemy as sa
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Rows
+from placement.db.fragments import Bound, Rows
 
 consumer = t.consumers
 allocation = t.allocations
 
 
-def of_consumers(uuids: Collection[str]) -> Rows:
-    """Select the consumers, each with its allocations: one row an allocation, or one bare row."""
-    return (
-        sa.select(
-            consumer.c.id,
-            consumer.c.uuid,
-            consumer.c.generation,
-            consumer.c.project_id,
-            consumer.c.user_id,
-            consumer.c.consumer_type_id.label("type_id"),
-            allocation.c.id.label("allocation_id"),
-            allocation.c.resource_provider_id.label("provider_id"),
-            allocation.c.resource_class_id.label("class_id"),
-            allocation.c.used,
-        )
-        .select_from(consumer.outerjoin(allocation, allocation.c.consumer_id == consumer.c.uuid))
-        .where(consumer.c.uuid.in_(sorted(uuids)))
-        .order_by(consumer.c.id, allocation.c.id)
+_OF_CONSUMERS = (
+    sa.select(
+        consumer.c.id,
+        consumer.c.uuid,
+        consumer.c.generation,
+        consumer.c.project_id,
+        consumer.c.user_id,
+        consumer.c.consumer_type_id.label("type_id"),
+        allocation.c.id.label("allocation_id"),
+        allocation.c.resource_provider_id.label("provider_id"),
+        allocation.c.resource_class_id.label("class_id"),
+        allocation.c.used,
     )
+    .select_from(consumer.outerjoin(allocation, allocation.c.consumer_id == consumer.c.uuid))
+    .where(consumer.c.uuid.in_(fragments.many("uuids", consumer.c.uuid)))
+    .order_by(consumer.c.id, allocation.c.id)
+)
+
+
+def of_consumers(uuids: Collection[str]) -> Bound:
+    """Select the consumers, each with its allocations: one row an allocation, or one bare row."""
+    return _OF_CONSUMERS, {"uuids": sorted(uuids)}
 
 
 def show(uuids: Collection[str]) -> Rows:
@@ -82,60 +86,78 @@ def on_provider(provider_id: int) -> Rows:
     )
 
 
-def create_consumers(rows: Sequence[Mapping[str, object]]) -> sa.Insert:
+def create_consumers(rows: Sequence[Mapping[str, object]]) -> Bound:
     """Insert consumers (uuid, project_id, user_id, consumer_type_id) at generation 1."""
     created = t.now()
-    return sa.insert(consumer).values(
-        [{**row, "generation": 1, "created_at": created} for row in rows]
+    return fragments.insert(
+        consumer, [{**row, "generation": 1, "created_at": created} for row in rows]
     )
 
 
-def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> sa.Update:
+OWNER = ("project_id", "user_id", "consumer_type_id")
+
+
+def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Bound:
     """Add 1 to the generations of consumers and set their owners, by id.
 
     A row has `generation` (as read), `project_id`, `user_id` and `consumer_type_id`. A consumer
     whose generation has moved since is left alone: the caller compares the number of rows.
     """
+    values = {
+        field: {key: row[field] for key, row in rows.items()} for field in ("generation", *OWNER)
+    }
+    new = {f"new_{field}": of_key for field, of_key in values.items()}
+    return _update_consumers(len(rows)), {
+        **fragments.placed(sorted(rows), **new),
+        "now": t.now(),
+    }
+
+
+@lru_cache(maxsize=16)
+def _update_consumers(size: int) -> sa.Update:
     column = consumer.c
+    given = {
+        field: fragments.by_place(column.id, size, f"new_{field}", column[field])
+        for field in ("generation", *OWNER)
+    }
     return (
         sa.update(consumer)
         .where(
-            column.id.in_(sorted(rows)),
-            column.generation
-            == fragments.by_key(
-                column.id,
-                {key: row["generation"] for key, row in rows.items()},
-                column.generation,
-            ),
+            column.id.in_(fragments.many("ids", column.id)),
+            column.generation == given.pop("generation"),
         )
         .values(
             generation=column.generation + 1,
-            updated_at=t.now(),
-            **{
-                field: fragments.by_key(
-                    column.id, {key: row[field] for key, row in rows.items()}, column[field]
-                )
-                for field in ("project_id", "user_id", "consumer_type_id")
-            },
+            updated_at=sa.bindparam("now", type_=column.updated_at.type),
+            **given,
         )
     )
 
 
-def delete_consumers(generations: Mapping[int, int]) -> sa.Delete:
+def delete_consumers(generations: Mapping[int, int]) -> Bound:
     """Delete consumers that are still at the generation that was read (id -> generation)."""
+    params = fragments.placed(sorted(generations), generation=generations)
+    return _delete_consumers(len(generations)), params
+
+
+@lru_cache(maxsize=16)
+def _delete_consumers(size: int) -> sa.Delete:
+    column = consumer.c
+    read = fragments.by_place(column.id, size, "generation", column.generation)
     return sa.delete(consumer).where(
-        consumer.c.id.in_(sorted(generations)),
-        consumer.c.generation
-        == fragments.by_key(consumer.c.id, generations, consumer.c.generation),
+        column.id.in_(fragments.many("ids", column.id)), column.generation == read
     )
 
 
-def delete(ids: Collection[int]) -> sa.Delete:
+_DELETE = sa.delete(allocation).where(allocation.c.id.in_(fragments.many("ids", allocation.c.id)))
+
+
+def delete(ids: Collection[int]) -> Bound:
     """Delete allocations by id."""
-    return sa.delete(allocation).where(allocation.c.id.in_(sorted(ids)))
+    return _DELETE, {"ids": sorted(ids)}
 
 
-def create(rows: Sequence[Mapping[str, object]]) -> sa.Insert:
+def create(rows: Sequence[Mapping[str, object]]) -> Bound:
     """Insert allocations (consumer_id, resource_provider_id, resource_class_id, used)."""
     created = t.now()
-    return sa.insert(allocation).values([{**row, "created_at": created} for row in rows])
+    return fragments.insert(allocation, [{**row, "created_at": created} for row in rows])

@@ -1,37 +1,43 @@
 """Inventories: what a provider has of each class, how much of it is used."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 import sqlalchemy as sa
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Rows
+from placement.db.fragments import Bound
 
 inventory = t.inventories
 FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "capacity")
 
 
-def of_providers(provider_ids: Collection[int]) -> Rows:
-    """Select all inventories of the providers, with the names of their classes."""
-    return (
-        sa.select(
-            inventory.c.id,
-            inventory.c.resource_provider_id.label("provider_id"),
-            inventory.c.resource_class_id.label("class_id"),
-            t.resource_classes.c.name.label("class_name"),
-            inventory.c.used,
-            *(inventory.c[field] for field in FIELDS),
-            sa.func.coalesce(inventory.c.updated_at, inventory.c.created_at).label("changed_at"),
-        )
-        .select_from(
-            inventory.join(
-                t.resource_classes, t.resource_classes.c.id == inventory.c.resource_class_id
-            )
-        )
-        .where(inventory.c.resource_provider_id.in_(sorted(provider_ids)))
-        .order_by(inventory.c.resource_provider_id, inventory.c.resource_class_id)
+_OF_PROVIDERS = (
+    sa.select(
+        inventory.c.id,
+        inventory.c.resource_provider_id.label("provider_id"),
+        inventory.c.resource_class_id.label("class_id"),
+        t.resource_classes.c.name.label("class_name"),
+        inventory.c.used,
+        *(inventory.c[field] for field in FIELDS),
+        sa.func.coalesce(inventory.c.updated_at, inventory.c.created_at).label("changed_at"),
     )
+    .select_from(
+        inventory.join(t.resource_classes, t.resource_classes.c.id == inventory.c.resource_class_id)
+    )
+    .where(
+        inventory.c.resource_provider_id.in_(
+            fragments.many("ids", inventory.c.resource_provider_id)
+        )
+    )
+    .order_by(inventory.c.resource_provider_id, inventory.c.resource_class_id)
+)
+
+
+def of_providers(provider_ids: Collection[int]) -> Bound:
+    """Select all inventories of the providers, with the names of their classes."""
+    return _OF_PROVIDERS, {"ids": sorted(provider_ids)}
 
 
 def create(rows: Sequence[Mapping[str, int | float]]) -> sa.Insert:
@@ -81,17 +87,22 @@ def delete_unused(ids: Collection[int]) -> sa.Delete:
     return sa.delete(inventory).where(inventory.c.id.in_(sorted(ids)), inventory.c.used == 0)
 
 
-def move_used(deltas: Mapping[int, int]) -> sa.Update:
+def move_used(deltas: Mapping[int, int]) -> Bound:
     """Add to `used`, by inventory id, where it does not grow beyond the capacity.
 
     A delta that does not grow is always let through: shrinking an over-committed inventory is
     allowed (contract allocations.md section 5). The caller compares the number of rows.
     """
-    delta = fragments.by_key(inventory.c.id, deltas, inventory.c.used)
+    return _move_used(len(deltas)), fragments.placed(sorted(deltas), delta=deltas)
+
+
+@lru_cache(maxsize=16)
+def _move_used(size: int) -> sa.Update:
+    delta = fragments.by_place(inventory.c.id, size, "delta", inventory.c.used)
     return (
         sa.update(inventory)
         .where(
-            inventory.c.id.in_(sorted(deltas)),
+            inventory.c.id.in_(fragments.many("ids", inventory.c.id)),
             sa.or_(delta <= 0, inventory.c.used + delta <= inventory.c.capacity),
         )
         .values(used=inventory.c.used + delta)

@@ -1,13 +1,14 @@
 """Names and ids of the catalogues: classes, traits, types, projects, users, aggregates."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import dialect, fragments
 from placement.db import tables as t
-from placement.db.fragments import Rows, Union
+from placement.db.fragments import Bound, Rows, Union
 
 # kind -> (table, column that holds the name)
 _CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
@@ -20,48 +21,64 @@ _CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
 }
 
 
-def ids(wanted: Mapping[str, Collection[str]]) -> Union | None:
+def ids(wanted: Mapping[str, Collection[str]]) -> Bound | None:
     """Select (kind, id, name, 0) of the wanted names of every kind in one statement.
 
     None when nothing is wanted. The name is as stored, which on some databases matches a name
     of another case.
     """
-    selects = []
-    for kind, names in wanted.items():
-        if names:
-            table, column = _CATALOGUES[kind]
-            name = table.c[column]
-            selects.append(
-                sa.select(
-                    sa.literal(kind).label("kind"),
-                    table.c.id,
-                    name.label("name"),
-                    sa.literal_column("0").label("revision"),
-                ).where(name.in_(sorted(names)))
-            )
-    return sa.union_all(*selects) if selects else None
+    return with_trees(wanted, ())
 
 
 def with_trees(
     wanted: Mapping[str, Collection[str]],
     providers: Collection[str],
     consumers: Collection[str] = (),
-) -> Union | None:
+) -> Bound | None:
     """As `ids`, and (`tree`, root id, uuid, the tree's revision) of providers.
 
     They are those named and all that the consumers use; the uuid is the provider's own. None
     when nothing is wanted.
     """
-    known = ids(wanted)
-    parts = [] if known is None else list(known.selects)
+    params = {kind: sorted(names) for kind, names in wanted.items() if names}
+    kinds = tuple(params)
     if providers or consumers:
+        params["providers"] = sorted(providers)
+    if consumers:
+        params["consumers"] = sorted(consumers)
+    if not params:
+        return None
+    return _with_trees(kinds, bool(providers or consumers), bool(consumers)), params
+
+
+@lru_cache(maxsize=256)
+def _with_trees(kinds: tuple[str, ...], trees: bool, of_consumers: bool) -> Union:
+    parts: list[Rows] = []
+    for kind in kinds:
+        table, column = _CATALOGUES[kind]
+        name = table.c[column]
+        parts.append(
+            sa.select(
+                sa.literal(kind).label("kind"),
+                table.c.id,
+                name.label("name"),
+                sa.literal_column("0").label("revision"),
+            ).where(name.in_(fragments.many(kind, name)))
+        )
+    if trees:
         provider, root = t.resource_providers, t.resource_providers.alias("root")
+        consumer_id = t.allocations.c.consumer_id
         parts.append(
             sa.select(sa.literal("tree").label("kind"), root.c.id, provider.c.uuid, root.c.revision)
             .select_from(provider.join(root, root.c.id == provider.c.root_provider_id))
-            .where(fragments.touched(providers, consumers))
+            .where(
+                fragments.touched(
+                    fragments.many("providers", provider.c.uuid),
+                    fragments.many("consumers", consumer_id) if of_consumers else None,
+                )
+            )
         )
-    return sa.union_all(*parts) if parts else None
+    return sa.union_all(*parts)
 
 
 def all_names(kind: str) -> Rows:

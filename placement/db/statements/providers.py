@@ -1,20 +1,28 @@
 """Resource providers: rows, trees, revisions and generations."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Rows
+from placement.db.fragments import Bound, Rows
 
 provider = t.resource_providers
 
 
-def renew_revisions(root_ids: Collection[int], revision: int) -> sa.Update:
+_RENEW = (
+    sa.update(provider)
+    .where(provider.c.id.in_(fragments.many("ids", provider.c.id)))
+    .values(revision=sa.bindparam("new_revision", type_=provider.c.revision.type))
+)
+
+
+def renew_revisions(root_ids: Collection[int], revision: int) -> Bound:
     """Give the trees a new revision; with it this transaction owns them until its end."""
-    return sa.update(provider).where(provider.c.id.in_(sorted(root_ids))).values(revision=revision)
+    return _RENEW, {"ids": sorted(root_ids), "new_revision": revision}
 
 
 def revisions(root_ids: Collection[int]) -> Rows:
@@ -58,14 +66,29 @@ def named(uuids: Collection[str]) -> ColumnElement[bool]:
     return provider.c.uuid.in_(sorted(uuids))
 
 
-def touched(uuids: Collection[str], consumers: Collection[str]) -> ColumnElement[bool]:
-    """The provider is one of those named, or one that the consumers (uuids) use."""
-    return fragments.touched(uuids, consumers)
+_TOUCHED = {
+    used: _ROWS.where(
+        fragments.touched(
+            fragments.many("uuids", provider.c.uuid),
+            fragments.many("consumers", t.allocations.c.consumer_id) if used else None,
+        )
+    )
+    for used in (False, True)
+}
+_NUMBERED = _ROWS.where(provider.c.id.in_(fragments.many("ids", provider.c.id)))
 
 
-def numbered(ids: Collection[int]) -> ColumnElement[bool]:
-    """The provider has one of the ids."""
-    return provider.c.id.in_(sorted(ids))
+def touched(uuids: Collection[str], consumers: Collection[str] = ()) -> Bound:
+    """Select as `rows` the providers named, and all that the consumers (uuids) use."""
+    params = {"uuids": sorted(uuids), "consumers": sorted(consumers)}
+    if not consumers:
+        del params["consumers"]
+    return _TOUCHED[bool(consumers)], params
+
+
+def numbered(ids: Collection[int]) -> Bound:
+    """Select as `rows` the providers with these ids."""
+    return _NUMBERED, {"ids": sorted(ids)}
 
 
 def clashing(uuid: str | None, name: str, other_than: int | None = None) -> Rows:
@@ -143,15 +166,21 @@ def delete(provider_id: int) -> Sequence[sa.Delete | sa.Update]:
     ]
 
 
-def bump_generations(increments: Mapping[int, int]) -> sa.Update:
+def bump_generations(increments: Mapping[int, int]) -> Bound:
     """Add to the generations of providers, by id."""
+    params = fragments.placed(sorted(increments), step=increments)
+    return _bump_generations(len(increments)), {**params, "now": t.now()}
+
+
+@lru_cache(maxsize=16)
+def _bump_generations(size: int) -> sa.Update:
+    step = fragments.by_place(provider.c.id, size, "step", provider.c.generation)
     return (
         sa.update(provider)
-        .where(provider.c.id.in_(sorted(increments)))
+        .where(provider.c.id.in_(fragments.many("ids", provider.c.id)))
         .values(
-            generation=provider.c.generation
-            + fragments.by_key(provider.c.id, increments, provider.c.generation),
-            updated_at=t.now(),
+            generation=provider.c.generation + step,
+            updated_at=sa.bindparam("now", type_=provider.c.updated_at.type),
         )
     )
 
