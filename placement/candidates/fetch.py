@@ -204,9 +204,9 @@ class Fetch:
     def _roots(self, window: Window, asked: Asked, seen: Seen) -> list[Root]:
         if window.size is None:
             query = statements.rest(window.after, window.up_to, asked)
-            return sorted((row.id, row.uuid, row.revision) for row in self._conn.execute(query))
+            return sorted((row.id, row.uuid, row.revision) for row in self._conn.execute(*query))
         rows = self._conn.execute(
-            statements.window(window.after, window.size, window.up_to, asked)
+            *statements.window(window.after, window.size, window.up_to, asked)
         ).all()
         roots = [(row.id, row.uuid, row.revision) for row in rows if row.matches]
         seen.rows, seen.matches = len(rows), len(roots)

@@ -7,16 +7,16 @@ roots and evaluates each need for each (its cost is that of the run, whatever th
 leaves it to the engine to start from the rarest need (its cost is that of the matches).
 """
 
-import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Rows, Union
+from placement.db.fragments import Bound, Rows, Union
 
 provider = t.resource_providers
 
@@ -28,7 +28,7 @@ _link = t.resource_provider_aggregates.alias("link")
 _root = provider.alias("root")
 
 
-@functools.cache
+@cache
 def _stock(number: int) -> sa.FromClause:
     return t.inventories.alias(f"stock{number}")
 
@@ -158,35 +158,53 @@ def _tree_meets(
     return where
 
 
-def window(after: int, size: int, up_to: int | None, asked: Asked) -> Rows:
+def window(after: int, size: int, up_to: int | None, asked: Asked) -> Bound:
     """Select (id, uuid, revision, matches) of the next `size` roots, in the order of ids.
 
     The run is after < id <= up_to. Fewer rows than `size` mean that it is at its end.
     """
-    roots = (
+    return _window(asked, up_to is not None), {"size": size, **_run(after, up_to)}
+
+
+def rest(after: int, up_to: int | None, asked: Asked) -> Bound:
+    """Select (id, uuid, revision) of all matching roots with after < id <= up_to."""
+    return _rest(asked, up_to is not None), _run(after, up_to)
+
+
+def _run(after: int, up_to: int | None) -> dict[str, int]:
+    return {"after": after} if up_to is None else {"after": after, "up_to": up_to}
+
+
+def _in_run(root_id: ColumnElement[int], bounded: bool) -> list[ColumnElement[bool]]:
+    number = root_id.type
+    where = [root_id > sa.bindparam("after", type_=number)]
+    return [*where, root_id <= sa.bindparam("up_to", type_=number)] if bounded else where
+
+
+# PERF: schedulers ask for the same few flavors again and again, window after window.
+@lru_cache(maxsize=256)
+def _window(asked: Asked, bounded: bool) -> Rows:
+    run = (
         sa.select(provider.c.id, provider.c.uuid, provider.c.revision)
-        .where(provider.c.parent_provider_id.is_(None), provider.c.id > after)
+        .where(provider.c.parent_provider_id.is_(None), *_in_run(provider.c.id, bounded))
         .order_by(provider.c.id)
-        .limit(size)
+        .limit(sa.bindparam("size", type_=sa.Integer))
+        .subquery("run")
     )
-    if up_to is not None:
-        roots = roots.where(provider.c.id <= up_to)
-    run = roots.subquery("run")
     matches = sa.and_(sa.true(), *_tree_meets(run.c.id, asked, correlate=True))
     return sa.select(run.c.id, run.c.uuid, run.c.revision, matches.label("matches")).order_by(
         run.c.id
     )
 
 
-def rest(after: int, up_to: int | None, asked: Asked) -> Rows:
-    """Select (id, uuid, revision) of all matching roots with after < id <= up_to."""
+@lru_cache(maxsize=256)
+def _rest(asked: Asked, bounded: bool) -> Rows:
     root = _root
-    query = sa.select(root.c.id, root.c.uuid, root.c.revision).where(
+    return sa.select(root.c.id, root.c.uuid, root.c.revision).where(
         root.c.parent_provider_id.is_(None),
-        root.c.id > after,
+        *_in_run(root.c.id, bounded),
         *_tree_meets(root.c.id, asked, correlate=False),
     )
-    return query if up_to is None else query.where(root.c.id <= up_to)
 
 
 def last_root() -> Rows:
