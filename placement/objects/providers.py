@@ -23,7 +23,7 @@ from placement.errors import (
     UnknownTraits,
 )
 from placement.objects import identifiers, trees
-from placement.objects.trees import Provider
+from placement.objects.trees import Provider, Shown
 from placement.objects.unset import UNSET, Unset
 
 
@@ -47,13 +47,13 @@ class ProviderFilter:
 def get(conn: Connection, uuid: str) -> Provider:
     """Return the provider.  Raises ProviderNotFound."""
     rows = conn.execute(*statements.touched(identifiers.forms(uuid)))
-    found = identifiers.match([uuid], {row.uuid: trees.from_row(row) for row in rows})
+    found = identifiers.match([uuid], {row.uuid: Provider._make(row) for row in rows})
     if uuid not in found:
         raise ProviderNotFound(uuid)
     return found[uuid]
 
 
-def find(conn: Connection, wanted: ProviderFilter) -> list[Provider]:
+def find(conn: Connection, wanted: ProviderFilter) -> list[Shown]:
     """Return the providers that meet the filter, in two statements.
 
     Raises UnknownTraits and UnknownResourceClasses for names that do not exist.
@@ -66,8 +66,7 @@ def find(conn: Connection, wanted: ProviderFilter) -> list[Provider]:
     met = _named_conditions(conn, wanted)
     if met is None:
         return []
-    query = statements.rows(*where, *met)
-    return [trees.from_row(row) for row in conn.execute(query)]
+    return [Shown._make(row) for row in conn.execute(statements.shown(*where, *met))]
 
 
 def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnElement[bool]] | None:
@@ -248,7 +247,7 @@ def bump_generations(conn: Connection, increments: dict[int, int]) -> None:
 def by_ids(conn: Connection, ids: Collection[int]) -> dict[int, Provider]:
     """Return the providers with these ids."""
     return {
-        row.id: trees.from_row(row)
+        row.id: Provider._make(row)
         for chunk in chunks(sorted(ids))
         for row in conn.execute(*statements.numbered(chunk))
     }

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
-from typing import Any
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -21,24 +21,29 @@ from placement.errors import ProviderNotFound
 from placement.objects import catalog, identifiers
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """A resource provider as the API shows it, with the ids of its row, parent and root."""
+class Shown(NamedTuple):
+    """A resource provider as the API shows it."""
 
-    id: int
     uuid: str
     name: str
     generation: int
-    root_id: int
-    parent_id: int | None
     parent_uuid: str | None
     root_uuid: str
     changed_at: datetime | None
 
 
-def from_row(row: Any) -> Provider:
-    """Make a Provider of a row of `statements.providers.rows`."""
-    return Provider(*row)
+class Provider(NamedTuple):
+    """As Shown, with the ids of the provider's row, of its root and of its parent."""
+
+    uuid: str
+    name: str
+    generation: int
+    parent_uuid: str | None
+    root_uuid: str
+    changed_at: datetime | None
+    id: int
+    root_id: int
+    parent_id: int | None
 
 
 def fresh_revision() -> int:
@@ -107,7 +112,7 @@ def lock(
         return Owned({}, {}, frozenset(), ids)
     witness(conn, roots, renew(conn, roots))
     rows = [
-        from_row(row)
+        Provider._make(row)
         for some, of_users in zip_longest(
             chunks(sorted(of_rows)), chunks(sorted(users)), fillvalue=()
         )

@@ -1,11 +1,11 @@
 """Resource providers as clients see them (contract resources.md section 1.1)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from placement.api.microversion import Microversion
 from placement.api.versioned import growing
-from placement.objects.trees import Provider
+from placement.objects.trees import Provider, Shown
 
 FIELDS = growing(
     {
@@ -23,23 +23,34 @@ LINKS = growing(
 )
 
 
-def one(provider: Provider, mount: str, version: Microversion) -> Mapping[str, Any]:
+def one(provider: Shown | Provider, mount: str, version: Microversion) -> Mapping[str, Any]:
     """The representation of a provider; `mount` is the prefix of its links."""
-    path = f"{mount}/resource_providers/{provider.uuid}"
-    fields = {
-        "uuid": provider.uuid,
-        "name": provider.name,
-        "generation": provider.generation,
-        "parent_provider_uuid": provider.parent_uuid,
-        "root_provider_uuid": provider.root_uuid,
-        "links": [
-            {"rel": "self", "href": path},
-            *({"rel": rel, "href": f"{path}/{rel}"} for rel in LINKS.at(version)),
-        ],
-    }
-    return {name: fields[name] for name in FIELDS.at(version)}
+    return next(_each([provider], mount, version))
 
 
-def many(providers: Iterable[Provider], mount: str, version: Microversion) -> Mapping[str, Any]:
+def many(providers: Iterable[Shown], mount: str, version: Microversion) -> Mapping[str, Any]:
     """The list of providers."""
-    return {"resource_providers": [one(provider, mount, version) for provider in providers]}
+    return {"resource_providers": list(_each(providers, mount, version))}
+
+
+def _each(
+    providers: Iterable[Shown | Provider], mount: str, version: Microversion
+) -> Iterator[Mapping[str, Any]]:
+    rels = [(rel, f"/{rel}") for rel in LINKS.at(version)]
+    hidden = {"parent_provider_uuid", "root_provider_uuid"} - set(FIELDS.at(version))
+    for provider in providers:
+        path = f"{mount}/resource_providers/{provider.uuid}"
+        shown = {
+            "uuid": provider.uuid,
+            "name": provider.name,
+            "generation": provider.generation,
+            "links": [
+                {"rel": "self", "href": path},
+                *[{"rel": rel, "href": path + end} for rel, end in rels],
+            ],
+            "parent_provider_uuid": provider.parent_uuid,
+            "root_provider_uuid": provider.root_uuid,
+        }
+        for name in hidden:
+            del shown[name]
+        yield shown

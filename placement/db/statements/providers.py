@@ -35,17 +35,20 @@ def revisions(root_ids: Collection[int]) -> Rows:
 
 
 _parent, _root = provider.alias("parent"), provider.alias("root")
+_SHOWN = (
+    provider.c.uuid,
+    provider.c.name,
+    provider.c.generation,
+    _parent.c.uuid.label("parent_uuid"),
+    _root.c.uuid.label("root_uuid"),
+    sa.func.coalesce(provider.c.updated_at, provider.c.created_at).label("changed_at"),
+)
 _ROWS = (
     sa.select(
+        *_SHOWN,
         provider.c.id,
-        provider.c.uuid,
-        provider.c.name,
-        provider.c.generation,
         provider.c.root_provider_id.label("root_id"),
         provider.c.parent_provider_id.label("parent_id"),
-        _parent.c.uuid.label("parent_uuid"),
-        _root.c.uuid.label("root_uuid"),
-        sa.func.coalesce(provider.c.updated_at, provider.c.created_at).label("changed_at"),
     )
     .select_from(
         provider.outerjoin(_parent, _parent.c.id == provider.c.parent_provider_id).outerjoin(
@@ -56,9 +59,9 @@ _ROWS = (
 )
 
 
-def rows(*conditions: ColumnElement[bool]) -> Rows:
-    """Select providers as the API shows them, with their ids and time of last change."""
-    return _ROWS.where(*conditions)
+def shown(*conditions: ColumnElement[bool]) -> Rows:
+    """Select providers as the API shows them, with the time of their last change."""
+    return _ROWS.with_only_columns(*_SHOWN, maintain_column_froms=True).where(*conditions)
 
 
 def named(uuids: Collection[str]) -> ColumnElement[bool]:
@@ -79,7 +82,10 @@ _NUMBERED = _ROWS.where(provider.c.id.in_(fragments.many("ids", provider.c.id)))
 
 
 def touched(uuids: Collection[str], consumers: Collection[str] = ()) -> Bound:
-    """Select as `rows` the providers named, and all that the consumers (uuids) use."""
+    """Select the providers named, and all that the consumers (uuids) use.
+
+    As `shown`, and the ids of provider, root and parent.
+    """
     params = {"uuids": sorted(uuids), "consumers": sorted(consumers)}
     if not consumers:
         del params["consumers"]
@@ -87,7 +93,7 @@ def touched(uuids: Collection[str], consumers: Collection[str] = ()) -> Bound:
 
 
 def numbered(ids: Collection[int]) -> Bound:
-    """Select as `rows` the providers with these ids."""
+    """Select as `touched` the providers with these ids."""
     return _NUMBERED, {"ids": sorted(ids)}
 
 
