@@ -118,20 +118,31 @@ def placed(keys: Collection[int], **values: Mapping[int, object]) -> dict[str, A
     return params
 
 
-def insert(table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> Bound:
-    """Insert rows that have the same columns, in one statement."""
+def insert(
+    table: sa.Table, rows: Sequence[Mapping[str, Any]], computed: tuple[tuple[str, str], ...] = ()
+) -> Bound:
+    """Insert rows that have the same columns, in one statement.
+
+    computed: (column, SQL) pairs of further columns; the SQL may name a row's own values, as
+    `:column_{place}`.
+    """
     columns = tuple(rows[0])
     params = {
         f"{column}_{place}": row[column] for place, row in enumerate(rows) for column in columns
     }
-    return _insert(table, columns, len(rows)), params
+    return _insert(table, columns, computed, len(rows)), params
 
 
 @lru_cache(maxsize=64)
-def _insert(table: sa.Table, columns: tuple[str, ...], size: int) -> sa.TextClause:
+def _insert(
+    table: sa.Table, columns: tuple[str, ...], computed: tuple[tuple[str, str], ...], size: int
+) -> sa.TextClause:
     # As text, for SQLAlchemy compiles an INSERT of several rows anew each time.
-    rows = (f"({', '.join(f':{column}_{place}' for column in columns)})" for place in range(size))
-    text = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES {', '.join(rows)}"  # noqa: S608
+    names = [*columns, *(name for name, _sql in computed)]
+    values = [*(f":{column}_{{place}}" for column in columns), *(sql for _name, sql in computed)]
+    row = f"({', '.join(values)})"
+    rows = ", ".join(row.replace("{place}", str(place)) for place in range(size))
+    text = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {rows}"  # noqa: S608
     return sa.text(text).bindparams(
         *(
             sa.bindparam(f"{column}_{place}", type_=table.c[column].type)

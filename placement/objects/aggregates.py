@@ -17,7 +17,7 @@ from placement.objects.unset import Unset
 def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[str]]:
     """Return a provider and the aggregates that it is directly in.  Raises ProviderNotFound."""
     provider = providers.get(conn, uuid)
-    return provider, [row.uuid for row in conn.execute(associations.aggregates_of(provider.id))]
+    return provider, [row.uuid for row in conn.execute(*associations.aggregates_of(provider.id))]
 
 
 def replace(
@@ -36,11 +36,11 @@ def replace(
     unheard = {identifiers.canonical(given) or given for given in wanted if given not in ids}
     created = catalog.ensure(conn, {"aggregate": unheard})["aggregate"]
     aim = set(ids.values()) | set(created.values())
-    present = {row.id for row in conn.execute(associations.aggregates_of(provider.id))}
+    present = {row.id for row in conn.execute(*associations.aggregates_of(provider.id))}
     for chunk in chunks(sorted(present - aim)):
         conn.execute(associations.remove_aggregates(provider.id, chunk))
     for chunk in chunks(sorted(aim - present)):
-        conn.execute(associations.add_aggregates(provider.id, chunk))
+        conn.execute(*associations.add_aggregates(provider.id, chunk))
     if not isinstance(generation, Unset):
         providers.bump_generations(conn, {provider.id: 1})
     provider, names = of_provider(conn, provider.uuid)

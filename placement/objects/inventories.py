@@ -136,7 +136,7 @@ class Change:
             for provider_id, class_id, record in self.created
         ]
         for chunk in chunks(rows):
-            conn.execute(statements.create(chunk))
+            conn.execute(*statements.create(chunk))
         for ids in chunks(sorted(self.updated)):
             changed = {key: _columns(self.updated[key]) for key in ids}
             if conn.execute(statements.update(changed)).rowcount != len(changed):

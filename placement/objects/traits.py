@@ -87,7 +87,7 @@ def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
 
 
 def _traits_of(conn: Connection, provider: Provider) -> list[Trait]:
-    rows = conn.execute(associations.traits_of(provider.id))
+    rows = conn.execute(*associations.traits_of(provider.id))
     return [Trait(row.name, row.changed_at) for row in rows]
 
 
@@ -115,13 +115,13 @@ def clear(conn: Connection, uuid: str) -> None:
 
 def _write(conn: Connection, provider: Provider, wanted: set[int]) -> bool:
     """Bring the provider to the wanted trait ids; return whether that changed anything."""
-    present = {row.id for row in conn.execute(associations.traits_of(provider.id))}
+    present = {row.id for row in conn.execute(*associations.traits_of(provider.id))}
     if present == wanted:
         return False
     for chunk in chunks(sorted(present - wanted)):
         if conn.execute(associations.remove_traits(provider.id, chunk)).rowcount != len(chunk):
             raise Restart
     for chunk in chunks(sorted(wanted - present)):
-        conn.execute(associations.add_traits(provider.id, chunk))
+        conn.execute(*associations.add_traits(provider.id, chunk))
     providers.bump_generations(conn, {provider.id: 1})
     return True

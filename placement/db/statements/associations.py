@@ -4,36 +4,41 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
+from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Rows
+from placement.db.fragments import Bound
 
-
-def traits_of(provider_id: int) -> Rows:
-    """Select (id, name, changed_at) of a provider's traits."""
-    return (
-        sa.select(
-            t.traits.c.id,
-            t.traits.c.name,
-            sa.func.coalesce(t.traits.c.updated_at, t.traits.c.created_at).label("changed_at"),
-        )
-        .join_from(
-            t.resource_provider_traits,
-            t.traits,
-            t.traits.c.id == t.resource_provider_traits.c.trait_id,
-        )
-        .where(t.resource_provider_traits.c.resource_provider_id == provider_id)
-        .order_by(t.traits.c.name)
+_PROVIDER = sa.bindparam("provider_id", type_=sa.Integer)
+_TRAITS_OF = (
+    sa.select(
+        t.traits.c.id,
+        t.traits.c.name,
+        sa.func.coalesce(t.traits.c.updated_at, t.traits.c.created_at).label("changed_at"),
     )
+    .join_from(
+        t.resource_provider_traits,
+        t.traits,
+        t.traits.c.id == t.resource_provider_traits.c.trait_id,
+    )
+    .where(t.resource_provider_traits.c.resource_provider_id == _PROVIDER)
+    .order_by(t.traits.c.name)
+)
 
 
-def add_traits(provider_id: int, trait_ids: Collection[int]) -> sa.Insert:
+def traits_of(provider_id: int) -> Bound:
+    """Select (id, name, changed_at) of a provider's traits."""
+    return _TRAITS_OF, {"provider_id": provider_id}
+
+
+def add_traits(provider_id: int, trait_ids: Collection[int]) -> Bound:
     """Give a provider traits that it does not have."""
     created = t.now()
-    return sa.insert(t.resource_provider_traits).values(
+    return fragments.insert(
+        t.resource_provider_traits,
         [
             {"resource_provider_id": provider_id, "trait_id": trait_id, "created_at": created}
             for trait_id in sorted(trait_ids)
-        ]
+        ],
     )
 
 
@@ -45,24 +50,28 @@ def remove_traits(provider_id: int, trait_ids: Collection[int]) -> sa.Delete:
     )
 
 
-def aggregates_of(provider_id: int) -> Rows:
-    """Select (id, uuid) of the aggregates that a provider is directly in."""
-    return (
-        sa.select(t.placement_aggregates.c.id, t.placement_aggregates.c.uuid)
-        .join_from(
-            t.resource_provider_aggregates,
-            t.placement_aggregates,
-            t.placement_aggregates.c.id == t.resource_provider_aggregates.c.aggregate_id,
-        )
-        .where(t.resource_provider_aggregates.c.resource_provider_id == provider_id)
-        .order_by(t.placement_aggregates.c.uuid)
+_AGGREGATES_OF = (
+    sa.select(t.placement_aggregates.c.id, t.placement_aggregates.c.uuid)
+    .join_from(
+        t.resource_provider_aggregates,
+        t.placement_aggregates,
+        t.placement_aggregates.c.id == t.resource_provider_aggregates.c.aggregate_id,
     )
+    .where(t.resource_provider_aggregates.c.resource_provider_id == _PROVIDER)
+    .order_by(t.placement_aggregates.c.uuid)
+)
 
 
-def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> sa.Insert:
+def aggregates_of(provider_id: int) -> Bound:
+    """Select (id, uuid) of the aggregates that a provider is directly in."""
+    return _AGGREGATES_OF, {"provider_id": provider_id}
+
+
+def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Bound:
     """Put a provider into aggregates that it is not in."""
     created = t.now()
-    return sa.insert(t.resource_provider_aggregates).values(
+    return fragments.insert(
+        t.resource_provider_aggregates,
         [
             {
                 "resource_provider_id": provider_id,
@@ -70,7 +79,7 @@ def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> sa.Inser
                 "created_at": created,
             }
             for aggregate_id in sorted(aggregate_ids)
-        ]
+        ],
     )
 
 

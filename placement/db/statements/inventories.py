@@ -40,27 +40,21 @@ def of_providers(provider_ids: Collection[int]) -> Bound:
     return _OF_PROVIDERS, {"ids": sorted(provider_ids)}
 
 
-def create(rows: Sequence[Mapping[str, int | float]]) -> sa.Insert:
+_ALLOCATED = (
+    "(SELECT COALESCE(SUM(allocations.used), 0) FROM allocations"
+    " WHERE allocations.resource_provider_id = :resource_provider_id_{place}"
+    " AND allocations.resource_class_id = :resource_class_id_{place})"
+)
+
+
+def create(rows: Sequence[Mapping[str, int | float]]) -> Bound:
     """Insert inventories; `used` starts with what is already allocated against each.
 
     A row has `resource_provider_id`, `resource_class_id` and the FIELDS.
     """
-    allocation = t.allocations
-    return sa.insert(inventory).values(
-        [
-            {
-                **row,
-                "created_at": t.now(),
-                "used": sa.select(sa.func.coalesce(sa.func.sum(allocation.c.used), 0))
-                .where(
-                    allocation.c.resource_provider_id == row["resource_provider_id"],
-                    allocation.c.resource_class_id == row["resource_class_id"],
-                )
-                .scalar_subquery(),
-            }
-            for row in rows
-        ]
-    )
+    created = t.now()
+    made = [{**row, "created_at": created} for row in rows]
+    return fragments.insert(inventory, made, (("used", _ALLOCATED),))
 
 
 def update(rows: Mapping[int, Mapping[str, int | float]]) -> sa.Update:
