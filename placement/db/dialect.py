@@ -31,6 +31,10 @@ ISOLATION = {
     ("postgresql", "write"): "READ COMMITTED",
 }
 
+# What transactions and codes here were made for: with psycopg2, which sends no ROLLBACK in
+# autocommit mode, a read would never end.
+DRIVERS = {"postgresql": {"psycopg"}}
+
 # Codes after which the same transaction may succeed when it is run again from its start
 # (design notes on engines). Families cannot be confused: SQLite has names, MySQL integers,
 # PostgreSQL five characters.
@@ -50,6 +54,11 @@ UNKNOWN: frozenset[object] = frozenset({1047, "40003", "57P01", "57P02", "57P03"
 
 # Codes for a text that the database cannot hold or compare: one of utf8mb3 ends at U+FFFF.
 UNSTORABLE: frozenset[object] = frozenset({1267, 1270, 1271, 1300, 1366, 3988, "22021", "22P05"})
+
+# Codes of a unique key that is taken.
+DUPLICATE: frozenset[object] = frozenset(
+    {1062, "23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}
+)
 
 LOCK = "placement schema"
 LOCK_TIMEOUT = 600  # seconds
@@ -79,6 +88,10 @@ def engine(
     may wait for another transaction. sync_wait: what of a Galera cluster waits for other nodes.
     """
     name = "mysql" if url.get_backend_name() == "mariadb" else url.get_backend_name()
+    driver = url.get_driver_name()
+    if driver not in DRIVERS.get(name, {driver}):
+        able = ", ".join(f"{name}+{each}" for each in sorted(DRIVERS[name]))
+        raise exc.ArgumentError(f"the driver {driver} is not supported: use {able}")
     isolation = ISOLATION.get((name, role))
     if isolation is not None:
         options["isolation_level"] = isolation
@@ -99,6 +112,7 @@ def engine(
             *([f"SET SESSION sql_mode = '{sql_mode}'"] if sql_mode else []),
             *([] if sync_wait is None else [f"SET SESSION wsrep_sync_wait = {sync_wait}"]),
             f"SET SESSION innodb_lock_wait_timeout = {max(1, round(lock_wait))}",
+            f"SET SESSION lock_wait_timeout = {max(1, round(lock_wait))}",  # locks on tables
         ),
         "postgresql": (f"SET lock_timeout = {round(lock_wait * 1000)}",),
     }
@@ -147,6 +161,11 @@ def _on_duplicate(statement: sa.Insert, compiler: Any, **options: Any) -> str:
     return f"{compiler.visit_insert(statement, **options)} ON DUPLICATE KEY UPDATE id = id"
 
 
+def kept(conn: Connection, number: float) -> float:
+    """What a column of floats gives back of a number: MySQL's FLOAT shows six digits."""
+    return float(f"{number:.6g}") if conn.dialect.name in {"mysql", "mariadb"} else number
+
+
 def insert_unless_present(table: sa.Table) -> sa.Insert:
     """Begin an INSERT of several rows that leaves out those whose unique key is taken."""
     return _UnlessPresent(table)
@@ -160,6 +179,11 @@ def is_retriable(error: exc.DBAPIError) -> bool:
 def is_outcome_unknown(error: exc.DBAPIError) -> bool:
     """Whether a COMMIT that failed so may have happened all the same."""
     return error.connection_invalidated or not UNKNOWN.isdisjoint(_codes(error.orig))
+
+
+def is_duplicate(error: exc.DBAPIError) -> bool:
+    """Whether somebody else has taken a unique key."""
+    return not DUPLICATE.isdisjoint(_codes(error.orig))
 
 
 def unstorable_text(error: exc.DBAPIError) -> str | None:

@@ -139,10 +139,13 @@ class Database:
                 restarts += 1
                 if restarts > self._settings.conflict_retries:
                     raise LostRace from None
-            except exc.IntegrityError:
+            except exc.IntegrityError as error:
                 # Somebody created the same thing: a fresh look finds it.
                 duplicates += 1
-                if duplicates > DUPLICATE_RETRIES:
+                if dialect.is_duplicate(error):
+                    if duplicates > max(DUPLICATE_RETRIES, self._settings.conflict_retries):
+                        raise LostRace from error
+                elif duplicates > DUPLICATE_RETRIES:
                     raise
             except _CommitLost as lost:
                 if self._happened(lost.settle, deadline):
@@ -163,6 +166,7 @@ class Database:
                 transaction.commit()
             except exc.DBAPIError as error:
                 if not dialect.is_outcome_unknown(error):
+                    conn.invalidate()  # SQLAlchemy sends no ROLLBACK after a COMMIT that failed
                     raise
                 LOG.warning("a COMMIT was lost: %s", dialect.one_line(error))
                 raise _CommitLost(result, settle) from error

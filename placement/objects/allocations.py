@@ -88,6 +88,14 @@ class Scene:
     present: Mapping[int, Mapping[str, Inventory]]
     consumers: Mapping[str, Consumer]
     ids: Mapping[str, Mapping[str, int]]
+    owned: Collection[int]
+
+    @property
+    def class_names(self) -> Mapping[int, str]:
+        """Names of the classes of all inventories here, as they are now."""
+        return {
+            row.class_id: row.class_name for rows in self.present.values() for row in rows.values()
+        }
 
     @classmethod
     def lock(
@@ -112,7 +120,7 @@ class Scene:
         if unknown and providers.by_ids(conn, unknown):
             raise Restart
         present = inventories.of_providers(conn, owned.by_id.keys() | used_now)
-        return cls(owned.named, present, consumers, owned.ids)
+        return cls(owned.named, present, consumers, owned.ids, owned.by_id.keys())
 
 
 def _names(claims: Sequence[Claim], class_names: Collection[str]) -> dict[str, set[str]]:
@@ -292,12 +300,13 @@ def plan(scene: Scene, claims: Sequence[Claim], stocks: Mapping[Spot, Stock]) ->
         raise UnknownResourceClasses(asked - class_ids.keys())
 
     made = Plan(scene, claims)
+    now_named = scene.class_names
     before: dict[Spot, int] = defaultdict(int)  # what the consumers of the request use now
     for claim in claims:
         consumer = scene.consumers.get(claim.consumer)
         for held in consumer.held if consumer else ():
             before[held.spot] += held.used
-            if not claim.allocations:
+            if not claim.allocations and held.spot[0] in scene.owned:
                 made.left.add(held.spot[0])
     after: dict[Spot, int] = defaultdict(int)
     for claim in claims:
@@ -307,6 +316,8 @@ def plan(scene: Scene, claims: Sequence[Claim], stocks: Mapping[Spot, Stock]) ->
             made.placed_on.add(provider.id)
             for name, amount in resources.items():
                 spot = (provider.id, class_ids[name])
+                if now_named.get(spot[1], name) != name:
+                    raise Restart  # the id has come back with another name
                 amounts[spot] = amount
                 after[spot] += amount
                 _check(stocks.get(spot), name, provider.uuid, amount, after[spot], before[spot])

@@ -97,14 +97,15 @@ def ensure(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str,
     return found
 
 
-def hold_classes(conn: Connection, ids: Collection[int]) -> None:
-    """See to it that custom classes of these ids stay until the transaction ends.
+def hold_classes(conn: Connection, known: Mapping[int, str]) -> None:
+    """See to it that custom classes (id -> name) stay until the transaction ends.
 
-    Raises Restart when one is gone.
+    Raises Restart when one is gone, even if its id has come back with another name.
     """
-    custom = {class_id for class_id in ids if class_id >= FIRST_CUSTOM_CLASS}
+    custom = [class_id for class_id in known if class_id >= FIRST_CUSTOM_CLASS]
     for chunk in chunks(sorted(custom)):
-        if len(conn.execute(names.hold("resource_class", chunk)).all()) != len(chunk):
+        held = {row.id: row.name for row in conn.execute(names.hold("resource_class", chunk))}
+        if held != {class_id: known[class_id] for class_id in chunk}:
             raise Restart
 
 

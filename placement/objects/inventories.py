@@ -3,11 +3,13 @@
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from dataclasses import replace as replace_fields
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from placement.db import dialect
 from placement.db.dialect import chunks
 from placement.db.engine import Restart
 from placement.db.statements import inventories as statements
@@ -124,16 +126,16 @@ def check_capacity(records: Mapping[str, Record], least: int = 0) -> None:
 class Change:
     """How the inventories of providers become others: what to insert, update and delete."""
 
-    created: tuple[tuple[int, int, Record], ...]  # (provider id, class id, record)
+    created: tuple[tuple[int, int, str, Record], ...]  # (provider id, class id and name, record)
     updated: Mapping[int, Record]  # inventory id -> record
     removed: tuple[Inventory, ...]
 
     def write_wanted(self, conn: Connection) -> None:
         """Insert and update; what is to go stays."""
-        catalog.hold_classes(conn, {class_id for _provider, class_id, _record in self.created})
+        catalog.hold_classes(conn, {class_id: name for _, class_id, name, _ in self.created})
         rows = [
             {"resource_provider_id": provider_id, "resource_class_id": class_id, **_columns(record)}
-            for provider_id, class_id, record in self.created
+            for provider_id, class_id, _name, record in self.created
         ]
         for chunk in chunks(rows):
             conn.execute(*statements.create(chunk))
@@ -153,7 +155,12 @@ def _columns(record: Record) -> dict[str, Any]:
     return {**asdict(record), "capacity": record.capacity}
 
 
+def _kept(conn: Connection, record: Record) -> Record:
+    return replace_fields(record, allocation_ratio=dialect.kept(conn, record.allocation_ratio))
+
+
 def change(
+    conn: Connection,
     present: Mapping[int, Mapping[str, Inventory]],
     wanted: Mapping[int, Mapping[str, Record]],
     class_ids: Mapping[str, int],
@@ -165,14 +172,15 @@ def change(
     unknown = {name for records in wanted.values() for name in records} - class_ids.keys()
     if unknown:
         raise UnknownResourceClasses(unknown)
-    created: list[tuple[int, int, Record]] = []
+    created: list[tuple[int, int, str, Record]] = []
     updated: dict[int, Record] = {}
     removed: list[Inventory] = []
     for provider_id, records in wanted.items():
         has = present[provider_id]
-        for name, record in records.items():
+        for name, stated in records.items():
+            record = _kept(conn, stated)
             if name not in has:
-                created.append((provider_id, class_ids[name], record))
+                created.append((provider_id, class_ids[name], name, record))
             elif has[name].record != record:
                 updated[has[name].id] = record
         removed += [inventory for name, inventory in has.items() if name not in records]
@@ -213,7 +221,7 @@ def replace(
     check_capacity(records, least)
     class_ids = _class_ids(conn, records)
     present = of_providers(conn, [provider.id])
-    return _write(conn, provider, change(present, {provider.id: records}, class_ids))
+    return _write(conn, provider, change(conn, present, {provider.id: records}, class_ids))
 
 
 def create(conn: Connection, uuid: str, resource_class: str, record: Record, least: int = 0) -> int:
@@ -228,9 +236,8 @@ def create(conn: Connection, uuid: str, resource_class: str, record: Record, lea
         raise UnknownResourceClasses([resource_class])
     if resource_class in of_providers(conn, [provider.id])[provider.id]:
         raise InventoryExists(resource_class, provider.uuid)
-    return _write(
-        conn, provider, Change(((provider.id, class_ids[resource_class], record),), {}, ())
-    )
+    created = (provider.id, class_ids[resource_class], resource_class, _kept(conn, record))
+    return _write(conn, provider, Change((created,), {}, ()))
 
 
 def update(
@@ -254,14 +261,14 @@ def update(
     row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
     if row is None:
         raise InventoryMissing(resource_class, provider.uuid)
-    return _write(conn, provider, Change((), {row.id: record}, ()))
+    return _write(conn, provider, Change((), {row.id: _kept(conn, record)}, ()))
 
 
 def delete_all(conn: Connection, uuid: str) -> None:
     """Take all inventories from the provider.  Raises ProviderNotFound, InventoryInUse."""
     provider = trees.lock_one(conn, uuid)
     present = of_providers(conn, [provider.id])
-    _write(conn, provider, change(present, {provider.id: {}}, {}))
+    _write(conn, provider, change(conn, present, {provider.id: {}}, {}))
 
 
 def delete(conn: Connection, uuid: str, resource_class: str) -> None:

@@ -3,8 +3,10 @@
 import uuid as uuids
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql import ColumnElement
 
 from placement.db.dialect import chunks
@@ -144,8 +146,20 @@ def create(conn: Connection, name: str, uuid: str | None, parent: str | None) ->
     if above is None and made.inserted_primary_key:
         (row_id,) = made.inserted_primary_key
         conn.execute(statements.set_root([row_id], row_id))
-        trees.witness(conn, {row_id: None}, revision)
+        trees.witness(conn, {row_id: None}, revision, partial(_is_free, uuid=uuid, name=name))
     return get(conn, uuid)
+
+
+def _is_free(conn: Connection, uuid: str, name: str) -> bool:
+    """Whether nobody has the uuid or name, once those who are taking them are through."""
+    attempt = conn.begin_nested()
+    try:
+        conn.execute(statements.create(uuid, name, None, None, 0))
+    except IntegrityError:
+        return False
+    finally:
+        attempt.rollback()
+    return True
 
 
 def _refuse_clash(

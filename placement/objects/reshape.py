@@ -50,7 +50,7 @@ def reshape(conn: Connection, command: Reshape) -> None:
     for new in command.inventories.values():
         inventories.check_capacity(new.records)
 
-    steps = inventories.change(scene.present, wanted, scene.ids["resource_class"])
+    steps = inventories.change(conn, scene.present, wanted, scene.ids["resource_class"])
     made = allocations.plan(scene, command.claims, _stocks(scene, steps))
     _refuse_in_use(scene, steps, made.deltas)
 
@@ -70,7 +70,7 @@ def _stocks(scene: Scene, steps: Change) -> dict[Spot, Stock]:
         for row in of_provider.values():
             record = steps.updated.get(row.id, row.record)
             stocks[row.provider_id, row.class_id] = inventories.stock(record, row.used)
-    for provider_id, class_id, record in steps.created:
+    for provider_id, class_id, _name, record in steps.created:
         stocks[provider_id, class_id] = inventories.stock(record, 0)
     return stocks
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
+from placement.db.engine import Restart
 from placement.db.statements import names, providers
 from placement.errors import (
     NotCustom,
@@ -52,6 +53,8 @@ def ensure(conn: Connection, name: str) -> bool:
     """Create a custom class unless it exists; return whether it is new."""
     if catalog.ids(conn, {"resource_class": [name]})["resource_class"]:
         return False
+    # Whoever makes a class waits here: ids follow one another.
+    conn.execute(names.own("resource_class", catalog.STANDARD_CLASSES[0]))
     newest = conn.execute(names.newest("resource_class")).scalar()
     row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest or 0) + 1)
     conn.execute(names.add("resource_class", [{"id": row_id, "name": name}]))
@@ -68,9 +71,13 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
         return
     if catalog.ids(conn, {"resource_class": [new_name]})["resource_class"]:
         raise ResourceClassExists(new_name)
-    conn.execute(names.rename_resource_class(name, new_name))
+    if conn.execute(names.rename_resource_class(name, new_name)).rowcount == 0:
+        raise Restart
     stocking = {row.id: row.revision for row in conn.execute(providers.roots_stocking(new_name))}
     trees.witness(conn, stocking, trees.renew(conn, stocking))
+    now = conn.execute(providers.roots_stocking(new_name))
+    if any(row.id not in stocking for row in now):
+        raise Restart  # a provider moved to a tree that is not owned
 
 
 def delete(conn: Connection, name: str) -> None:
@@ -78,6 +85,7 @@ def delete(conn: Connection, name: str) -> None:
     _get_custom(conn, name)
     conn.execute(names.own("resource_class", name))  # whoever gives it to an inventory is through
     if conn.execute(names.delete_resource_class(name)).rowcount == 0:
+        _get_custom(conn, name)
         raise ResourceClassInUse(name)
 
 

@@ -77,6 +77,7 @@ def delete(conn: Connection, name: str) -> None:
     if not name.startswith(CUSTOM_PREFIX):
         raise NotCustom("trait", name)
     if conn.execute(names.delete_trait(name)).rowcount == 0:
+        get(conn, name)
         raise TraitInUse(name)
 
 

@@ -6,7 +6,7 @@ new revision is also the witness of the write, should its COMMIT be lost.
 """
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
@@ -62,20 +62,27 @@ def renew(conn: Connection, root_ids: Collection[int]) -> int:
     return revision
 
 
-def witness(conn: Connection, before: Mapping[int, int | None], revision: int) -> None:
+def witness(
+    conn: Connection,
+    before: Mapping[int, int | None],
+    revision: int,
+    is_free: Callable[[Connection], bool] = lambda _later: True,
+) -> None:
     """Have this write be known by the revision that it gives to roots.
 
-    before: root id -> revision as read before, None for a root that this write makes.
+    before: root id -> revision as read before, None for a root that this write makes: such a
+    row cannot be waited for, so is_free waits until its unique keys are decided upon.
     """
 
     def happened(later: Connection) -> bool | None:
+        free = is_free(later)
         now: dict[int, int | None] = dict.fromkeys(before)
         for chunk in chunks(sorted(before)):
             for row in later.execute(statements.revisions(chunk)):
                 now[row.id] = row.revision
         if revision in now.values():
             return True
-        return False if now == before else None
+        return False if free and now == before else None
 
     settle_by(conn, happened)
 

@@ -158,9 +158,13 @@ def rename_resource_class(name: str, new_name: str) -> sa.Update:
 
 
 def hold(kind: str, ids: Collection[int]) -> Rows:
-    """Select the ids that exist; nobody deletes them until this transaction ends."""
-    table, _column = _CATALOGUES[kind]
-    return sa.select(table.c.id).where(table.c.id.in_(sorted(ids))).with_for_update(read=True)
+    """Select (id, name) of those that exist; they stay so until this transaction ends."""
+    table, column = _CATALOGUES[kind]
+    return (
+        sa.select(table.c.id, table.c[column].label("name"))
+        .where(table.c.id.in_(sorted(ids)))
+        .with_for_update(read=True)
+    )
 
 
 def own(kind: str, name: str) -> Rows:
