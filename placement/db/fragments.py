@@ -74,20 +74,6 @@ def in_any_aggregate(
     )
 
 
-def touched(
-    uuids: sa.BindParameter[Any], consumers: sa.BindParameter[Any] | None
-) -> ColumnElement[bool]:
-    """The provider is one of those named, or one that the consumers (uuids) use."""
-    provider, allocation = t.resource_providers, t.allocations
-    named: ColumnElement[bool] = provider.c.uuid.in_(uuids)
-    if consumers is None:
-        return named
-    used = sa.select(allocation.c.resource_provider_id).where(
-        allocation.c.consumer_id.in_(consumers)
-    )
-    return sa.or_(named, provider.c.id.in_(used))
-
-
 def many(name: str, like: ColumnElement[Any]) -> sa.BindParameter[Any]:
     """A parameter for the list of an `IN`."""
     return sa.bindparam(name, expanding=True, type_=like.type)

@@ -42,13 +42,16 @@ def with_trees(
     """
     params = {kind: sorted(names) for kind, names in wanted.items() if names}
     kinds = tuple(params)
-    if providers or consumers:
+    if providers:
         params["providers"] = sorted(providers)
     if consumers:
         params["consumers"] = sorted(consumers)
     if not params:
         return None
-    return _with_trees(kinds, bool(providers or consumers), bool(consumers)), params
+    return _with_trees(kinds, bool(providers), bool(consumers)), params
+
+
+_root = t.resource_providers.alias("root")
 
 
 @lru_cache(maxsize=256)
@@ -65,19 +68,18 @@ def _with_trees(kinds: tuple[str, ...], trees: bool, of_consumers: bool) -> Unio
                 sa.literal_column("0").label("revision"),
             ).where(name.in_(fragments.many(kind, name)))
         )
+    provider, root, allocation = t.resource_providers, _root, t.allocations
+    tree = sa.select(
+        sa.literal("tree").label("kind"), root.c.id, provider.c.uuid, root.c.revision
+    ).select_from(provider.join(root, root.c.id == provider.c.root_provider_id))
     if trees:
-        provider, root = t.resource_providers, t.resource_providers.alias("root")
-        consumer_id = t.allocations.c.consumer_id
-        parts.append(
-            sa.select(sa.literal("tree").label("kind"), root.c.id, provider.c.uuid, root.c.revision)
-            .select_from(provider.join(root, root.c.id == provider.c.root_provider_id))
-            .where(
-                fragments.touched(
-                    fragments.many("providers", provider.c.uuid),
-                    fragments.many("consumers", consumer_id) if of_consumers else None,
-                )
-            )
-        )
+        named = provider.c.uuid.in_(fragments.many("providers", provider.c.uuid))
+        parts.append(tree.where(named))
+    if of_consumers:
+        # A part of its own: an OR of the two would have engines look at every provider.
+        used = allocation.c.consumer_id.in_(fragments.many("consumers", allocation.c.consumer_id))
+        of_provider = allocation.c.resource_provider_id == provider.c.id
+        parts.append(tree.join(allocation, of_provider).where(used))
     return sa.union_all(*parts)
 
 

@@ -69,15 +69,22 @@ def named(uuids: Collection[str]) -> ColumnElement[bool]:
     return provider.c.uuid.in_(sorted(uuids))
 
 
-_TOUCHED = {
-    used: _ROWS.where(
-        fragments.touched(
-            fragments.many("uuids", provider.c.uuid),
-            fragments.many("consumers", t.allocations.c.consumer_id) if used else None,
-        )
-    )
-    for used in (False, True)
-}
+_NAMED = provider.c.uuid.in_(fragments.many("uuids", provider.c.uuid))
+
+
+def _named_or_used() -> Rows:
+    # As a join: an OR of the two would have engines look at every provider.
+    named, allocation = provider.alias("named"), t.allocations
+    ids = sa.union(
+        sa.select(named.c.id).where(named.c.uuid.in_(fragments.many("uuids", named.c.uuid))),
+        sa.select(allocation.c.resource_provider_id).where(
+            allocation.c.consumer_id.in_(fragments.many("consumers", allocation.c.consumer_id))
+        ),
+    ).subquery("touched")
+    return _ROWS.join(ids, ids.c.id == provider.c.id)
+
+
+_TOUCHED = {False: _ROWS.where(_NAMED), True: _named_or_used()}
 _NUMBERED = _ROWS.where(provider.c.id.in_(fragments.many("ids", provider.c.id)))
 
 
