@@ -53,10 +53,10 @@ class Plan:
         self.suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.wanted))
         asking = Counter(name for slot in self.wanted for name, _amount in slot.resources)
         self.contested = tuple(name for name, slots in asking.items() if slots > 1)
-        self.together: dict[str, int] = Counter()  # what one provider gives that serves all
+        together: Counter[str] = Counter()
         for slot in self.wanted:
-            self.together.update(dict(slot.resources))
-        self.together = dict(self.together)
+            together.update(dict(slot.resources))
+        self.together = dict(together)  # what one provider gives that serves all
         # PERF: hosts of one model are alike in all that a search looks at, so that one of them
         # is searched, and the others begin where it began.
         self.openings: dict[Hashable, Opening] = {}

@@ -37,10 +37,10 @@ def _each(
     providers: Iterable[Shown | Provider], mount: str, version: Microversion
 ) -> Iterator[Mapping[str, Any]]:
     rels = [(rel, f"/{rel}") for rel in LINKS.at(version)]
-    hidden = {"parent_provider_uuid", "root_provider_uuid"} - set(FIELDS.at(version))
+    fields = FIELDS.at(version)
     for provider in providers:
         path = f"{mount}/resource_providers/{provider.uuid}"
-        shown = {
+        known = {
             "uuid": provider.uuid,
             "name": provider.name,
             "generation": provider.generation,
@@ -51,6 +51,4 @@ def _each(
             "parent_provider_uuid": provider.parent_uuid,
             "root_provider_uuid": provider.root_uuid,
         }
-        for name in hidden:
-            del shown[name]
-        yield shown
+        yield {name: known[name] for name in fields}
