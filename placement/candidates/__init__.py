@@ -18,7 +18,7 @@ from placement.candidates.fetch import Fetch, Sharing, shared_pool
 from placement.candidates.model import Candidate, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.solve import Plan, Search, take_turns
-from placement.candidates.trail import BudgetSpentError, Trail
+from placement.candidates.trail import ROOT, BudgetSpentError, Trail
 from placement.candidates.trees import TreeCache
 from placement.config import CandidateSettings
 from placement.errors import SearchExhausted
@@ -76,12 +76,15 @@ def _searches(
     fetch: Fetch, plan: Plan, sharing: Sequence[Sharing], trail: Trail
 ) -> Iterator[Search]:
     """One search for each anchor, then one for each set of sharing providers by themselves."""
-    for trees in fetch.anchors(plan.wanted, sharing):
-        choices = fetch.choices(sharing)
+    for trees in fetch.anchors(plan, sharing, trail):
+        lent = fetch.lent(sharing)
         for tree in trees:
-            yield Search(plan, slotting.pool(tree, choices), trail)
+            if plan.admits(tree):
+                yield Search(plan, slotting.pool(tree, lent), trail)
+            else:
+                trail.lacking[ROOT] += 1
     for members in fetch.shared_pools(plan.wanted, sharing):
-        yield Search(plan, shared_pool(fetch.choices(members)), trail)
+        yield Search(plan, shared_pool(fetch.lent(members)), trail)
 
 
 __all__ = ["CandidateRequest", "CandidateSettings", "Found", "TreeCache", "find_candidates"]

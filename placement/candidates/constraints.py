@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from placement.candidates import trail
-from placement.candidates.model import Choice
+from placement.candidates.model import Pool
 
 
 class Constraint(Protocol):
@@ -336,17 +336,20 @@ class SameSubtree:
         self._open.add(slot)
 
 
-def subtrees(choices: Sequence[Choice]) -> list[int]:
-    """For each choice, the bits of the choices in its subtree (of its own tree only)."""
-    at = {(id(choice.tree), choice.position): index for index, choice in enumerate(choices)}
-    below = [0] * len(choices)
-    for index, choice in enumerate(choices):
-        position = choice.position
+def subtrees(pool: Pool) -> list[int]:
+    """For each member, the bits of the members in its subtree (of its own tree only)."""
+    own = range(pool.local)
+    places = [(pool.tree(index), index) for index in own]
+    places += [(lent.tree, lent.position) for lent in pool.lent]
+    at = {(tree.id, position): index for index, (tree, position) in enumerate(places)}
+    below = [0] * len(places)
+    for index, (tree, place) in enumerate(places):
+        position = place
         while position >= 0:
-            ancestor = at.get((id(choice.tree), position))
+            ancestor = at.get((tree.id, position))
             if ancestor is not None:
                 below[ancestor] |= 1 << index
-            position = choice.tree.members[position].parent
+            position = tree.members[position].parent
     return below
 
 

@@ -3,18 +3,24 @@
 Everything runs on the one snapshot of the request, in a number of statements that does not
 depend on the size of the cloud: names, sharing providers, a window of roots, and two for the
 trees that are not in the cache. A further window or chunk of trees adds a fixed number.
+
+A window takes its trees as they come, for what is in memory is looked at there many times faster
+than by any engine. When few of them serve, the engine is asked for the others.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import orjson
 from sqlalchemy.engine import Connection
 
-from placement.candidates.model import SHARING_TRAIT, Choice, Pool, Slot, Tree
+from placement.candidates.model import SHARING_TRAIT, Lent, Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.candidates.trees import MemberRows, TreeCache, build
-from placement.candidates.windows import Seen, Window, random_ranges, windows
+from placement.candidates.solve import Plan
+from placement.candidates.trail import ROOT, Trail
+from placement.candidates.trees import Row, TreeCache, build, interned
+from placement.candidates.windows import Seen, Window, first_size, random_ranges, windows
 from placement.db.dialect import chunks
 from placement.db.statements import names
 from placement.db.statements import trees as statements
@@ -31,7 +37,7 @@ MOST_TREES = 1000
 
 NOWHERE = ""  # in_tree of a provider that does not exist
 
-Root = tuple[int, str, int]  # id, uuid, revision
+Root = tuple[int, int]  # id, revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,43 +95,55 @@ class Fetch:
     def trees(self, roots: Collection[Root]) -> list[Tree]:
         """The trees of the roots, from the cache or in two statements."""
         found: dict[int, Tree] = {}
-        missing: dict[int, Root] = {}
+        missing: dict[int, int] = {}
         for root in roots:
-            tree = self._kept.get(root[0]) or self._cache.get((root[1], root[2]))
+            tree = self._kept.get(root[0]) or self._cache.get(root)
             if tree is None:
-                missing[root[0]] = root
+                missing[root[0]] = root[1]
             else:
                 found[root[0]] = tree
         if missing:
             found |= self._load(missing)
-        return [found[root[0]] for root in roots]
+        return [found[root_id] for root_id, _revision in roots]
 
-    def _load(self, roots: Mapping[int, Root]) -> dict[int, Tree]:
-        rows: dict[int, dict[int, MemberRows]] = {root_id: {} for root_id in roots}
-        by_id: dict[int, MemberRows] = {}
-        for root_id, row_id, parent_id, uuid, name, *stock in self._rows(statements.members, roots):
-            member = by_id.get(row_id)
-            if member is None:
-                member = MemberRows(row_id, parent_id, uuid, {}, set(), set())
-                by_id[row_id] = rows[root_id][row_id] = member
-            if name is not None:
-                member.stocks[name] = Stock(*stock)
-        for row_id, kind, name in self._rows(statements.tags, roots):
-            member = by_id[row_id]
-            (member.traits if kind == "trait" else member.aggregates).add(name)
+    def _load(self, revisions: Mapping[int, int]) -> dict[int, Tree]:
+        read = [
+            row
+            for chunk in chunks(sorted(revisions))
+            for row in self._conn.execute(*statements.members(chunk)).all()
+        ]
+        # Hosts of one model have the same traits, which are most of what there is to read.
+        traits = self._trait_sets({traits for *_others, traits, _aggregates in read})
+        rows: dict[int, list[Row]] = {root_id: [] for root_id in revisions}
+        for root_id, row_id, parent_id, uuid, stocks, of_traits, aggregates in read:
+            rows[root_id].append(
+                Row(
+                    row_id,
+                    parent_id,
+                    uuid,
+                    {name: Stock(*fields) for name, *fields in _unpacked(stocks)},
+                    traits[of_traits],
+                    interned(name for (name,) in _unpacked(aggregates)),
+                )
+            )
         made = {
-            root_id: build(roots[root_id][1], roots[root_id][2], members)
+            root_id: build(root_id, revisions[root_id], members)
             for root_id, members in rows.items()
         }
         for tree in made.values():
             self._cache.put(tree)
         return made
 
-    def _rows(
-        self, statement: Callable[[Collection[int]], Any], roots: Collection[int]
-    ) -> Iterator[Sequence[Any]]:
-        for chunk in chunks(sorted(roots)):
-            yield from self._conn.execute(statement(chunk))
+    def _trait_sets(self, texts: Collection[str | None]) -> dict[str | None, frozenset[str]]:
+        """The names of sets of traits, by the text that holds their ids."""
+        sets = {text: [trait_id for (trait_id,) in _unpacked(text)] for text in texts}
+        names: dict[int, str] = {}
+        for chunk in chunks(sorted({trait_id for ids in sets.values() for trait_id in ids})):
+            names |= dict(self._conn.execute(*statements.trait_names(chunk)).all())
+        return {
+            text: interned(names[trait_id] for trait_id in trait_ids)
+            for text, trait_ids in sets.items()
+        }
 
     # -- sharing providers ------------------------------------------------------------------
 
@@ -133,7 +151,7 @@ class Fetch:
         """The sharing providers that have room for at least one of the slots."""
         found: dict[str, Sharing] = {}
         for row in self._conn.execute(statements.sharing(SHARING_TRAIT)):
-            root = (row.root_id, row.root_uuid, row.revision)
+            root = (row.root_id, row.revision)
             provider = found.setdefault(row.uuid, Sharing(row.uuid, root, {}, {}))
             if row.aggregate_id is not None:
                 provider.aggregates[row.aggregate_id] = row.aggregate
@@ -154,12 +172,12 @@ class Fetch:
                 return False
         return True
 
-    def choices(self, sharing: Sequence[Sharing]) -> list[Choice]:
-        """The sharing providers as choices of their own trees."""
+    def lent(self, sharing: Sequence[Sharing]) -> list[Lent]:
+        """The sharing providers where they stand in their trees."""
         self._keep(sharing)
         wanted = {provider.uuid for provider in sharing}
         return [
-            Choice(tree, member, position)
+            Lent(tree, member, position)
             for tree in {root[0]: self._kept[root[0]] for root in _roots_of(sharing)}.values()
             for position, member in enumerate(tree.members)
             if member.uuid in wanted
@@ -176,54 +194,74 @@ class Fetch:
 
     # -- roots ------------------------------------------------------------------------------
 
-    def anchors(self, wanted: Sequence[Slot], sharing: Sequence[Sharing]) -> Iterator[list[Tree]]:
-        """Yield the trees in which every slot seems to be met, and one at least by a member.
+    def anchors(self, plan: Plan, sharing: Sequence[Sharing], trail: Trail) -> Iterator[list[Tree]]:
+        """Yield the trees that may serve the request, and others that were as near at hand.
 
         They come in lists that are worth loading at once, the first one together with the
-        trees of the sharing providers.
+        trees of the sharing providers. The trail tells, when the next list is asked for, how the
+        earlier ones served.
         """
-        needs = self._needs(wanted, sharing)
-        # A tree where everything comes from elsewhere is no anchor: see `shared_pools`.
-        own = all(need.reach for need in needs) and len(needs) <= MAX_NEEDS
-        asked = Asked(tuple(needs[:MAX_NEEDS]), self._root_need(False), own)
-        pinned = {need.tree for need in needs if need.tree is not None and not need.reach}
-        limit = None if pinned else self.request.limit
+        needs = self._needs(plan.wanted, sharing)
+        pinned = any(need.tree is not None and not need.reach for need in needs)
         ranges: list[tuple[int, int | None]] = [(0, None)]
-        if self._randomize and limit is not None:
+        if self._randomize and not pinned and self.request.limit is not None:
             last = self._conn.execute(statements.last_root()).scalar()
             ranges = random_ranges(last or 0)
         seen = Seen()
         size = FIRST_TREES
-        for window in windows(limit, ranges, seen):
-            roots = self._roots(window, asked, seen)
+        for window in windows(None if pinned else first_size(self.request.limit), ranges, seen):
+            if window.size is None:
+                roots = self._rest(window, needs, trail)
+            else:
+                roots = self._run(window, window.size, seen)
+            served = trail.served
             while roots:
                 batch, roots = roots[:size], roots[size:]
                 yield self._keep(sharing, batch)
                 size = min(size * 4, MOST_TREES)
+            seen.matches = trail.served - served
 
-    def _roots(self, window: Window, asked: Asked, seen: Seen) -> list[Root]:
-        if window.size is None:
-            query = statements.rest(window.after, window.up_to, asked)
-            return sorted((row.id, row.uuid, row.revision) for row in self._conn.execute(*query))
-        rows = self._conn.execute(
-            *statements.window(window.after, window.size, window.up_to, asked)
-        ).all()
-        roots = [(row.id, row.uuid, row.revision) for row in rows if row.matches]
-        seen.rows, seen.matches = len(rows), len(roots)
-        seen.last = rows[-1].id if rows else window.after
+    def _run(self, window: Window, size: int, seen: Seen) -> list[Root]:
+        query = statements.run(window.after, size, window.up_to)
+        roots = sorted(map(tuple, _unpacked(self._conn.execute(*query).scalar())))
+        seen.rows = len(roots)
+        seen.last = roots[-1][0] if roots else window.after
         return roots
 
-    def _needs(self, wanted: Sequence[Slot], sharing: Sequence[Sharing]) -> list[Need]:
-        """What the slots ask, in ids: equal ones merged, those that few trees meet first."""
-        needs: dict[Need, None] = {}
-        for slot in wanted:
+    def _rest(
+        self, window: Window, needs: Mapping[Need, Sequence[Hashable]], trail: Trail
+    ) -> list[Root]:
+        order = sorted(needs, key=_rarity)[:MAX_NEEDS]
+        # A tree where everything comes from elsewhere is no anchor: see `shared_pools`.
+        own = all(need.reach for need in needs) and len(needs) <= MAX_NEEDS
+        root = self._root_need(False)
+        lacking: dict[int | None, int] = {None: trail.lacking[ROOT]} if root.traits else {}
+        for place, need in enumerate(order):
+            if not need.reach:
+                lacking[place] = sum(trail.lacking[of] for of in needs[need])
+        start = max(lacking, key=lambda place: lacking[place], default=None)
+        query = statements.rest(window.after, window.up_to, Asked(tuple(order), root, own), start)
+        return sorted(
+            (root_id, revision)
+            for (text,) in self._conn.execute(*query).all()
+            for root_id, revision, matches in _unpacked(text)
+            if matches
+        )
+
+    def _needs(
+        self, wanted: Sequence[Slot], sharing: Sequence[Sharing]
+    ) -> Mapping[Need, Sequence[Hashable]]:
+        """What the slots ask, in ids, with what the trail calls those who ask so."""
+        needs: dict[Need, list[Hashable]] = {}
+        for position, slot in enumerate(wanted):
             reach = frozenset(
                 aggregate
                 for provider in sharing
                 if self._has_room(provider, slot)
                 for aggregate in provider.aggregates
             )
-            needs[self._need(slot.group, slot.resources, slot.group.suffixed, reach)] = None
+            need = self._need(slot.group, slot.resources, slot.group.suffixed, reach)
+            needs.setdefault(need, []).append(position)
         for group in self.request.groups:
             if not group.suffixed and len(group.resources) > 1:
                 # Traits of the unsuffixed group may come from different providers.
@@ -231,8 +269,9 @@ class Fetch:
                     aggregate for provider in sharing for aggregate in provider.aggregates
                 )
                 for term in group.required:
-                    needs[Need(traits=(self._trait_ids(term),), reach=anywhere)] = None
-        return sorted(needs, key=_rarity)
+                    need = Need(traits=(self._trait_ids(term),), reach=anywhere)
+                    needs.setdefault(need, []).append(term)
+        return needs
 
     def _need(
         self,
@@ -308,9 +347,15 @@ class Fetch:
         yield from pools.values()
 
 
-def shared_pool(choices: Iterable[Choice]) -> Pool:
+def shared_pool(lent: Iterable[Lent]) -> Pool:
     """A pool of sharing providers, for an anchor that serves nothing itself."""
-    return Pool(None, tuple(choices), 0)
+    all_lent = tuple(lent)
+    return Pool(None, tuple(each.member for each in all_lent), all_lent)
+
+
+def _unpacked(text: str | None) -> Any:
+    """The lists in a text of `JsonRows`."""
+    return orjson.loads(text) if text else ()
 
 
 def _roots_of(sharing: Iterable[Sharing]) -> list[Root]:

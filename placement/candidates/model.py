@@ -1,7 +1,7 @@
 """The values that the search works on. None of them knows SQL or HTTP; all are immutable."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placement.candidates.request import RequestGroup
@@ -20,17 +20,21 @@ class Member(NamedTuple):
     aggregates: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Tree:
     """A tree at one revision: facts about its own members only.
 
-    The root comes first and every parent before its children. `uuid` is the root's.
+    The root comes first and every parent before its children. `id` and `uuid` are the root's.
+    told: how the tree was told about last, kept by who tells (form -> text); it does not belong
+    to the facts.
     """
 
+    id: int
     uuid: str
     revision: int
     members: tuple[Member, ...]
     aggregates: frozenset[str]  # those that any member is in
+    told: tuple[object, Sequence[bytes]] | None = field(default=None, repr=False)
 
     @property
     def root(self) -> Member:
@@ -42,8 +46,8 @@ class Tree:
         return any(member.uuid == uuid for member in self.members)
 
 
-class Choice(NamedTuple):
-    """A provider that may serve: a member of the anchor's tree, or a sharing one of another.
+class Lent(NamedTuple):
+    """A sharing provider, that may serve anchors of other trees.
 
     position: of the member in its tree.
     """
@@ -64,17 +68,26 @@ class Slot(NamedTuple):
     resources: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """The providers that belong to one anchor.
+class Pool(NamedTuple):
+    """The providers that belong to one anchor: its members in their order, then those lent.
 
-    local: how many of the choices, from the first on, are members of the anchor's own tree.
     anchor: None for the pool of sharing providers of an anchor that serves nothing itself.
     """
 
     anchor: Tree | None
-    choices: tuple[Choice, ...]
-    local: int
+    members: tuple[Member, ...]
+    lent: tuple[Lent, ...]
+
+    @property
+    def local(self) -> int:
+        """How many of the members, from the first on, are the anchor's own."""
+        return len(self.members) - len(self.lent)
+
+    def tree(self, position: int) -> Tree:
+        """The tree that a member stands in."""
+        if self.anchor is not None and position < self.local:
+            return self.anchor
+        return self.lent[position - self.local].tree
 
 
 class Candidate(NamedTuple):

@@ -4,9 +4,8 @@ Everything here looks at one provider at a time; what joins several slots is in 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
 
-from placement.candidates.model import Choice, Member, Pool, Slot, Tree
+from placement.candidates.model import Lent, Member, Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.objects.capacity import fits
 
@@ -22,16 +21,16 @@ def slots(request: CandidateRequest) -> tuple[Slot, ...]:
     return tuple(made)
 
 
-def pool(anchor: Tree, sharing: Iterable[Choice]) -> Pool:
+def pool(anchor: Tree, sharing: Iterable[Lent]) -> Pool:
     """The members of the anchor's tree, then the sharing providers of other trees it reaches."""
-    own = tuple(map(Choice, repeat(anchor), anchor.members, range(len(anchor.members))))
     reached = tuple(
-        choice
-        for choice in sharing
-        if choice.tree.uuid != anchor.uuid
-        and not anchor.aggregates.isdisjoint(choice.member.aggregates)
+        lent
+        for lent in sharing
+        if lent.tree.id != anchor.id and not anchor.aggregates.isdisjoint(lent.member.aggregates)
     )
-    return Pool(anchor, own + reached, len(own))
+    if not reached:
+        return Pool(anchor, anchor.members, ())
+    return Pool(anchor, anchor.members + tuple(lent.member for lent in reached), reached)
 
 
 class Demand:
@@ -42,19 +41,16 @@ class Demand:
         self._conditions = tuple(_conditions(slot.group))
 
     def able(self, of: Pool) -> list[int]:
-        """The positions of the choices that could serve."""
+        """The positions of the members that could serve."""
         found = []
-        for position, choice in enumerate(of.choices):
-            stocks = choice.member.stocks
+        for position, member in enumerate(of.members):
+            stocks = member.stocks
             for name, amount in self._resources:
                 stock = stocks.get(name)
                 if stock is None or not fits(stock, amount):
                     break
             else:
-                own = of.anchor if position < of.local else None
-                if not self._conditions or all(
-                    holds(choice, own, of.anchor) for holds in self._conditions
-                ):
+                if not self._conditions or all(holds(of, position) for holds in self._conditions):
                     found.append(position)
         return found
 
@@ -77,27 +73,26 @@ def demands(wanted: Sequence[Slot]) -> list[tuple[Demand, list[int]]]:
     return list(known.values())
 
 
-# Whether a provider meets one condition; the trees are the anchor's if that is also its own,
-# and the anchor's in any case.
-Condition = Callable[[Choice, Tree | None, Tree | None], bool]
+# Whether the member of the pool at this position meets one condition.
+Condition = Callable[[Pool, int], bool]
 
 
 def _conditions(group: RequestGroup) -> Iterator[Condition]:
     """What the group asks of a provider besides resources; only what it does ask."""
     tree = group.in_tree
     if tree is not None:
-        yield lambda choice, _own, _anchor: choice.tree.has(tree)
+        yield lambda of, position: of.tree(position).has(tree)
     if group.forbidden:
-        yield lambda choice, _own, _anchor: group.forbidden.isdisjoint(choice.member.traits)
+        yield lambda of, position: group.forbidden.isdisjoint(of.members[position].traits)
     if group.suffixed and group.required:
-        yield lambda choice, _own, _anchor: all(
-            not term.isdisjoint(choice.member.traits) for term in group.required
+        yield lambda of, position: all(
+            not term.isdisjoint(of.members[position].traits) for term in group.required
         )
     if group.member_of or group.not_member_of:
         if group.suffixed:
-            yield lambda choice, _own, _anchor: _belongs(choice.member, group)
+            yield lambda of, position: _belongs(of.members[position], group)
         else:
-            yield lambda choice, own, anchor: _belongs_unsuffixed(choice.member, group, own, anchor)
+            yield lambda of, position: _belongs_unsuffixed(of, position, group)
 
 
 def _in_all(member: Member, terms: Iterable[frozenset[str]]) -> bool:
@@ -109,15 +104,14 @@ def _belongs(member: Member, group: RequestGroup) -> bool:
     return _in_all(member, group.member_of) and group.not_member_of.isdisjoint(member.aggregates)
 
 
-def _belongs_unsuffixed(
-    member: Member, group: RequestGroup, own: Tree | None, anchor: Tree | None
-) -> bool:
+def _belongs_unsuffixed(of: Pool, position: int, group: RequestGroup) -> bool:
     """Membership of the unsuffixed group: the root's aggregates span its tree.
 
     A positive term is met by the provider, or by the root for members of its tree; a negated
     one must hold for the provider and for the anchor, whoever the provider is.
     """
-    spanned = own is not None and _in_all(own.root, group.member_of)
+    member, anchor = of.members[position], of.anchor
+    spanned = anchor is not None and position < of.local and _in_all(anchor.root, group.member_of)
     if not spanned and not _in_all(member, group.member_of):
         return False
     if not group.not_member_of.isdisjoint(member.aggregates):

@@ -61,22 +61,34 @@ class Plan:
         # is searched, and the others begin where it began.
         self.openings: dict[Hashable, Opening] = {}
 
+    def admits(self, anchor: Tree) -> bool:
+        """Whether the anchor's root is as the request wants it."""
+        required, forbidden = self.request.root_required, self.request.root_forbidden
+        traits = anchor.root.traits
+        return required <= traits and forbidden.isdisjoint(traits)
+
+    def absent(self, pool: Pool) -> Iterator[Hashable]:
+        """The terms of traits that no provider of the pool meets."""
+        for term in self.terms:
+            if all(term.isdisjoint(member.traits) for member in pool.members):
+                yield term
+
     def alike(self, pool: Pool, options: Options) -> Hashable:
         """Equal for anchors whose searches begin in the same way; None: not to be compared.
 
         That is everything which `_constraints` reads.
         """
-        if pool.local < len(pool.choices) or pool.anchor is None:
+        if pool.lent or pool.anchor is None:
             return None
-        choices = pool.choices
+        members = pool.members
         key: list[Hashable] = [tuple(positions) for positions in options]
         if self.request.same_subtree:
-            key.append(tuple(choice.member.parent for choice in choices))
+            key.append(tuple([member.parent for member in members]))
         if self.terms:
-            key.append(tuple(choice.member.traits for choice in choices))
+            key.append(tuple([member.traits for member in members]))
         for name in self.contested:
-            stocks = (choice.member.stocks.get(name) for choice in choices)
-            key.append(tuple(stock and stock.room for stock in stocks))
+            stocks = [member.stocks.get(name) for member in members]
+            key.append(tuple([stock and stock.room for stock in stocks]))
         return tuple(key)
 
 
@@ -93,45 +105,60 @@ class Search:
         self._wanted = plan.wanted
         self._pool = pool
         self._trail = trail
-        self._assignments = self._start()
+        self._more: Iterator[Sequence[int]] | None = None
 
     def next(self) -> Candidate | None:
         """The next candidate, or None.  Raises BudgetSpentError."""
-        assignment = next(self._assignments, None)
+        if self._more is None:
+            self._more = iter(())
+            assignment = self._begin()
+            self._trail.served += assignment is not None
+        else:
+            assignment = next(self._more, None)
         if assignment is None:
             self.exhausted = True
             return None
         return self._candidate(assignment)
 
-    def _start(self) -> Iterator[Sequence[int]]:
-        self._trail.trees += 1
+    def _begin(self) -> Sequence[int] | None:
+        """The first assignment."""
+        plan, trail = self._plan, self._trail
+        trail.trees += 1
         options: Options = [[]] * len(self._wanted)
-        for demand, slots in self._plan.demands:
+        local = self._pool.local
+        serves = local == 0
+        for demand, slots in plan.demands:
             able = demand.able(self._pool)
             if not able:
-                self._trail.refuse(reasons.NO_PROVIDER, self._wanted[slots[0]].group.suffix)
-                return
+                trail.refuse(reasons.NO_PROVIDER, self._wanted[slots[0]].group.suffix)
+                trail.lacking[slots[0]] += 1
+                return None
+            serves = serves or able[0] < local
             for slot in slots:
                 options[slot] = able
-        key = self._plan.alike(self._pool, options)
-        opening = self._plan.openings.get(key)
-        if opening is None:
-            for number, assignment in enumerate(self._search(options)):
-                if number == 0 and key is not None:
-                    self._plan.openings[key] = Opening(tuple(assignment), self.exhausted)
-                yield assignment
-            return
-        self._trail.step()
-        self.exhausted = opening.only
-        yield opening.first
-        if not opening.only:
-            yield from islice(self._search(options), 1, None)
+        if not serves:
+            return None  # all comes from elsewhere: found once, not at every anchor
+        key = plan.alike(self._pool, options)
+        opening = plan.openings.get(key)
+        if opening is not None:
+            trail.step()
+            if opening.only:
+                self.exhausted = True
+            else:
+                self._more = islice(self._search(options), 1, None)
+            return opening.first
+        self._more = self._search(options)
+        first = next(self._more, None)
+        if first is not None and key is not None:
+            plan.openings[key] = Opening(tuple(first), self.exhausted)
+        return first
 
     def _search(self, options: Options) -> Iterator[Sequence[int]]:
         constraints = _constraints(self._plan, self._pool, options)
         for constraint in constraints:
             if not constraint.feasible():
                 self._trail.refuse(constraint.reason)
+                self._trail.lacking.update(self._plan.absent(self._pool))
                 return
         yield from self._assign(options, constraints)
 
@@ -185,22 +212,23 @@ class Search:
         first = assignment[0]
         if assignment.count(first) == len(assignment) and self._plan.together:
             # PERF: the flat cloud's case.
-            tree, member, _position = self._pool.choices[first]
-            one = (member.uuid,)
+            one = (self._pool.members[first].uuid,)
             return Candidate(
-                {member.uuid: self._plan.together}, dict.fromkeys(self._plan.suffixes, one), (tree,)
+                {one[0]: self._plan.together},
+                dict.fromkeys(self._plan.suffixes, one),
+                (self._pool.tree(first),),
             )
         allocations: dict[str, dict[str, int]] = {}
         mappings: dict[str, tuple[str, ...]] = {}
-        trees: dict[str, Tree] = {}
+        trees: dict[int, Tree] = {}
         for slot, position in zip(self._wanted, assignment, strict=True):
-            choice = self._pool.choices[position]
-            uuid = choice.member.uuid
+            uuid = self._pool.members[position].uuid
             if slot.resources:
                 amounts = allocations.setdefault(uuid, {})
                 for name, amount in slot.resources:
                     amounts[name] = amounts.get(name, 0) + amount
-                trees[choice.tree.uuid] = choice.tree
+                tree = self._pool.tree(position)
+                trees[tree.id] = tree
             served = mappings.get(slot.group.suffix, ())
             if uuid not in served:
                 mappings[slot.group.suffix] = (*served, uuid)
@@ -232,8 +260,7 @@ def _constraints(plan: Plan, pool: Pool, options: Options) -> list[Constraint]:
     if plan.terms:
         found.append(_collective_traits(plan.terms, wanted, pool, options))
     if not request.nested and len(wanted) > 1:
-        numbers: dict[str, int] = {}
-        trees = [numbers.setdefault(each.tree.uuid, len(numbers)) for each in pool.choices]
+        trees = [pool.tree(position).id for position in range(len(pool.members))]
         found.append(OnePerTree(range(len(wanted)), trees))
     if not request.mapped:
         found += _in_order(request, wanted, pool, options)
@@ -243,7 +270,7 @@ def _constraints(plan: Plan, pool: Pool, options: Options) -> list[Constraint]:
         found.append(Isolate({slot: options[slot] for slot in isolated}))
     found += _capacities(wanted, pool, options)
     if request.same_subtree:
-        below = subtrees(pool.choices)
+        below = subtrees(pool)
         by_suffix = {wanted[slot].group.suffix: slot for slot in suffixed}
         for suffixes in request.same_subtree:
             slots = sorted(by_suffix[suffix] for suffix in suffixes)
@@ -268,7 +295,7 @@ def _collective_traits(
     terms: Sequence[frozenset[str]], wanted: Sequence[Slot], pool: Pool, options: Options
 ) -> Constraint:
     def bits(position: int) -> int:
-        traits = pool.choices[position].member.traits
+        traits = pool.members[position].traits
         return sum(1 << at for at, term in enumerate(terms) if not term.isdisjoint(traits))
 
     covers = {
@@ -297,7 +324,7 @@ def _in_order(
     for group, slots in alike.items():
         if len(slots) > 1:
             serving = options[slots[0]]
-            stocks = [pool.choices[position].member.stocks for position in serving]
+            stocks = [pool.members[position].stocks for position in serving]
             seats = [
                 1
                 if request.isolate
@@ -324,7 +351,7 @@ def _capacities(wanted: Sequence[Slot], pool: Pool, options: Options) -> Iterato
                 break
             serving = {slot: options[slot] for slot in large}
             room = {
-                position: pool.choices[position].member.stocks[name].room
+                position: pool.members[position].stocks[name].room
                 for positions in serving.values()
                 for position in positions
             }

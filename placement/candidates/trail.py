@@ -1,7 +1,7 @@
 """Why things were refused, counted by fixed reasons, and how much work a search did."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 NO_PROVIDER = "no provider of the tree can serve the group"
@@ -12,6 +12,8 @@ ONE_PER_TREE = "several providers of one tree, which this microversion does not 
 PERMUTATION = "another order of the same providers"
 TRAITS = "no combination has all required traits"
 
+ROOT = "root"  # of what an anchor lacks: its root is not as wanted
+
 
 class BudgetSpentError(Exception):
     """The search has used all the steps it was given."""
@@ -19,11 +21,17 @@ class BudgetSpentError(Exception):
 
 @dataclass(slots=True)
 class Trail:
-    """What one request's search met. `refused` counts (reason, suffix); suffix may be empty."""
+    """What one request's search met. `refused` counts (reason, suffix); suffix may be empty.
+
+    trees: anchors looked at; served: those with a candidate.  lacking: how many anchors had
+    nobody for a slot (by position) or for a term of traits, or a wrong ROOT.
+    """
 
     max_steps: int
     steps: int = 0
     trees: int = 0
+    served: int = 0
+    lacking: Counter[Hashable] = field(default_factory=Counter)
     exhausted: bool = False
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
 

@@ -1,6 +1,6 @@
 """Immutable trees, made of rows once and kept as long as they are true.
 
-A tree is known by (root uuid, revision): every change of anything in it gives it a revision
+A tree is known by (root id, revision): every change of anything in it gives it a revision
 that it never had, so nothing needs to be told to this cache. Revision 0 was written by
 somebody who does not renew revisions, so such a tree is never kept.
 """
@@ -8,12 +8,12 @@ somebody who does not renew revisions, so such a tree is never kept.
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from placement.candidates.model import Member, Tree
 from placement.objects.capacity import Stock
 
-Key = tuple[str, int]  # root uuid, revision
+Key = tuple[int, int]  # root id, revision
 
 
 class TreeCache:
@@ -40,7 +40,7 @@ class TreeCache:
         """Keep a tree, letting go of those not used for longest."""
         if tree.revision == 0:
             return
-        key = (tree.uuid, tree.revision)
+        key = (tree.id, tree.revision)
         with self._lock:
             if key in self._trees:
                 return
@@ -51,16 +51,15 @@ class TreeCache:
                 self._providers -= len(oldest.members)
 
 
-@dataclass(slots=True)
-class MemberRows:
-    """What the rows say of one provider, gathered before its tree is made."""
+class Row(NamedTuple):
+    """What the tables say of one provider, before its tree is made."""
 
     id: int
     parent_id: int | None
     uuid: str
-    stocks: dict[str, Stock]
-    traits: set[str]
-    aggregates: set[str]
+    stocks: Mapping[str, Stock]
+    traits: frozenset[str]
+    aggregates: frozenset[str]
 
 
 class Interned:
@@ -76,21 +75,19 @@ class Interned:
         return self._sets.setdefault(made, made)
 
 
-_interned = Interned()
+interned = Interned()
 
 
-def build(uuid: str, revision: int, rows: Mapping[int, MemberRows]) -> Tree:
-    """Make a tree of its members' rows (by provider id), parents before children."""
-    children: dict[int | None, list[MemberRows]] = {}
-    for row in rows.values():
+def build(root_id: int, revision: int, rows: Iterable[Row]) -> Tree:
+    """Make a tree of its members' rows, parents before children."""
+    children: dict[int | None, list[Row]] = {}
+    for row in sorted(rows):
         children.setdefault(row.parent_id, []).append(row)
     members: list[Member] = []
-    waiting = [(root, -1) for root in children.get(None, [])]
+    waiting = [(root, -1) for root in children[None]]
     for row, parent in waiting:
         position = len(members)
-        members.append(
-            Member(row.uuid, parent, row.stocks, _interned(row.traits), _interned(row.aggregates))
-        )
-        waiting += [(child, position) for child in children.get(row.id, [])]
-    aggregates = _interned(name for member in members for name in member.aggregates)
-    return Tree(uuid, revision, tuple(members), aggregates)
+        members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates))
+        waiting += [(child, position) for child in children.get(row.id, ())]
+    aggregates = interned(name for member in members for name in member.aggregates)
+    return Tree(root_id, members[0].uuid, revision, tuple(members), aggregates)

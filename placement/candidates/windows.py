@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 SMALLEST = 32
 LARGEST_FIRST = 4096
+UNBOUNDED_FIRST = 64  # where everything is wanted: enough to see whether matches are rare
+LARGEST = 16384
 GROWTH = 4
 RARE = 16  # one match in so many roots, or fewer, is rare
 
@@ -33,22 +35,23 @@ class Seen:
     matches: int = 0
 
 
-def first_size(limit: int | None) -> int | None:
-    """Roots of the first window, or None when a window would be no help."""
+def first_size(limit: int | None) -> int:
+    """Roots of the first window."""
     if limit is None or 2 * limit > LARGEST_FIRST:
-        return None
+        return UNBOUNDED_FIRST
     return max(SMALLEST, 2 * limit)
 
 
 def windows(
-    limit: int | None, ranges: list[tuple[int, int | None]], seen: Seen
+    first: int | None, ranges: list[tuple[int, int | None]], seen: Seen
 ) -> Iterator[Window]:
     """Yield the windows that together cover the ranges of ids (after, up_to].
 
-    Ranges take turns, so that an early end has seen something of each. `seen` must tell of
-    each window before the next one is asked for.
+    first: the size of the first one, None when few roots are known to match. Ranges take turns,
+    so that an early end has seen something of each. `seen` must tell of each window before the
+    next one is asked for.
     """
-    size = first_size(limit)
+    size = first
     open_ranges = list(ranges)
     while open_ranges:
         unfinished: list[tuple[int, int | None]] = []
@@ -57,7 +60,8 @@ def windows(
             if size is not None and seen.rows == size:
                 unfinished.append((seen.last, up_to))
             if size is not None:
-                size = None if seen.matches * RARE <= seen.rows else size * GROWTH
+                rare = seen.matches * RARE <= seen.rows
+                size = None if rare else min(size * GROWTH, LARGEST)
         open_ranges = unfinished
 
 

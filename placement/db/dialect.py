@@ -9,8 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 T = TypeVar("T")
+Query = TypeVar("Query", bound=sa.Select[*tuple[Any, ...]])
 
 # Rows of one statement at the most: far below every engine's bind limit (SQLite's is the
 # tightest: 32,766) with a dozen values a row.
@@ -65,6 +67,8 @@ LOCK_TIMEOUT = 600  # seconds
 
 SQLITE_BUSY_TIMEOUT = 5.0  # seconds
 
+LONGEST_TEXT = 16 * 1024 * 1024  # bytes of one `JsonRows`; a row of MariaDB has no more by default
+
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
     """Cut a list into pieces that one statement can carry."""
@@ -111,6 +115,7 @@ def engine(
         "mysql": (
             *([f"SET SESSION sql_mode = '{sql_mode}'"] if sql_mode else []),
             *([] if sync_wait is None else [f"SET SESSION wsrep_sync_wait = {sync_wait}"]),
+            f"SET SESSION group_concat_max_len = {LONGEST_TEXT}",
             f"SET SESSION innodb_lock_wait_timeout = {max(1, round(lock_wait))}",
             f"SET SESSION lock_wait_timeout = {max(1, round(lock_wait))}",  # locks on tables
         ),
@@ -159,6 +164,54 @@ def _on_conflict(statement: sa.Insert, compiler: Any, **options: Any) -> str:
 def _on_duplicate(statement: sa.Insert, compiler: Any, **options: Any) -> str:
     # INSERT IGNORE would also store what it has cut off.
     return f"{compiler.visit_insert(statement, **options)} ON DUPLICATE KEY UPDATE id = id"
+
+
+class JsonRows(FunctionElement[str]):
+    """An aggregate: the columns of all rows as the text of a JSON list of lists.
+
+    Null or an empty list when there is no row; the rows come in any order. PyMySQL needs some
+    6 µs for a row and one for each value in it, a JSON parser a tenth of that.
+    """
+
+    name = "json_rows"
+    type = sa.Text()
+    inherit_cache = True
+
+
+@compiles(JsonRows, "sqlite")
+def _json_group(element: JsonRows, compiler: Any, **options: Any) -> str:
+    return f"json_group_array(json_array({compiler.process(element.clauses, **options)}))"
+
+
+@compiles(JsonRows, "postgresql")
+def _json_agg(element: JsonRows, compiler: Any, **options: Any) -> str:
+    columns = compiler.process(element.clauses, **options)
+    return f"CAST(json_agg(json_build_array({columns})) AS TEXT)"
+
+
+@compiles(JsonRows, "mysql", "mariadb")
+def _json_concat(element: JsonRows, compiler: Any, **options: Any) -> str:
+    # By hand, for JSON_ARRAY takes them twice as long.
+    values = []
+    for column in element.clauses:
+        text = compiler.process(column, **options)
+        if isinstance(column.type, sa.String):
+            text = f"JSON_QUOTE({text})"
+        elif isinstance(column.type, sa.DateTime):
+            text = f"CONCAT('\"', {text}, '\"')"
+        values.append(f"IFNULL({text}, 'null')")
+    row = ", ',', ".join(values)
+    return f"CONCAT('[', GROUP_CONCAT(CONCAT('[', {row}, ']')), ']')"
+
+
+def in_this_order(query: Query) -> Query:
+    """Have MySQL and MariaDB join the tables in the order of FROM.
+
+    They do not know how many rows a derived table will have, and begin elsewhere.
+    """
+    return query.prefix_with("STRAIGHT_JOIN", dialect="mysql").prefix_with(
+        "STRAIGHT_JOIN", dialect="mariadb"
+    )
 
 
 def kept(conn: Connection, number: float) -> float:

@@ -42,7 +42,13 @@ class Client:
                     cloud.add(f"flat{number}", stock, traits=traits, aggregates=own)
             cloud.add("shared", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate(1)])
             cloud.save()
-        self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
+        self._settings = settings
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all trees."""
+        service = app.create_app(self._settings, self.database)
+        self._client = falcon.testing.TestClient(service)
 
     def send(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         """The number of statements and the answer, which must be a success."""
@@ -92,6 +98,8 @@ NESTED = (
 def test_candidates_take_6_statements_at_the_most_and_fewer_with_known_trees(
     clients: list[Client], path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for client in clients:
+        client.restart()
     cold = [client.send("GET", path)[0] for client in clients]
     warm = [client.send("GET", path)[0] for client in clients]
     with capsys.disabled():

@@ -25,7 +25,7 @@ def tree(name: str, children: Sequence[int], traits: Sequence[frozenset[str]] = 
         )
         for position, units in enumerate(children)
     ]
-    return Tree(name, 1, (root, *below), frozenset())
+    return Tree(hash(name), name, 1, (root, *below), frozenset())
 
 
 def like_groups(count: int, amount: int = 1) -> tuple[RequestGroup, ...]:
@@ -127,7 +127,7 @@ def test_a_trait_that_only_one_slot_can_bring_decides_that_slot_first() -> None:
         (frozenset(["CUSTOM_X"]), frozenset(["CUSTOM_Y"])),
     )
     found, trail = search(
-        CandidateRequest((group,)), [Tree("host", 1, tuple(members), frozenset())]
+        CandidateRequest((group,)), [Tree(1, "host", 1, tuple(members), frozenset())]
     )
     assert not found
     assert trail.steps <= 2
@@ -153,7 +153,7 @@ def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() ->
         same_subtree=(frozenset(group.suffix for group in groups),),
         limit=1,
     )
-    found, trail = search(request, [Tree("host", 1, tuple(members), frozenset())])
+    found, trail = search(request, [Tree(1, "host", 1, tuple(members), frozenset())])
     assert len(found) == 1
     assert trail.steps <= 200
 

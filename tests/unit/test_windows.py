@@ -5,13 +5,13 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.windows import SMALLEST, Seen, random_ranges, windows
+from placement.candidates.windows import SMALLEST, Seen, first_size, random_ranges, windows
 
 
-def read(roots: list[int], matching: set[int], limit: int | None, ranges) -> tuple[list[int], int]:
+def read(roots: list[int], matching: set[int], first: int | None, ranges) -> tuple[list[int], int]:
     """The roots read in the order read, and the number of windows."""
     seen, found, count = Seen(), [], 0
-    for window in windows(limit, ranges, seen):
+    for window in windows(first, ranges, seen):
         count += 1
         run = [
             root
@@ -33,7 +33,7 @@ ROOTS = st.sets(st.integers(1, 3000), max_size=800).map(sorted)
 def test_every_root_is_read_once(roots, limit, share, randomly) -> None:
     matching = set(roots[: int(len(roots) * share)])
     ranges = random_ranges(max(roots, default=0)) if randomly else [(0, None)]
-    found, count = read(roots, matching, limit, ranges)
+    found, count = read(roots, matching, first_size(limit), ranges)
     assert sorted(found) == roots
     if not randomly:
         growth = math.log(max(len(roots), 1) / max(2 * limit, SMALLEST) + 1, 4)
@@ -41,12 +41,18 @@ def test_every_root_is_read_once(roots, limit, share, randomly) -> None:
 
 
 @given(ROOTS)
-def test_without_a_limit_one_statement_reads_all(roots) -> None:
+def test_where_few_are_known_to_match_one_statement_reads_all(roots) -> None:
     found, count = read(roots, set(roots), None, [(0, None)])
     assert (found, count) == (roots, 1)
 
 
+def test_without_a_limit_windows_grow_to_a_bound() -> None:
+    roots = list(range(1, 100_001))
+    found, count = read(roots, set(roots), first_size(None), [(0, None)])
+    assert (found, count) == (roots, 10)
+
+
 def test_rare_matches_are_asked_for_at_once() -> None:
     roots = list(range(1, 10_001))
-    _found, count = read(roots, {9_000}, 10, [(0, None)])
+    _found, count = read(roots, {9_000}, first_size(10), [(0, None)])
     assert count == 2

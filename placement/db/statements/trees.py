@@ -1,21 +1,22 @@
 """Which trees may serve a request, and what stands in a tree.
 
-A `Need` is what one slot of a request asks of one provider. `window` and `rest` select the
-roots of trees in which every need seems to be met; they may offer too much, never too little.
-The two differ in form because engines plan them differently: `window` looks at a bounded run of
-roots and evaluates each need for each (its cost is that of the run, whatever the cloud), `rest`
-leaves it to the engine to start from the rarest need (its cost is that of the matches).
+A `Need` is what one slot of a request asks of one provider. `run` selects the next roots whoever
+they are, for trees that are in memory are looked at there; `rest` selects all roots of trees in
+which every need seems to be met, starting from the one need that few meet. It may offer too
+much, never too little.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
+from placement.db.dialect import JsonRows, in_this_order
 from placement.db.fragments import Bound, Rows, Union
 
 provider = t.resource_providers
@@ -73,11 +74,11 @@ class Asked:
     own: bool
 
 
-def _serving_members(need: Need, from_members: bool) -> Rows:
+def _serving_members(need: Need, of_tree: bool) -> Rows:
     """Select the root ids of the members that meet the need, not looking at reach.
 
-    `from_members` asks each member for its inventory, which is the way to go from a few
-    members; otherwise the engine may start from the inventories of the class.
+    `of_tree`: for the members of one tree, each of which is asked for its inventory; otherwise
+    begin with the inventories of the first class that have room.
     """
     member = _member
     source: sa.FromClause = member
@@ -86,12 +87,12 @@ def _serving_members(need: Need, from_members: bool) -> Rows:
         inventory = _stock(number)
         own = inventory.c.resource_provider_id == member.c.id
         room = [inventory.c.resource_class_id == class_id, fragments.fits(inventory, amount)]
-        if from_members:
+        if number == 0 and not of_tree:
+            source = inventory.join(member, own)
+            where += room
+        else:
             some = sa.select(sa.literal(1)).select_from(inventory).where(own, *room)
             where.append(some.correlate(member).exists())
-        else:
-            source = source.join(inventory, own)
-            where += room
     where += [fragments.has_any_trait(member.c.id, traits) for traits in need.traits]
     if need.forbidden:
         where.append(~fragments.has_any_trait(member.c.id, need.forbidden))
@@ -107,7 +108,8 @@ def _serving_members(need: Need, from_members: bool) -> Rows:
             )
     if need.tree is not None:
         where.append(member.c.root_provider_id == need.tree)
-    return sa.select(member.c.root_provider_id).select_from(source).where(*where)
+    query = sa.select(member.c.root_provider_id).select_from(source).where(*where)
+    return query if of_tree else in_this_order(query)
 
 
 def _in_all(
@@ -138,72 +140,98 @@ def _root_meets(root_id: ColumnElement[int], need: RootNeed) -> list[ColumnEleme
 
 
 def _tree_meets(
-    root_id: ColumnElement[int], asked: Asked, correlate: bool
+    root_id: ColumnElement[int], needs: Sequence[Need], root: RootNeed
 ) -> list[ColumnElement[bool]]:
 
     def among(roots: Rows) -> ColumnElement[bool]:
-        if not correlate:
-            return root_id.in_(roots)
-        found = roots.selected_columns[0]
-        return roots.where(found == root_id).exists()
+        return roots.where(roots.selected_columns[0] == root_id).exists()
 
-    where = _root_meets(root_id, asked.root)
-    own: list[ColumnElement[bool]] = []
-    for need in asked.needs:
-        met = among(_serving_members(need, from_members=correlate))
-        own.append(met)
+    where = _root_meets(root_id, root)
+    for need in needs:
+        met = among(_serving_members(need, of_tree=True))
         where.append(sa.or_(met, among(_reached_roots(need.reach))) if need.reach else met)
-    if asked.own:
-        where.append(sa.or_(*own))
     return where
 
 
-def window(after: int, size: int, up_to: int | None, asked: Asked) -> Bound:
-    """Select (id, uuid, revision, matches) of the next `size` roots, in the order of ids.
+def run(after: int, size: int, up_to: int | None) -> Bound:
+    """Select, as one `JsonRows`, (id, revision) of the next `size` roots in the order of ids.
 
     The run is after < id <= up_to. Fewer rows than `size` mean that it is at its end.
     """
-    return _window(asked, up_to is not None), {"size": size, **_run(after, up_to)}
+    return _RUN[up_to is not None], {"size": size, **_within(after, up_to)}
 
 
-def rest(after: int, up_to: int | None, asked: Asked) -> Bound:
-    """Select (id, uuid, revision) of all matching roots with after < id <= up_to."""
-    return _rest(asked, up_to is not None), _run(after, up_to)
+def rest(after: int, up_to: int | None, asked: Asked, start: int | None) -> Bound:
+    """Select (id, revision, matches) of roots with after < id <= up_to, as several `JsonRows`.
+
+    Roots that are left out do not match. start: which of the needs to start from, one that few
+    trees meet and that is met within the tree; None: from what the root must have.
+    """
+    return _rest(asked, start, up_to is not None), _within(after, up_to)
 
 
-def _run(after: int, up_to: int | None) -> dict[str, int]:
+def _within(after: int, up_to: int | None) -> dict[str, int]:
     return {"after": after} if up_to is None else {"after": after, "up_to": up_to}
 
 
-def _in_run(root_id: ColumnElement[int], bounded: bool) -> list[ColumnElement[bool]]:
-    number = root_id.type
-    where = [root_id > sa.bindparam("after", type_=number)]
-    return [*where, root_id <= sa.bindparam("up_to", type_=number)] if bounded else where
+def _in_run(root: sa.FromClause, bounded: bool) -> list[ColumnElement[bool]]:
+    number = root.c.id.type
+    where = [root.c.parent_provider_id.is_(None), root.c.id > sa.bindparam("after", type_=number)]
+    return [*where, root.c.id <= sa.bindparam("up_to", type_=number)] if bounded else where
 
 
-# PERF: schedulers ask for the same few flavors again and again, window after window.
-@lru_cache(maxsize=256)
-def _window(asked: Asked, bounded: bool) -> Rows:
-    run = (
-        sa.select(provider.c.id, provider.c.uuid, provider.c.revision)
-        .where(provider.c.parent_provider_id.is_(None), *_in_run(provider.c.id, bounded))
+def _run(bounded: bool) -> Rows:
+    roots = (
+        sa.select(provider.c.id, provider.c.revision)
+        .where(*_in_run(provider, bounded))
         .order_by(provider.c.id)
         .limit(sa.bindparam("size", type_=sa.Integer))
         .subquery("run")
     )
-    matches = sa.and_(sa.true(), *_tree_meets(run.c.id, asked, correlate=True))
-    return sa.select(run.c.id, run.c.uuid, run.c.revision, matches.label("matches")).order_by(
-        run.c.id
-    )
+    return sa.select(JsonRows(roots.c.id, roots.c.revision))
 
 
+_RUN = {bounded: _run(bounded) for bounded in (False, True)}
+_MANY_ROOTS = 12  # bits of an id: roots in one text, of some 30 bytes each
+
+
+# PERF: schedulers ask for the same few flavors again and again.
 @lru_cache(maxsize=256)
-def _rest(asked: Asked, bounded: bool) -> Rows:
-    root = _root
-    return sa.select(root.c.id, root.c.uuid, root.c.revision).where(
-        root.c.parent_provider_id.is_(None),
-        *_in_run(root.c.id, bounded),
-        *_tree_meets(root.c.id, asked, correlate=False),
+def _rest(asked: Asked, start: int | None, bounded: bool) -> Rows:
+    # Engines do not know how rare a class, trait or aggregate is: told to begin with one need, and
+    # to look at all else root by root, they read no more than what this need leaves.
+    root, needs = _root, asked.needs
+    first: Rows | Union | None = None
+    if asked.own:
+        first = sa.union(*(_serving_members(need, of_tree=False) for need in needs))
+    elif start is not None:
+        first = _serving_members(needs[start], of_tree=False).distinct()
+        needs = needs[:start] + needs[start + 1 :]
+    elif asked.root.traits:
+        first = _having_traits(asked.root.traits)
+    source: sa.FromClause = root
+    if first is not None:
+        found = first.subquery("first")
+        source = found.join(root, root.c.id == found.c[0])
+    matches = sa.and_(sa.true(), *_tree_meets(root.c.id, needs, asked.root)).label("matches")
+    roots = (
+        sa.select(root.c.id, root.c.revision, matches)
+        .select_from(source)
+        .where(*_in_run(root, bounded))
+        .subquery("roots")
+    )
+    whether = sa.case((roots.c.matches, 1), else_=0)
+    texts = sa.select(JsonRows(roots.c.id, roots.c.revision, whether))
+    return in_this_order(texts.group_by(roots.c.id.bitwise_rshift(_MANY_ROOTS)))
+
+
+def _having_traits(traits: Collection[int]) -> Rows:
+    link = t.resource_provider_traits
+    return (
+        sa.select(link.c.resource_provider_id)
+        .where(link.c.trait_id.in_(sorted(traits)))
+        .group_by(link.c.resource_provider_id)
+        .having(sa.func.count() == len(traits))
     )
 
 
@@ -221,7 +249,6 @@ _SHARING = (
     sa.select(
         provider.c.uuid,
         _root.c.id.label("root_id"),
-        _root.c.uuid.label("root_uuid"),
         _root.c.revision,
         t.placement_aggregates.c.id.label("aggregate_id"),
         t.placement_aggregates.c.uuid.label("aggregate"),
@@ -282,56 +309,59 @@ def reaches(aggregates: Sequence[int], root_need: RootNeed) -> Rows:
     return sa.select(*sums.c).distinct()
 
 
-_MEMBERS = (
-    sa.select(
-        provider.c.root_provider_id,
-        provider.c.id,
-        provider.c.parent_provider_id,
-        provider.c.uuid,
-        t.resource_classes.c.name,
-        *_STOCK_COLUMNS,
+_inventory = t.inventories
+_aggregate = t.placement_aggregates
+
+
+def _of_member(rows: JsonRows, source: sa.FromClause, member_id: ColumnElement[int]) -> Any:
+    return (
+        sa.select(rows)
+        .select_from(source)
+        .where(member_id == provider.c.id)
+        .correlate(provider)
+        .scalar_subquery()
     )
-    .select_from(
-        provider.outerjoin(
-            t.inventories, t.inventories.c.resource_provider_id == provider.c.id
-        ).outerjoin(
-            t.resource_classes, t.resource_classes.c.id == t.inventories.c.resource_class_id
-        )
-    )
-    .order_by(provider.c.root_provider_id, provider.c.id, t.inventories.c.resource_class_id)
-)
 
 
-def members(root_ids: Collection[int]) -> Rows:
-    """Select the members of trees with their stock: one row an inventory, or one bare row.
-
-    Rows of a tree stand together; parents do not always come before their children.
-    """
-    return _MEMBERS.where(provider.c.root_provider_id.in_(sorted(root_ids)))
-
-
-_TRAITS = sa.select(
-    t.resource_provider_traits.c.resource_provider_id, sa.literal("trait"), t.traits.c.name
-).select_from(
-    provider.join(
+_MEMBERS = sa.select(
+    provider.c.root_provider_id,
+    provider.c.id,
+    provider.c.parent_provider_id,
+    provider.c.uuid,
+    _of_member(
+        JsonRows(t.resource_classes.c.name, *_STOCK_COLUMNS),
+        _inventory.join(
+            t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
+        ),
+        _inventory.c.resource_provider_id,
+    ).label("stocks"),
+    _of_member(
+        JsonRows(t.resource_provider_traits.c.trait_id),
         t.resource_provider_traits,
-        t.resource_provider_traits.c.resource_provider_id == provider.c.id,
-    ).join(t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id)
-)
-
-_AGGREGATES = sa.select(
-    _link.c.resource_provider_id, sa.literal("aggregate"), t.placement_aggregates.c.uuid
-).select_from(
-    provider.join(_link, _link.c.resource_provider_id == provider.c.id).join(
-        t.placement_aggregates, t.placement_aggregates.c.id == _link.c.aggregate_id
-    )
-)
+        t.resource_provider_traits.c.resource_provider_id,
+    ).label("traits"),
+    _of_member(
+        JsonRows(_aggregate.c.uuid),
+        _link.join(_aggregate, _aggregate.c.id == _link.c.aggregate_id),
+        _link.c.resource_provider_id,
+    ).label("aggregates"),
+).where(provider.c.root_provider_id.in_(fragments.many("roots", provider.c.root_provider_id)))
 
 
-def tags(root_ids: Collection[int]) -> Union:
-    """Select (provider id, kind, name) of the members' traits and aggregates.
+def members(root_ids: Collection[int]) -> Bound:
+    """Select the members of trees with all that they have, in any order.
 
-    kind is `trait` or `aggregate`.
+    A row is (root id, id, parent id, uuid, stocks, traits, aggregates); the last three are
+    `JsonRows` of (class, the fields of `Stock`), (trait id) and (uuid).
     """
-    of_trees = provider.c.root_provider_id.in_(sorted(root_ids))
-    return sa.union_all(_TRAITS.where(of_trees), _AGGREGATES.where(of_trees))
+    return _MEMBERS, {"roots": sorted(root_ids)}
+
+
+_TRAIT_NAMES = sa.select(t.traits.c.id, t.traits.c.name).where(
+    t.traits.c.id.in_(fragments.many("ids", t.traits.c.id))
+)
+
+
+def trait_names(ids: Collection[int]) -> Bound:
+    """Select (id, name) of traits."""
+    return _TRAIT_NAMES, {"ids": sorted(ids)}
