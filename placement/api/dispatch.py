@@ -22,6 +22,8 @@ from placement.api.versioned import Versioned
 from placement.errors import BadBody, Unstorable
 from placement.objects import providers
 
+PIECES = 256  # of a body, written together
+
 
 class Endpoint:
     """All operations of one path, as a Falcon resource."""
@@ -153,12 +155,25 @@ def _write(resp: falcon.Response, call: Call, reply: Reply) -> None:
     resp.status = reply.status
     if reply.body is not None:
         resp.content_type = falcon.MEDIA_JSON
-        resp.data = reply.body if isinstance(reply.body, bytes) else orjson.dumps(reply.body)
+        _write_body(resp, reply.body)
     if reply.location is not None:
         resp.set_header("Location", f"{call.base}{call.mount}{reply.location}")
     if reply.changed_at is not None and Feature.CACHE_HEADERS.at(call.version):
         resp.set_header("Cache-Control", "no-cache")
         resp.set_header("Last-Modified", http_date(reply.changed_at))
+
+
+def _write_body(resp: falcon.Response, value: Any) -> None:
+    if not isinstance(value, list):
+        resp.data = orjson.dumps(value)
+    elif len(value) <= PIECES:
+        resp.data = b"".join(value)
+    else:
+        # Never whole a second time in memory.
+        resp.content_length = sum(map(len, value))
+        resp.stream = (
+            b"".join(value[start : start + PIECES]) for start in range(0, len(value), PIECES)
+        )
 
 
 def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:

@@ -44,7 +44,7 @@ NOW = "now"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: `body` is JSON-serialisable or bytes of JSON, None for none.
+    """An answer: `body` is JSON-serialisable or JSON in pieces (a list of bytes), None for none.
 
     changed_at: when what is shown last changed (NOW where that cannot be said); None: the
     answer is no representation and carries no cache headers.

@@ -37,7 +37,7 @@ class RequestContext:
             req.method,
             req.relative_uri,
             falcon.http_status_to_code(resp.status),
-            len(resp.data or b""),
+            len(resp.data or b"") if resp.stream is None else resp.content_length,
             getattr(req.context, "version", "-"),
             req.context.request_id,
             f" for {caller}" if _GLOBAL_ID.match(caller) else "",

@@ -10,9 +10,7 @@ than by any engine. When few of them serve, the engine is asked for the others.
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import orjson
 from sqlalchemy.engine import Connection
 
 from placement.candidates.model import SHARING_TRAIT, Lent, Pool, Slot, Tree
@@ -21,7 +19,7 @@ from placement.candidates.solve import Plan
 from placement.candidates.trail import ROOT, Trail
 from placement.candidates.trees import Row, TreeCache, build, interned
 from placement.candidates.windows import Seen, Window, first_size, random_ranges, windows
-from placement.db.dialect import chunks
+from placement.db.dialect import chunks, read, unpacked
 from placement.db.statements import names
 from placement.db.statements import trees as statements
 from placement.db.statements.trees import Asked, Need, RootNeed
@@ -107,23 +105,23 @@ class Fetch:
         return [found[root_id] for root_id, _revision in roots]
 
     def _load(self, revisions: Mapping[int, int]) -> dict[int, Tree]:
-        read = [
+        found = [
             row
             for chunk in chunks(sorted(revisions))
             for row in self._conn.execute(*statements.members(chunk)).all()
         ]
         # Hosts of one model have the same traits, which are most of what there is to read.
-        traits = self._trait_sets({traits for *_others, traits, _aggregates in read})
+        traits = self._trait_sets({traits for *_others, traits, _aggregates in found})
         rows: dict[int, list[Row]] = {root_id: [] for root_id in revisions}
-        for root_id, row_id, parent_id, uuid, stocks, of_traits, aggregates in read:
+        for root_id, row_id, parent_id, uuid, stocks, of_traits, aggregates in found:
             rows[root_id].append(
                 Row(
                     row_id,
                     parent_id,
                     uuid,
-                    {name: Stock(*fields) for name, *fields in _unpacked(stocks)},
+                    {name: Stock(*fields) for name, *fields in unpacked(stocks)},
                     traits[of_traits],
-                    interned(name for (name,) in _unpacked(aggregates)),
+                    interned(name for (name,) in unpacked(aggregates)),
                 )
             )
         made = {
@@ -136,7 +134,7 @@ class Fetch:
 
     def _trait_sets(self, texts: Collection[str | None]) -> dict[str | None, frozenset[str]]:
         """The names of sets of traits, by the text that holds their ids."""
-        sets = {text: [trait_id for (trait_id,) in _unpacked(text)] for text in texts}
+        sets = {text: [trait_id for (trait_id,) in unpacked(text)] for text in texts}
         names: dict[int, str] = {}
         for chunk in chunks(sorted({trait_id for ids in sets.values() for trait_id in ids})):
             names |= dict(self._conn.execute(*statements.trait_names(chunk)).all())
@@ -223,7 +221,7 @@ class Fetch:
 
     def _run(self, window: Window, size: int, seen: Seen) -> list[Root]:
         query = statements.run(window.after, size, window.up_to)
-        roots = sorted(map(tuple, _unpacked(self._conn.execute(*query).scalar())))
+        roots = sorted((root_id, revision) for root_id, revision in read(self._conn, *query))
         seen.rows = len(roots)
         seen.last = roots[-1][0] if roots else window.after
         return roots
@@ -243,8 +241,7 @@ class Fetch:
         query = statements.rest(window.after, window.up_to, Asked(tuple(order), root, own), start)
         return sorted(
             (root_id, revision)
-            for (text,) in self._conn.execute(*query).all()
-            for root_id, revision, matches in _unpacked(text)
+            for root_id, revision, matches in read(self._conn, *query)
             if matches
         )
 
@@ -351,11 +348,6 @@ def shared_pool(lent: Iterable[Lent]) -> Pool:
     """A pool of sharing providers, for an anchor that serves nothing itself."""
     all_lent = tuple(lent)
     return Pool(None, tuple(each.member for each in all_lent), all_lent)
-
-
-def _unpacked(text: str | None) -> Any:
-    """The lists in a text of `JsonRows`."""
-    return orjson.loads(text) if text else ()
 
 
 def _roots_of(sharing: Iterable[Sharing]) -> list[Root]:

@@ -28,20 +28,22 @@ def replace(
     The generation moves even if the set stays; with UNSET it is neither checked nor moved.
     Raises ProviderNotFound, ProviderGenerationConflict.
     """
-    provider = trees.lock_one(conn, uuid)
+    provider, found = trees.lock_one(conn, uuid, {"aggregate": identifiers.forms(*wanted)})
     if not isinstance(generation, Unset):
         providers.expect_generation(provider, generation)
-    known = catalog.ids(conn, {"aggregate": identifiers.forms(*wanted)})["aggregate"]
-    ids = identifiers.match(wanted, known)
-    unheard = {identifiers.canonical(given) or given for given in wanted if given not in ids}
-    created = catalog.ensure(conn, {"aggregate": unheard})["aggregate"]
-    aim = set(ids.values()) | set(created.values())
+    stored = {name: (row_id, name) for name, row_id in found["aggregate"].items()}
+    known = identifiers.match(wanted, stored)
+    unheard = {identifiers.canonical(given) or given for given in wanted if given not in known}
+    aim = dict(known.values())
+    if unheard:
+        created = catalog.ensure(conn, {"aggregate": unheard})["aggregate"]
+        aim |= {row_id: name for name, row_id in created.items()}
     present = {row.id for row in conn.execute(*associations.aggregates_of(provider.id))}
-    for chunk in chunks(sorted(present - aim)):
+    for chunk in chunks(sorted(present - aim.keys())):
         conn.execute(associations.remove_aggregates(provider.id, chunk))
-    for chunk in chunks(sorted(aim - present)):
+    for chunk in chunks(sorted(aim.keys() - present)):
         conn.execute(*associations.add_aggregates(provider.id, chunk))
-    if not isinstance(generation, Unset):
-        providers.bump_generations(conn, {provider.id: 1})
-    provider, names = of_provider(conn, provider.uuid)
-    return provider.generation, names
+    if isinstance(generation, Unset):
+        return provider.generation, sorted(aim.values())
+    providers.bump_generations(conn, {provider.id: 1})
+    return provider.generation + 1, sorted(aim.values())

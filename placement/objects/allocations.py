@@ -55,11 +55,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One allocation row of a consumer."""
+    """One allocation row of a consumer.
+
+    root_id: of the tree; None where the provider is gone, as may be in an adopted database.
+    """
 
     id: int
     spot: Spot
     used: int
+    root_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +85,14 @@ class Scene:
 
     providers: by the identifiers that the request gave. present: provider id -> class ->
     inventory, for all these and for those that the consumers use now. consumers: by the
-    identifiers given. ids: kind -> name -> id.
+    identifiers given. ids: kind -> name -> id. exist: ids of the providers that there are.
     """
 
     providers: Mapping[str, Provider]
     present: Mapping[int, Mapping[str, Inventory]]
     consumers: Mapping[str, Consumer]
     ids: Mapping[str, Mapping[str, int]]
-    owned: Collection[int]
+    exist: Collection[int]
 
     @property
     def class_names(self) -> Mapping[int, str]:
@@ -114,13 +118,13 @@ class Scene:
         uuids = [claim.consumer for claim in claims]
         owned = trees.lock(conn, named, uuids, _names(claims, class_names))
         consumers = _read_consumers(conn, uuids)
-        used_now = {held.spot[0] for consumer in consumers.values() for held in consumer.held}
-        unknown = used_now - owned.by_id.keys()
-        # In an adopted database an allocation may stand on a provider that is gone.
-        if unknown and providers.by_ids(conn, unknown):
+        held = [held for consumer in consumers.values() for held in consumer.held]
+        if {each.root_id for each in held} - owned.roots - {None}:
             raise Restart
-        present = inventories.of_providers(conn, owned.by_id.keys() | used_now)
-        return cls(owned.named, present, consumers, owned.ids, owned.by_id.keys())
+        exist = {each.spot[0] for each in held if each.root_id is not None}
+        exist.update(provider.id for provider in owned.named.values())
+        present = inventories.of_providers(conn, exist.union(each.spot[0] for each in held))
+        return cls(owned.named, present, consumers, owned.ids, exist)
 
 
 def _names(claims: Sequence[Claim], class_names: Collection[str]) -> dict[str, set[str]]:
@@ -150,7 +154,7 @@ def _read_consumers(conn: Connection, given: Sequence[str]) -> dict[str, Consume
             first.user_id,
             first.type_id,
             tuple(
-                Held(row.allocation_id, (row.provider_id, row.class_id), row.used)
+                Held(row.allocation_id, (row.provider_id, row.class_id), row.used, row.root_id)
                 for row in of_one
                 if row.allocation_id is not None
             ),
@@ -306,7 +310,7 @@ def plan(scene: Scene, claims: Sequence[Claim], stocks: Mapping[Spot, Stock]) ->
         consumer = scene.consumers.get(claim.consumer)
         for held in consumer.held if consumer else ():
             before[held.spot] += held.used
-            if not claim.allocations and held.spot[0] in scene.owned:
+            if not claim.allocations and held.spot[0] in scene.exist:
                 made.left.add(held.spot[0])
     after: dict[Spot, int] = defaultdict(int)
     for claim in claims:

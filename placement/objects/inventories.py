@@ -194,8 +194,12 @@ def refuse_in_use(inventories: Iterable[Inventory], uuid: str) -> None:
         raise InventoryInUse(busy, uuid)
 
 
-def _class_ids(conn: Connection, class_names: Iterable[str]) -> dict[str, int]:
-    return catalog.ids(conn, {"resource_class": set(class_names)})["resource_class"]
+def _lock(
+    conn: Connection, uuid: str, class_names: Iterable[str]
+) -> tuple[Provider, Mapping[str, int]]:
+    """Own the provider's tree; return it, and the ids of those classes that there are."""
+    provider, ids = trees.lock_one(conn, uuid, {"resource_class": set(class_names)})
+    return provider, ids["resource_class"]
 
 
 def _write(conn: Connection, provider: Provider, steps: Change) -> int:
@@ -216,12 +220,11 @@ def replace(
     ProviderGenerationConflict, BadCapacity, UnknownResourceClasses, InventoryInUse; checked in
     this order.
     """
-    provider = trees.lock_one(conn, uuid)
+    provider, ids = _lock(conn, uuid, records)
     providers.expect_generation(provider, generation)
     check_capacity(records, least)
-    class_ids = _class_ids(conn, records)
     present = of_providers(conn, [provider.id])
-    return _write(conn, provider, change(conn, present, {provider.id: records}, class_ids))
+    return _write(conn, provider, change(conn, present, {provider.id: records}, ids))
 
 
 def create(conn: Connection, uuid: str, resource_class: str, record: Record, least: int = 0) -> int:
@@ -229,9 +232,8 @@ def create(conn: Connection, uuid: str, resource_class: str, record: Record, lea
 
     Raises ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists.
     """
-    provider = trees.lock_one(conn, uuid)
+    provider, class_ids = _lock(conn, uuid, [resource_class])
     check_capacity({resource_class: record}, least)
-    class_ids = _class_ids(conn, [resource_class])
     if not class_ids:
         raise UnknownResourceClasses([resource_class])
     if resource_class in of_providers(conn, [provider.id])[provider.id]:
@@ -253,10 +255,10 @@ def update(
     Raises ProviderNotFound, ProviderGenerationConflict, BadCapacity, ResourceClassNotFound,
     InventoryMissing.
     """
-    provider = trees.lock_one(conn, uuid)
+    provider, class_ids = _lock(conn, uuid, [resource_class])
     providers.expect_generation(provider, generation)
     check_capacity({resource_class: record}, least)
-    if not _class_ids(conn, [resource_class]):
+    if not class_ids:
         raise ResourceClassNotFound(resource_class)
     row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
     if row is None:
@@ -266,7 +268,7 @@ def update(
 
 def delete_all(conn: Connection, uuid: str) -> None:
     """Take all inventories from the provider.  Raises ProviderNotFound, InventoryInUse."""
-    provider = trees.lock_one(conn, uuid)
+    provider, _ids = trees.lock_one(conn, uuid)
     present = of_providers(conn, [provider.id])
     _write(conn, provider, change(conn, present, {provider.id: {}}, {}))
 
@@ -276,7 +278,7 @@ def delete(conn: Connection, uuid: str, resource_class: str) -> None:
 
     Raises ProviderNotFound, InventoryNotFound, SingleInventoryInUse.
     """
-    provider = trees.lock_one(conn, uuid)
+    provider, _ids = trees.lock_one(conn, uuid)
     row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
     if row is None:
         raise InventoryNotFound(resource_class, provider.uuid)

@@ -1,14 +1,16 @@
 """Resource providers and their trees (contract resources.md section 1)."""
 
 import uuid as uuids
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql import ColumnElement
 
+from placement.db import dialect
 from placement.db.dialect import chunks
 from placement.db.engine import Restart
 from placement.db.statements import names
@@ -68,7 +70,13 @@ def find(conn: Connection, wanted: ProviderFilter) -> list[Shown]:
     met = _named_conditions(conn, wanted)
     if met is None:
         return []
-    return [Shown._make(row) for row in conn.execute(statements.shown(*where, *met))]
+    rows = sorted(dialect.read(conn, statements.listed(*where, *met)))
+    return [_shown(row) for row in rows]
+
+
+def _shown(row: list[Any]) -> Shown:
+    _id, uuid, name, generation, parent, root, changed_at = row
+    return Shown(uuid, name, generation, parent, root, dialect.moment(changed_at))
 
 
 def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnElement[bool]] | None:
@@ -134,27 +142,37 @@ def create(conn: Connection, name: str, uuid: str | None, parent: str | None) ->
             raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
     _refuse_clash(conn, uuid, name)
     revision = trees.fresh_revision()
-    made = conn.execute(
-        statements.create(
-            uuid,
-            name,
-            parent_id=above.id if above else None,
-            root_id=above.root_id if above else None,
-            revision=0 if above else revision,
-        )
+    insert, row = statements.create(
+        uuid,
+        name,
+        parent_id=above.id if above else None,
+        root_id=above.root_id if above else None,
+        revision=0 if above else revision,
     )
-    if above is None and made.inserted_primary_key:
-        (row_id,) = made.inserted_primary_key
-        conn.execute(statements.set_root([row_id], row_id))
+    key = conn.execute(insert, row).inserted_primary_key
+    assert key is not None
+    (row_id,) = key
+    if above is None:
+        conn.execute(*statements.set_root([row_id], row_id))
         trees.witness(conn, {row_id: None}, revision, partial(_is_free, uuid=uuid, name=name))
-    return get(conn, uuid)
+    return Provider(
+        uuid=uuid,
+        name=name,
+        generation=0,
+        parent_uuid=above.uuid if above else None,
+        root_uuid=above.root_uuid if above else uuid,
+        changed_at=row["created_at"],
+        id=row_id,
+        root_id=above.root_id if above else row_id,
+        parent_id=above.id if above else None,
+    )
 
 
 def _is_free(conn: Connection, uuid: str, name: str) -> bool:
     """Whether nobody has the uuid or name, once those who are taking them are through."""
     attempt = conn.begin_nested()
     try:
-        conn.execute(statements.create(uuid, name, None, None, 0))
+        conn.execute(*statements.create(uuid, name, None, None, 0))
     except IntegrityError:
         return False
     finally:
@@ -162,11 +180,10 @@ def _is_free(conn: Connection, uuid: str, name: str) -> bool:
     return True
 
 
-def _refuse_clash(
-    conn: Connection, uuid: str | None, name: str, other_than: int | None = None
-) -> None:
-    holders = {row.uuid for row in conn.execute(statements.clashing(uuid, name, other_than))}
-    if uuid is not None and uuid in holders:
+def _refuse_clash(conn: Connection, uuid: str, name: str, but: int | None = None) -> None:
+    """Raise ProviderUuidTaken or ProviderNameTaken; `but`: the row that may have them."""
+    holders = {row.uuid for row in conn.execute(*statements.clashing(uuid, name)) if row.id != but}
+    if uuid in holders:
         raise ProviderUuidTaken(uuid)
     if holders:
         raise ProviderNameTaken(name)
@@ -198,7 +215,7 @@ def update(
                 f"parent_provider_uuid: {what} a provider is not allowed before microversion 1.37"
             )
         _move(conn, provider, above)
-    _refuse_clash(conn, None, name, other_than=provider.id)
+    _refuse_clash(conn, provider.uuid, name, but=provider.id)
     conn.execute(statements.rename(provider.id, name, parent_id))
     return get(conn, provider.uuid)
 
@@ -212,7 +229,7 @@ def _move(conn: Connection, provider: Provider, above: Provider | None) -> None:
         )
     root_id = above.root_id if above else provider.id
     for chunk in chunks(sorted(subtree)):
-        conn.execute(statements.set_root(chunk, root_id))
+        conn.execute(*statements.set_root(chunk, root_id))
     if above is None:
         # The row has become the mutex of a tree of its own.
         trees.renew(conn, [provider.id])
@@ -235,7 +252,7 @@ def delete(conn: Connection, uuid: str) -> None:
 
     Raises ProviderNotFound, ProviderHasChildren, ProviderInUse.
     """
-    provider = trees.lock_one(conn, uuid)
+    provider, _ids = trees.lock_one(conn, uuid)
     if conn.execute(statements.has_children(provider.id)).first():
         raise ProviderHasChildren(provider.uuid)
     if conn.execute(statements.has_allocations(provider.id)).first():
@@ -256,12 +273,3 @@ def bump_generations(conn: Connection, increments: dict[int, int]) -> None:
         part = {provider_id: increments[provider_id] for provider_id in chunk}
         if conn.execute(*statements.bump_generations(part)).rowcount != len(part):
             raise Restart
-
-
-def by_ids(conn: Connection, ids: Collection[int]) -> dict[int, Provider]:
-    """Return the providers with these ids."""
-    return {
-        row.id: Provider._make(row)
-        for chunk in chunks(sorted(ids))
-        for row in conn.execute(*statements.numbered(chunk))
-    }

@@ -10,7 +10,7 @@ from placement.db.dialect import chunks
 from placement.db.engine import Restart
 from placement.db.statements import associations, names
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
-from placement.objects import catalog, identifiers, providers, trees
+from placement.objects import identifiers, providers, trees
 from placement.objects.trees import Provider
 
 CUSTOM_PREFIX = "CUSTOM_"
@@ -100,9 +100,9 @@ def replace(
     The generation moves only if the set changes. Raises ProviderNotFound,
     ProviderGenerationConflict, UnknownTraits; checked in this order.
     """
-    provider = trees.lock_one(conn, uuid)
+    provider, ids = trees.lock_one(conn, uuid, {"trait": set(wanted)})
     providers.expect_generation(provider, generation)
-    known = catalog.ids(conn, {"trait": set(wanted)})["trait"]
+    known = ids["trait"]
     if set(wanted) - known.keys():
         raise UnknownTraits(set(wanted) - known.keys())
     changed = _write(conn, provider, set(known.values()))
@@ -111,7 +111,8 @@ def replace(
 
 def clear(conn: Connection, uuid: str) -> None:
     """Take all traits from a provider.  Raises ProviderNotFound."""
-    _write(conn, trees.lock_one(conn, uuid), set())
+    provider, _ids = trees.lock_one(conn, uuid)
+    _write(conn, provider, set())
 
 
 def _write(conn: Connection, provider: Provider, wanted: set[int]) -> bool:

@@ -9,7 +9,6 @@ import random
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import zip_longest
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -91,12 +90,11 @@ def witness(
 class Owned:
     """What a write owns until its end.
 
-    named: the providers that the request names, by the identifiers given. by_id: these and
-    those that its consumers use. roots: ids of the trees. ids: kind -> name -> id, as asked.
+    named: the providers that the request names, by the identifiers given. roots: ids of the
+    trees, theirs and those that its consumers use. ids: kind -> name -> id, as asked.
     """
 
     named: Mapping[str, Provider]
-    by_id: Mapping[int, Provider]
     roots: frozenset[int]
     ids: Mapping[str, Mapping[str, int]]
 
@@ -109,35 +107,34 @@ def lock(
 ) -> Owned:
     """Own the trees of the named providers and of all that the consumers use.
 
-    Names of the catalogues are looked up on the way. Raises Restart when a provider has moved
-    to a tree that is not owned.
+    Names of the catalogues are looked up on the way. Raises Restart when a named provider has
+    moved to a tree that is not owned; what consumers use by now is for the caller to compare.
     """
     of_rows = identifiers.forms(*uuids)
     users = identifiers.forms(*consumers)
     ids, roots = catalog.look(conn, names or {}, of_rows, users)
     if not roots:
-        return Owned({}, {}, frozenset(), ids)
+        return Owned({}, frozenset(), ids)
     witness(conn, roots, renew(conn, roots))
     rows = [
         Provider._make(row)
-        for some, of_users in zip_longest(
-            chunks(sorted(of_rows)), chunks(sorted(users)), fillvalue=()
-        )
-        for row in conn.execute(*statements.touched(some, of_users))
+        for chunk in chunks(sorted(of_rows))
+        for row in conn.execute(*statements.touched(chunk))
     ]
     if any(row.root_id not in roots for row in rows):
         raise Restart
-    return Owned(
-        identifiers.match(uuids, {row.uuid: row for row in rows}),
-        {row.id: row for row in rows},
-        frozenset(roots),
-        ids,
-    )
+    named = identifiers.match(uuids, {row.uuid: row for row in rows})
+    return Owned(named, frozenset(roots), ids)
 
 
-def lock_one(conn: Connection, uuid: str) -> Provider:
-    """Own the tree of one provider and return it as it is now.  Raises ProviderNotFound."""
-    found = lock(conn, [uuid]).named
-    if uuid not in found:
+def lock_one(
+    conn: Connection, uuid: str, names: Mapping[str, Collection[str]] | None = None
+) -> tuple[Provider, Mapping[str, Mapping[str, int]]]:
+    """Own the tree of one provider; return it as it is now, and the ids of the names.
+
+    Raises ProviderNotFound.
+    """
+    owned = lock(conn, [uuid], names=names)
+    if uuid not in owned.named:
         raise ProviderNotFound(uuid)
-    return found[uuid]
+    return owned.named[uuid], owned.ids

@@ -1,6 +1,10 @@
-"""Allocation candidates as clients see them (contract candidates.md section 11)."""
+"""Allocation candidates as clients see them (contract candidates.md section 11).
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+An answer is text in pieces. What a tree has to tell is made into text once and kept with it, as
+most trees of an answer are those of the one before.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +16,9 @@ from placement.api.versioned import Versioned, growing
 from placement.candidates import CandidateRequest, Found
 from placement.candidates.model import Candidate, Member, Tree
 
+AT_ONCE = 1000  # candidates made into text together
+LONG = 256  # bytes of a list of traits that is worth sharing among providers
+
 SUMMARY = growing(
     {
         "1.10": ("resources",),
@@ -21,20 +28,34 @@ SUMMARY = growing(
 )
 
 
-def answer(found: Found, request: CandidateRequest, version: Microversion) -> Mapping[str, Any]:
+def answer(found: Found, request: CandidateRequest, version: Microversion) -> list[bytes]:
     """Candidates, and the providers of the trees that they take something from."""
-    form = CANDIDATE.at(version)
-    used = None
-    if not Feature.NESTED_CANDIDATES.at(version):
-        used = {uuid for candidate in found.candidates for uuid in candidate.allocations}
-    asked = None
-    if not Feature.ALL_INVENTORIES.at(version):
-        asked = {name for group in request.groups for name, _amount in group.resources}
     shown = SUMMARY.at(version)
-    return {
-        "allocation_requests": [form(candidate) for candidate in found.candidates],
-        "provider_summaries": dict(_summaries(found.trees, shown, used, asked)),
-    }
+    if Feature.NESTED_CANDIDATES.at(version):
+        told = [piece for tree in found.trees for piece in _all_told(tree, shown)]
+    else:
+        used = {uuid for candidate in found.candidates for uuid in candidate.allocations}
+        asked = None
+        if not Feature.ALL_INVENTORIES.at(version):
+            asked = {name for group in request.groups for name, _amount in group.resources}
+        told = [piece for tree in found.trees for piece in _told(tree, shown, used, asked)]
+    if told:
+        told[0] = told[0].removeprefix(b",")
+    return [
+        b'{"allocation_requests":[',
+        *_listed(found, CANDIDATE.at(version)),
+        b'],"provider_summaries":{',
+        *told,
+        b"}}",
+    ]
+
+
+def _listed(found: Found, form: Callable[[Candidate], Mapping[str, Any]]) -> Iterator[bytes]:
+    for start in range(0, len(found.candidates), AT_ONCE):
+        if start:
+            yield b","
+        some = found.candidates[start : start + AT_ONCE]
+        yield orjson.dumps([form(candidate) for candidate in some])[1:-1]
 
 
 def _as_list(candidate: Candidate) -> Mapping[str, Any]:
@@ -63,18 +84,38 @@ CANDIDATE: Versioned[Callable[[Candidate], Mapping[str, Any]]] = Versioned(
 )
 
 
-def _summaries(
-    trees: Iterable[Tree],
-    shown: Collection[str],
-    used: Collection[str] | None,
-    asked: Collection[str] | None,
-) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """Summaries of the `used` providers of the trees with the classes `asked`; None: all."""
-    parts = [(name, _PARTS[name]) for name in shown]
-    for tree in trees:
-        for member in tree.members:
-            if used is None or member.uuid in used:
-                yield member.uuid, {name: part(tree, member, asked) for name, part in parts}
+def _all_told(tree: Tree, shown: Collection[str]) -> Collection[bytes]:
+    """`_told` of all providers with all their classes, kept with the tree."""
+    if tree.told is None or tree.told[0] != shown:
+        tree.told = (shown, tuple(_told(tree, shown, None, None)))
+    return tree.told[1]
+
+
+def _told(
+    tree: Tree, shown: Collection[str], used: Collection[str] | None, asked: Collection[str] | None
+) -> Iterator[bytes]:
+    """Summaries of the `used` providers of a tree with the classes `asked`; None: all.
+
+    Each begins with a comma.
+    """
+    parts = [(name, part) for name, part in _PARTS.items() if name in shown]
+    text: list[bytes] = []
+    for member in tree.members:
+        if used is not None and member.uuid not in used:
+            continue
+        summary = {name: part(tree, member, asked) for name, part in parts}
+        text += (b",", orjson.dumps(member.uuid), b":", orjson.dumps(summary))
+        if "traits" in shown:
+            traits = _names(member.traits)
+            text[-1] = text[-1][:-1] + b',"traits":'
+            if len(traits) >= LONG:
+                yield b"".join(text)
+                yield traits
+                text = [b"}"]
+            else:
+                text += (traits, b"}")
+    if text:
+        yield b"".join(text)
 
 
 def _resources(_tree: Tree, member: Member, asked: Collection[str] | None) -> Mapping[str, Any]:
@@ -86,14 +127,13 @@ def _resources(_tree: Tree, member: Member, asked: Collection[str] | None) -> Ma
 
 
 @lru_cache(maxsize=10_000)
-def _names(traits: frozenset[str]) -> orjson.Fragment:
+def _names(traits: frozenset[str]) -> bytes:
     # PERF: hosts of one model have the same traits, which are most of an answer's bytes.
-    return orjson.Fragment(orjson.dumps(list(traits)))
+    return orjson.dumps(list(traits))
 
 
 _PARTS: Mapping[str, Callable[[Tree, Member, Collection[str] | None], Any]] = {
     "resources": _resources,
-    "traits": lambda _tree, member, _asked: _names(member.traits),
     "parent_provider_uuid": lambda tree, member, _asked: (
         None if member.parent < 0 else tree.members[member.parent].uuid
     ),

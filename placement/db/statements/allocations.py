@@ -25,8 +25,13 @@ _OF_CONSUMERS = (
         allocation.c.resource_provider_id.label("provider_id"),
         allocation.c.resource_class_id.label("class_id"),
         allocation.c.used,
+        t.resource_providers.c.root_provider_id.label("root_id"),
     )
-    .select_from(consumer.outerjoin(allocation, allocation.c.consumer_id == consumer.c.uuid))
+    .select_from(
+        consumer.outerjoin(allocation, allocation.c.consumer_id == consumer.c.uuid).outerjoin(
+            t.resource_providers, t.resource_providers.c.id == allocation.c.resource_provider_id
+        )
+    )
     .where(consumer.c.uuid.in_(fragments.many("uuids", consumer.c.uuid)))
     .order_by(consumer.c.id, allocation.c.id)
 )

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
+from placement.db.dialect import JsonRows
 from placement.db.fragments import Bound, Rows
 
 provider = t.resource_providers
@@ -35,17 +37,15 @@ def revisions(root_ids: Collection[int]) -> Rows:
 
 
 _parent, _root = provider.alias("parent"), provider.alias("root")
-_SHOWN = (
-    provider.c.uuid,
-    provider.c.name,
-    provider.c.generation,
-    _parent.c.uuid.label("parent_uuid"),
-    _root.c.uuid.label("root_uuid"),
-    sa.func.coalesce(provider.c.updated_at, provider.c.created_at).label("changed_at"),
-)
+_changed_at = sa.func.coalesce(provider.c.updated_at, provider.c.created_at)
 _ROWS = (
     sa.select(
-        *_SHOWN,
+        provider.c.uuid,
+        provider.c.name,
+        provider.c.generation,
+        _parent.c.uuid.label("parent_uuid"),
+        _root.c.uuid.label("root_uuid"),
+        _changed_at.label("changed_at"),
         provider.c.id,
         provider.c.root_provider_id.label("root_id"),
         provider.c.parent_provider_id.label("parent_id"),
@@ -59,9 +59,35 @@ _ROWS = (
 )
 
 
-def shown(*conditions: ColumnElement[bool]) -> Rows:
-    """Select providers as the API shows them, with the time of their last change."""
-    return _ROWS.with_only_columns(*_SHOWN, maintain_column_froms=True).where(*conditions)
+_other = provider.alias("other")
+
+
+def _uuid_of(row_id: ColumnElement[int]) -> Any:
+    return sa.select(_other.c.uuid).where(_other.c.id == row_id).scalar_subquery()
+
+
+# PERF: most of a large cloud are roots, for which nothing need be looked up.
+_LISTED = sa.select(
+    JsonRows(
+        provider.c.id,
+        provider.c.uuid,
+        provider.c.name,
+        provider.c.generation,
+        sa.case(
+            (provider.c.parent_provider_id.is_not(None), _uuid_of(provider.c.parent_provider_id))
+        ),
+        sa.case(
+            (provider.c.root_provider_id == provider.c.id, provider.c.uuid),
+            else_=_uuid_of(provider.c.root_provider_id),
+        ),
+        _changed_at,
+    )
+).group_by(provider.c.id.bitwise_rshift(8))
+
+
+def listed(*conditions: ColumnElement[bool]) -> Rows:
+    """Select, as several `JsonRows`, the id and the fields of `Shown` of providers."""
+    return _LISTED.where(*conditions)
 
 
 def named(uuids: Collection[str]) -> ColumnElement[bool]:
@@ -69,48 +95,25 @@ def named(uuids: Collection[str]) -> ColumnElement[bool]:
     return provider.c.uuid.in_(sorted(uuids))
 
 
-_NAMED = provider.c.uuid.in_(fragments.many("uuids", provider.c.uuid))
+_TOUCHED = _ROWS.where(provider.c.uuid.in_(fragments.many("uuids", provider.c.uuid)))
 
 
-def _named_or_used() -> Rows:
-    # As a join: an OR of the two would have engines look at every provider.
-    named, allocation = provider.alias("named"), t.allocations
-    ids = sa.union(
-        sa.select(named.c.id).where(named.c.uuid.in_(fragments.many("uuids", named.c.uuid))),
-        sa.select(allocation.c.resource_provider_id).where(
-            allocation.c.consumer_id.in_(fragments.many("consumers", allocation.c.consumer_id))
-        ),
-    ).subquery("touched")
-    return _ROWS.join(ids, ids.c.id == provider.c.id)
+def touched(uuids: Collection[str]) -> Bound:
+    """Select the providers named; a row is a `Provider`."""
+    return _TOUCHED, {"uuids": sorted(uuids)}
 
 
-_TOUCHED = {False: _ROWS.where(_NAMED), True: _named_or_used()}
-_NUMBERED = _ROWS.where(provider.c.id.in_(fragments.many("ids", provider.c.id)))
+_TAKEN = sa.select(provider.c.id, provider.c.uuid).where(
+    sa.or_(
+        provider.c.name == sa.bindparam("name", type_=provider.c.name.type),
+        provider.c.uuid == sa.bindparam("uuid", type_=provider.c.uuid.type),
+    )
+)
 
 
-def touched(uuids: Collection[str], consumers: Collection[str] = ()) -> Bound:
-    """Select the providers named, and all that the consumers (uuids) use.
-
-    As `shown`, and the ids of provider, root and parent.
-    """
-    params = {"uuids": sorted(uuids), "consumers": sorted(consumers)}
-    if not consumers:
-        del params["consumers"]
-    return _TOUCHED[bool(consumers)], params
-
-
-def numbered(ids: Collection[int]) -> Bound:
-    """Select as `touched` the providers with these ids."""
-    return _NUMBERED, {"ids": sorted(ids)}
-
-
-def clashing(uuid: str | None, name: str, other_than: int | None = None) -> Rows:
-    """Select the uuids of providers that hold the uuid or the name."""
-    taken: ColumnElement[bool] = provider.c.name == name
-    if uuid is not None:
-        taken = sa.or_(taken, provider.c.uuid == uuid)
-    query = sa.select(provider.c.uuid).where(taken)
-    return query if other_than is None else query.where(provider.c.id != other_than)
+def clashing(uuid: str, name: str) -> Bound:
+    """Select (id, uuid) of the providers that hold the uuid or the name."""
+    return _TAKEN, {"uuid": uuid, "name": name}
 
 
 def members_of_tree(root_id: int) -> Rows:
@@ -120,26 +123,34 @@ def members_of_tree(root_id: int) -> Rows:
     )
 
 
+_CREATE = sa.insert(provider)
+
+
 def create(
     uuid: str, name: str, parent_id: int | None, root_id: int | None, revision: int
-) -> sa.Insert:
+) -> Bound:
     """Insert a provider; a root gets its root id afterwards by `set_root`."""
-    return sa.insert(provider).values(
-        uuid=uuid,
-        name=name,
-        generation=0,
-        parent_provider_id=parent_id,
-        root_provider_id=root_id,
-        revision=revision,
-        created_at=t.now(),
-    )
+    return _CREATE, {
+        "uuid": uuid,
+        "name": name,
+        "generation": 0,
+        "parent_provider_id": parent_id,
+        "root_provider_id": root_id,
+        "revision": revision,
+        "created_at": t.now(),
+    }
 
 
-def set_root(ids: Collection[int], root_id: int) -> sa.Update:
+_SET_ROOT = (
+    sa.update(provider)
+    .where(provider.c.id.in_(fragments.many("ids", provider.c.id)))
+    .values(root_provider_id=sa.bindparam("root_id", type_=provider.c.id.type))
+)
+
+
+def set_root(ids: Collection[int], root_id: int) -> Bound:
     """Make the providers members of the root's tree."""
-    return (
-        sa.update(provider).where(provider.c.id.in_(sorted(ids))).values(root_provider_id=root_id)
-    )
+    return _SET_ROOT, {"ids": sorted(ids), "root_id": root_id}
 
 
 def rename(provider_id: int, name: str, parent_id: int | None) -> sa.Update:
