@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from bench import report
 from bench.clouds import Cloud, load
+from bench.floor import floor as least
 from bench.measure import measure
 from bench.scenarios import FAMILIES, Scenario
 from bench.servers import serving
@@ -108,7 +109,11 @@ def run(
             measured = servers if scenario.peer else servers[:1]
             figures = measure(scenario, measured, options.seconds)
             memory = {server.name: server.peak_memory() for server in measured}
-            results.add(scenario, figures, memory)
+            floor = None
+            if scenario.floor is not None:
+                traits = next(cloud.members()).traits
+                floor = least(servers[0].url, traits, scenario.floor, options.seconds)
+            results.add(scenario, figures, memory, floor)
 
 
 if __name__ == "__main__":

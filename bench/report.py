@@ -13,7 +13,7 @@ from bench.scenarios import Scenario
 
 HEAD = (
     "scenario", "ours ms", "p95", "CPU ms", "statements", "peer ms", "CPU ms", "statements",
-    "times faster", "less CPU", "target", "MiB",
+    "times faster", "less CPU", "target", "MiB", "one query",
 )  # fmt: skip
 
 SIZE = re.compile(r" ([\d,]+) (hosts|trees)")
@@ -28,9 +28,13 @@ class Results:
         self._rows: list[dict[str, object]] = []
 
     def add(
-        self, scenario: Scenario, figures: Mapping[str, Figures], memory: Mapping[str, float]
+        self,
+        scenario: Scenario,
+        figures: Mapping[str, Figures],
+        memory: Mapping[str, float],
+        floor: float | None,
     ) -> None:
-        """Note one scenario and print its line."""
+        """Note one scenario and print its line; floor: milliseconds of one query and rendering."""
         ours, peer = figures["ours"], figures.get("peer")
         row: dict[str, object] = {
             "scenario": scenario.name,
@@ -43,6 +47,8 @@ class Results:
             if scenario.at_once > 1:
                 row["wall_ratio"] = ours.rate / peer.rate
             row["cpu_ratio"] = peer.cpu / max(ours.cpu, 0.01)
+        if floor is not None:
+            row["floor"] = floor
         self._rows.append(row)
         print("  ".join(cells(row)), flush=True)
 
@@ -72,7 +78,13 @@ def cells(row: dict[str, object]) -> list[str]:
         ]  # fmt: skip
     else:
         found += ["-"] * 5
-    return [*found, str(row["target"] or "-"), _number(ours["peak_mib"])]
+    floor = row.get("floor")
+    return [
+        *found,
+        str(row["target"] or "-"),
+        _number(ours["peak_mib"]),
+        _number(floor) if isinstance(floor, float) else "-",
+    ]
 
 
 def _number(value: float) -> str:

@@ -28,7 +28,8 @@ class Scenario:
 
     does: the kind of client in `clients.py`; what: its argument. at_once: clients at a time.
     target: how many times less CPU and wall time than the peer is asked for; peer: whether the
-    peer is measured at all, for some requests it never answers.
+    peer is measured at all, for some requests it never answers. floor: how many hosts to read
+    and render by one query, for comparison.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Scenario:
     at_once: int = 1
     target: float | None = None
     peer: bool = True
+    floor: int | None = None
 
 
 def limited(query: str, limit: int | None) -> str:
@@ -49,10 +51,11 @@ def _limits(
     name: str, cloud: Cloud, query: str, targets: Sequence[tuple[int | None, float | None]],
     *, peer: bool = True,
 ) -> list[Scenario]:  # fmt: skip
+    floor = 1000 if name.startswith("flat") else None
     return [
         Scenario(
             f"{name}, limit {limit or 'none'}", cloud, "get", limited(query, limit),
-            target=target, peer=peer,
+            target=target, peer=peer, floor=floor if floor == limit else None,
         )
         for limit, target in targets
     ]  # fmt: skip

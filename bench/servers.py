@@ -54,6 +54,7 @@ class Server:
     ) -> None:
         self.name = name
         self.port = port
+        self.url = url
         self._process = process
         self._database = database
         self._engine = sa.create_engine(url, poolclass=sa.StaticPool)

@@ -55,6 +55,14 @@ class Answer:
 
 def send(port: int, method: str, path: str, body: object = None, version: str = "") -> Answer:
     """Send one request on a connection of its own.  Raises NoAnswerError."""
+    status, text = exchange(port, method, path, body, version)
+    return Answer(status, orjson.loads(text) if text else None)
+
+
+def exchange(
+    port: int, method: str, path: str, body: object = None, version: str = ""
+) -> tuple[int, bytes]:
+    """As `send`; the status and the text of the answer."""
     headers = dict(HEADERS)
     if version:
         headers["OpenStack-API-Version"] = f"placement {version}"
@@ -68,7 +76,7 @@ def send(port: int, method: str, path: str, body: object = None, version: str = 
         raise NoAnswerError(f"{method} {path}: {error!r}") from error
     finally:
         connection.close()
-    return Answer(answer.status, orjson.loads(text) if text else None)
+    return answer.status, text
 
 
 class Process:

@@ -1,0 +1,140 @@
+"""What the requests of the bench cost: statements, trees and steps, the same on any machine."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bench.clouds import Cloud, flat, load, nested, sharing, wide
+from bench.scenarios import FLAT, NESTED, devices, limited
+from placement.api.history import LATEST
+from placement.api.query import pairs, parse_candidates
+from placement.candidates import Found, TreeCache, find_candidates
+from placement.db.engine import Database
+from tests.builders import make_database
+from tests.db.statements import counted
+
+SIZES = (100, 1000)
+FIRST = 2  # steps more for the first host, which is searched class by class; others are like it
+
+
+@dataclass
+class Loaded:
+    """A cloud in a database, and the trees that a process has seen of it."""
+
+    database: Database
+    settings: object
+    trees: TreeCache
+
+    def find(self, path: str) -> tuple[Found, int, int]:
+        """The answer, the statements, and the trees that were loaded."""
+        before = len(self.trees)
+        request = parse_candidates(pairs(path.partition("?")[2]), LATEST)
+        with counted(self.database) as statements, self.database.read() as conn:
+            found = find_candidates(conn, self.trees, request, self.settings.candidates)
+        return found, len(statements), len(self.trees) - before
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("growth")
+
+
+def loaded(directory: Path, cloud: Cloud) -> Loaded:
+    home = directory / cloud.name
+    home.mkdir(parents=True)
+    settings, database = make_database(home)
+    load(database.writer, cloud)
+    return Loaded(database, settings, TreeCache(10**6))
+
+
+@pytest.fixture(scope="module")
+def flats(directory: Path) -> Iterator[list[Loaded]]:
+    made = [loaded(directory, flat(hosts)) for hosts in SIZES]
+    yield made
+    for each in made:
+        each.database.dispose()
+
+
+def test_ten_candidates_cost_the_same_in_any_cloud(flats: list[Loaded]) -> None:
+    costs = []
+    for cloud in flats:
+        cold, warm = [cloud.find(limited(FLAT, 10)) for _ in range(2)]
+        assert len(cold[0].candidates) == 10
+        costs.append((cold[1:], warm[1:], cold[0].trail.steps, cold[0].trail.trees))
+    # names, sharing providers, a window; the trees of the window and the names of their traits
+    assert costs == [((5, 32), (3, 0), 10 + FIRST, 10)] * len(SIZES)
+
+
+@pytest.mark.parametrize("limit", [80, 1000, None])
+def test_an_answer_costs_a_step_a_candidate_on_flat_hosts(
+    flats: list[Loaded], limit: int | None
+) -> None:
+    for cloud, hosts in zip(flats, SIZES, strict=True):
+        found, _statements, _trees = cloud.find(limited(FLAT, limit))
+        wanted = min(hosts, limit or hosts)
+        assert (len(found.candidates), found.trail.trees) == (wanted, wanted)
+        assert found.trail.steps == wanted + FIRST
+        warm = cloud.find(limited(FLAT, limit))
+        assert warm[2] == 0
+        assert warm[1] <= 3 + (0 if limit else 2)  # windows of 64, 256 and 1024 roots
+
+
+def test_three_matches_cost_a_window_and_one_statement_more(flats: list[Loaded]) -> None:
+    for cloud in flats:
+        found, statements, _trees = cloud.find(f"{FLAT}&required=CUSTOM_RARE")
+        assert len(found.candidates) == 3
+        assert statements <= 4 + 2 * 2
+        assert found.trail.trees <= 64 + 3
+        again = cloud.find(f"{FLAT}&required=CUSTOM_RARE")
+        assert again[1:] == (4, 0)
+
+
+def test_no_match_costs_a_window_and_one_statement_more(flats: list[Loaded]) -> None:
+    for cloud in flats:
+        path = FLAT.replace("VCPU:2", "VCPU:2000")
+        cloud.find(path)
+        found, statements, trees = cloud.find(path)
+        assert (len(found.candidates), statements, trees) == (0, 4, 0)
+        assert (found.trail.trees, found.trail.steps) == (64, 0)
+
+
+@pytest.mark.parametrize("limit", [10, 200, None])
+def test_nested_trees_cost_a_few_steps_a_candidate(directory: Path, limit: int | None) -> None:
+    cloud = loaded(directory / str(limit or "all"), nested(100))
+    found, _statements, _trees = cloud.find(limited(NESTED, limit))
+    # Two NUMA nodes with two FPGAs each, for 100 hosts.
+    assert len(found.candidates) == min(400, limit or 400)
+    assert found.trail.steps <= 8 * len(found.candidates)
+    warm = cloud.find(limited(NESTED, limit))
+    assert (warm[1] <= 4, warm[2]) == (True, 0)
+    cloud.database.dispose()
+
+
+@pytest.mark.parametrize(("number", "groups"), [(8, 6), (16, 4), (16, 8)])
+def test_like_devices_cost_a_few_steps_a_candidate(
+    directory: Path, number: int, groups: int
+) -> None:
+    cloud = loaded(directory / f"{number}-{groups}", wide(number))
+    found, _statements, _trees = cloud.find(limited(devices(groups), 1000))
+    assert len(found.candidates) == 1000
+    assert found.trail.steps <= 2 * groups * 1000
+    # All hosts take part alike.
+    by_host = [tree.uuid for candidate in found.candidates for tree in candidate.trees]
+    assert {by_host.count(uuid) for uuid in set(by_host)} == {10}
+    assert len(set(by_host)) == 100
+    cloud.database.dispose()
+
+
+def test_shared_disks_cost_the_same_in_any_cloud(directory: Path) -> None:
+    costs = []
+    for hosts in SIZES:
+        cloud = loaded(directory, sharing(hosts))
+        cloud.find(limited(FLAT, 10))
+        found, statements, trees = cloud.find(limited(FLAT, 10))
+        costs.append((len(found.candidates), statements, trees, found.trail.steps))
+        cloud.database.dispose()
+    assert costs[0] == costs[1]
+    assert costs[0][:3] == (10, 3, 0)
+    assert costs[0][3] <= 3 * 10
