@@ -49,12 +49,12 @@ class Databases:
             url, there = f"sqlite:///{path}", path.exists()
         else:
             url, there = self.server.url(name), name in self.server.databases()
+        started = time.monotonic()
+        if self.server is not None and not there:
+            self.server.execute(f"CREATE DATABASE {name}")
+        prepare(url)
         if there:
             return url
-        if self.server is not None:
-            self.server.execute(f"CREATE DATABASE {name}")
-        started = time.monotonic()
-        prepare(url)
         engine = sa.create_engine(url, poolclass=sa.NullPool)
         load(engine, cloud)
         print(f"loaded {name} in {time.monotonic() - started:.0f} s", flush=True)

@@ -22,7 +22,7 @@ from placement.candidates.windows import Seen, Window, first_size, random_ranges
 from placement.db.dialect import chunks, read, unpacked
 from placement.db.statements import names
 from placement.db.statements import trees as statements
-from placement.db.statements.trees import Asked, Need, RootNeed
+from placement.db.statements.trees import Asked, By, Need, RootNeed, Start
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import identifiers
 from placement.objects.capacity import Stock, fits
@@ -233,12 +233,12 @@ class Fetch:
         # A tree where everything comes from elsewhere is no anchor: see `shared_pools`.
         own = all(need.reach for need in needs) and len(needs) <= MAX_NEEDS
         root = self._root_need(False)
-        lacking: dict[int | None, int] = {None: trail.lacking[ROOT]} if root.traits else {}
-        for place, need in enumerate(order):
-            if not need.reach:
-                lacking[place] = sum(trail.lacking[of] for of in needs[need])
-        start = max(lacking, key=lambda place: lacking[place], default=None)
-        query = statements.rest(window.after, window.up_to, Asked(tuple(order), root, own), start)
+        query = statements.rest(
+            window.after,
+            window.up_to,
+            Asked(tuple(order), root, own),
+            _start(order, needs, root, trail),
+        )
         return sorted(
             (root_id, revision)
             for root_id, revision, matches in read(self._conn, *query)
@@ -258,7 +258,10 @@ class Fetch:
                 for aggregate in provider.aggregates
             )
             need = self._need(slot.group, slot.resources, slot.group.suffixed, reach)
-            needs.setdefault(need, []).append(position)
+            keys = needs.setdefault(need, [])
+            keys.append(position)
+            if not slot.group.suffixed and need.traits:
+                keys += slot.group.required
         for group in self.request.groups:
             if not group.suffixed and len(group.resources) > 1:
                 # Traits of the unsuffixed group may come from different providers.
@@ -363,6 +366,29 @@ def _rarity(need: Need) -> tuple[bool, bool, bool, int, int]:
         -len(need.traits) - len(need.resources),
         -sum(amount for _class_id, amount in need.resources),
     )
+
+
+def _start(
+    order: Sequence[Need], needs: Mapping[Need, Sequence[Hashable]], root: RootNeed, trail: Trail
+) -> Start | None:
+    """Where to start from: with what most of the trees looked at so far did not have."""
+    best = trail.lacking[ROOT] if root.traits else -1
+    start = None
+    for place, need in enumerate(order):
+        given = {
+            By.AGGREGATES: need.aggregates, By.TRAITS: need.traits, By.RESOURCES: need.resources
+        }  # fmt: skip
+        able = [by for by in By if given[by]]
+        lacking = sum(trail.lacking[key] for key in needs[need])
+        if need.reach or not able or lacking <= best:
+            continue
+        best = lacking
+        barred = sum(
+            trail.barred[key] if isinstance(key, int) else trail.lacking[key] for key in needs[need]
+        )
+        roomless = By.RESOURCES in able and 2 * barred <= lacking
+        start = Start(place, By.RESOURCES if roomless else able[0])
+    return start
 
 
 def _names(conn: Connection, request: CandidateRequest) -> Known:

@@ -42,17 +42,23 @@ class Demand:
 
     def able(self, of: Pool) -> list[int]:
         """The positions of the members that could serve."""
-        found = []
-        for position, member in enumerate(of.members):
-            stocks = member.stocks
-            for name, amount in self._resources:
-                stock = stocks.get(name)
-                if stock is None or not fits(stock, amount):
-                    break
-            else:
-                if not self._conditions or all(holds(of, position) for holds in self._conditions):
-                    found.append(position)
-        return found
+        found = [position for position, member in enumerate(of.members) if self._fits(member)]
+        if not self._conditions:
+            return found
+        return [
+            position for position in found if all(holds(of, position) for holds in self._conditions)
+        ]
+
+    def has_room(self, of: Pool) -> bool:
+        """Whether some member could serve but for what is asked besides resources."""
+        return any(map(self._fits, of.members))
+
+    def _fits(self, member: Member) -> bool:
+        for name, amount in self._resources:
+            stock = member.stocks.get(name)
+            if stock is None or not fits(stock, amount):
+                return False
+        return True
 
 
 def demands(wanted: Sequence[Slot]) -> list[tuple[Demand, list[int]]]:

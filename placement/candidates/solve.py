@@ -132,6 +132,7 @@ class Search:
             if not able:
                 trail.refuse(reasons.NO_PROVIDER, self._wanted[slots[0]].group.suffix)
                 trail.lacking[slots[0]] += 1
+                trail.barred[slots[0]] += demand.has_room(self._pool)
                 return None
             serves = serves or able[0] < local
             for slot in slots:

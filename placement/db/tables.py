@@ -1,6 +1,6 @@
-"""The tables, as existing deployments have them plus three columns of ours.
+"""The tables, as existing deployments have them plus three columns and an index of ours.
 
-Ours are `inventories.used` (sum of the allocations on that provider and class),
+The columns are `inventories.used` (sum of the allocations on that provider and class),
 `inventories.capacity` (floor of (total - reserved) * allocation_ratio) and
 `resource_providers.revision` (on root rows: a random number renewed with every change of
 anything in the tree). All three have database defaults, so that a writer who does not know
@@ -75,6 +75,7 @@ inventories = _table(
         name="uniq_inventories0resource_provider_resource_class",
     ),
     sa.Index("inventories_resource_class_id_idx", "resource_class_id"),
+    sa.Index("inventories_resource_class_max_unit_idx", "resource_class_id", "max_unit"),
 )
 
 allocations = _table(

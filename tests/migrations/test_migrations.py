@@ -285,7 +285,7 @@ def test_versions_are_printed_and_stamped(manage: Any, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "none (no tables)\n"
     assert manage("db", "sync") == 0
     assert manage("db", "version") == 0
-    assert capsys.readouterr().out == "0002 (tables of a082b8bb98d0)\n"
+    assert capsys.readouterr().out == "0003 (tables of a082b8bb98d0)\n"
     assert manage("db", "stamp", "0001") == 0
     assert manage("db", "version") == 0
     assert capsys.readouterr().out.startswith("0001 ")

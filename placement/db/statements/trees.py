@@ -8,7 +8,8 @@ much, never too little.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,11 +28,8 @@ _member = provider.alias("member")
 _reached = provider.alias("reached")
 _link = t.resource_provider_aggregates.alias("link")
 _root = provider.alias("root")
-
-
-@cache
-def _stock(number: int) -> sa.FromClause:
-    return t.inventories.alias(f"stock{number}")
+_inventory = t.inventories
+_aggregate = t.placement_aggregates
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +72,18 @@ class Asked:
     own: bool
 
 
-def _serving_members(need: Need, of_tree: bool) -> Rows:
+def _serving_members(need: Need) -> Rows:
     """Select the root ids of the members that meet the need, not looking at reach.
 
-    `of_tree`: for the members of one tree, each of which is asked for its inventory; otherwise
-    begin with the inventories of the first class that have room.
+    For the members of one tree: each of them is asked for its inventories.
     """
-    member = _member
-    source: sa.FromClause = member
+    member, inventory = _member, _inventory
     where: list[ColumnElement[bool]] = []
-    for number, (class_id, amount) in enumerate(need.resources):
-        inventory = _stock(number)
+    for class_id, amount in need.resources:
         own = inventory.c.resource_provider_id == member.c.id
-        room = [inventory.c.resource_class_id == class_id, fragments.fits(inventory, amount)]
-        if number == 0 and not of_tree:
-            source = inventory.join(member, own)
-            where += room
-        else:
-            some = sa.select(sa.literal(1)).select_from(inventory).where(own, *room)
-            where.append(some.correlate(member).exists())
+        some = sa.select(sa.literal(1)).select_from(inventory)
+        some = some.where(own, inventory.c.resource_class_id == class_id)
+        where.append(some.where(fragments.fits(inventory, amount)).correlate(member).exists())
     where += [fragments.has_any_trait(member.c.id, traits) for traits in need.traits]
     if need.forbidden:
         where.append(~fragments.has_any_trait(member.c.id, need.forbidden))
@@ -108,8 +99,51 @@ def _serving_members(need: Need, of_tree: bool) -> Rows:
             )
     if need.tree is not None:
         where.append(member.c.root_provider_id == need.tree)
-    query = sa.select(member.c.root_provider_id).select_from(source).where(*where)
-    return query if of_tree else in_this_order(query)
+    return sa.select(member.c.root_provider_id).where(*where)
+
+
+def _with_room(need: Need) -> Rows:
+    """Select the roots of trees with a member that has room for the first of the resources."""
+    (class_id, amount), *_others = need.resources
+    return (
+        sa.select(_member.c.root_provider_id)
+        .select_from(_inventory.join(_member, _member.c.id == _inventory.c.resource_provider_id))
+        .where(_inventory.c.resource_class_id == class_id, fragments.fits(_inventory, amount))
+    )
+
+
+def _with_traits(need: Need) -> Rows:
+    """Select the roots of trees with a member that has one of the first set of traits."""
+    link = t.resource_provider_traits
+    return (
+        sa.select(_member.c.root_provider_id)
+        .select_from(link.join(_member, _member.c.id == link.c.resource_provider_id))
+        .where(link.c.trait_id.in_(sorted(need.traits[0])))
+    )
+
+
+def _in_aggregates(need: Need) -> Rows:
+    """Select the roots of trees with a member in one of the first set of aggregates."""
+    return _reached_roots(need.aggregates[0])
+
+
+class By(Enum):
+    """What of a need to start from, in the order of preference where nothing else is known."""
+
+    AGGREGATES = "aggregates"
+    TRAITS = "traits"
+    RESOURCES = "resources"
+
+
+_STARTING = {By.AGGREGATES: _in_aggregates, By.TRAITS: _with_traits, By.RESOURCES: _with_room}
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the engine is to begin: with one of the needs (by place), one that no reach helps."""
+
+    place: int
+    by: By
 
 
 def _in_all(
@@ -148,7 +182,7 @@ def _tree_meets(
 
     where = _root_meets(root_id, root)
     for need in needs:
-        met = among(_serving_members(need, of_tree=True))
+        met = among(_serving_members(need))
         where.append(sa.or_(met, among(_reached_roots(need.reach))) if need.reach else met)
     return where
 
@@ -161,11 +195,10 @@ def run(after: int, size: int, up_to: int | None) -> Bound:
     return _RUN[up_to is not None], {"size": size, **_within(after, up_to)}
 
 
-def rest(after: int, up_to: int | None, asked: Asked, start: int | None) -> Bound:
+def rest(after: int, up_to: int | None, asked: Asked, start: Start | None) -> Bound:
     """Select (id, revision, matches) of roots with after < id <= up_to, as several `JsonRows`.
 
-    Roots that are left out do not match. start: which of the needs to start from, one that few
-    trees meet and that is met within the tree; None: from what the root must have.
+    Roots that are left out do not match. start: None for what the root must have.
     """
     return _rest(asked, start, up_to is not None), _within(after, up_to)
 
@@ -197,16 +230,21 @@ _MANY_ROOTS = 12  # bits of an id: roots in one text, of some 30 bytes each
 
 # PERF: schedulers ask for the same few flavors again and again.
 @lru_cache(maxsize=256)
-def _rest(asked: Asked, start: int | None, bounded: bool) -> Rows:
-    # Engines do not know how rare a class, trait or aggregate is: told to begin with one need, and
-    # to look at all else root by root, they read no more than what this need leaves.
+def _rest(asked: Asked, start: Start | None, bounded: bool) -> Rows:
+    # Engines do not know how rare a class, trait or aggregate is: told to begin with one, and to
+    # look at all else root by root, they read no more than what this one leaves.
     root, needs = _root, asked.needs
     first: Rows | Union | None = None
-    if asked.own:
-        first = sa.union(*(_serving_members(need, of_tree=False) for need in needs))
+    pinned = [need.tree for need in needs if need.tree is not None and not need.reach]
+    if pinned:
+        pass  # there is one root to look at
+    elif asked.own and all(need.resources for need in needs):
+        first = sa.union(*(_with_room(need) for need in needs))
     elif start is not None:
-        first = _serving_members(needs[start], of_tree=False).distinct()
-        needs = needs[:start] + needs[start + 1 :]
+        need = needs[start.place]
+        first = in_this_order(_STARTING[start.by](need)).distinct()
+        if need == Need(resources=need.resources[:1], spans=need.spans):
+            needs = needs[: start.place] + needs[start.place + 1 :]  # met with that
     elif asked.root.traits:
         first = _having_traits(asked.root.traits)
     source: sa.FromClause = root
@@ -217,7 +255,7 @@ def _rest(asked: Asked, start: int | None, bounded: bool) -> Rows:
     roots = (
         sa.select(root.c.id, root.c.revision, matches)
         .select_from(source)
-        .where(*_in_run(root, bounded))
+        .where(*_in_run(root, bounded), *(root.c.id == tree for tree in pinned))
         .subquery("roots")
     )
     whether = sa.case((roots.c.matches, 1), else_=0)
@@ -307,10 +345,6 @@ def reaches(aggregates: Sequence[int], root_need: RootNeed) -> Rows:
         masks.append(sa.func.sum(bit).label(f"mask{start // BITS}"))
     sums = sa.select(*masks).group_by(pairs.c.root_id).subquery("sums")
     return sa.select(*sums.c).distinct()
-
-
-_inventory = t.inventories
-_aggregate = t.placement_aggregates
 
 
 def _of_member(rows: JsonRows, source: sa.FromClause, member_id: ColumnElement[int]) -> Any:

@@ -1,0 +1,22 @@
+"""An index of ours: who has an inventory that gives so much at once.
+
+Requests for more than any host gives are answered from it, whatever the size of the cloud. It
+holds nothing that a claim changes.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+INDEX = "inventories_resource_class_max_unit_idx"
+
+
+def upgrade() -> None:
+    """Add the index if it is not there."""
+    inspector = sa.inspect(op.get_bind())
+    if INDEX not in {index["name"] for index in inspector.get_indexes("inventories")}:
+        op.create_index(INDEX, "inventories", ["resource_class_id", "max_unit"])
