@@ -60,7 +60,8 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "tree_cache_size",
             default=200_000,
             min=0,
-            help="Resource providers kept in memory by each process, as immutable trees.",
+            help="Resource providers kept in memory by each process, as immutable trees; "
+            "some 2 KB each.",
         ),
         cfg.IntOpt(
             "max_request_body_size",

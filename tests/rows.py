@@ -1,15 +1,22 @@
 """The rows of a database, whoever made it: written, read and compared."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from placement.db import schema
+from placement.db.engine import Database
 from placement.objects.catalog import STANDARD_CLASSES, STANDARD_TRAITS
 
 OURS = (("inventories", "used"), ("inventories", "capacity"), ("resource_providers", "revision"))
 STANDARD = {"resource_classes": set(STANDARD_CLASSES), "traits": STANDARD_TRAITS}
+
+UNCHECKED = {
+    "mysql": "SET foreign_key_checks = 0",
+    "postgresql": "SET session_replication_role = replica",
+    "sqlite": "PRAGMA foreign_keys = OFF",
+}
 
 Contents = Mapping[str, tuple[list[str], set[tuple[Any, ...]]]]
 
@@ -49,3 +56,12 @@ def assert_nothing_else_changed(before: Contents, after: Contents) -> None:
         assert not rows - rows_after, table
         added = [dict(zip(columns, row, strict=True)) for row in rows_after - rows]
         assert all(row.get("name") in STANDARD.get(table, ()) for row in added), (table, added)
+
+
+def damage(database: Database, statements: Sequence[str]) -> None:
+    """Do what only another software, or a database without constraints, would."""
+    engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
+    with engine.begin() as conn:
+        conn.exec_driver_sql(UNCHECKED[conn.dialect.name])
+        for statement in statements:
+            conn.exec_driver_sql(statement)

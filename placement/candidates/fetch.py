@@ -8,6 +8,7 @@ A window takes its trees as they come, for what is in memory is looked at there 
 than by any engine. When few of them serve, the engine is asked for the others.
 """
 
+import random
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.solve import Plan
 from placement.candidates.trail import ROOT, Trail
 from placement.candidates.trees import Row, TreeCache, build, interned
-from placement.candidates.windows import Seen, Window, first_size, random_ranges, windows
+from placement.candidates.windows import Seen, Window, first_size, random_runs, windows
 from placement.db.dialect import chunks, read, unpacked
 from placement.db.statements import names
 from placement.db.statements import trees as statements
@@ -139,7 +140,8 @@ class Fetch:
         for chunk in chunks(sorted({trait_id for ids in sets.values() for trait_id in ids})):
             names |= dict(self._conn.execute(*statements.trait_names(chunk)).all())
         return {
-            text: interned(names[trait_id] for trait_id in trait_ids)
+            # A row may outlive its trait in a damaged database.
+            text: interned(names[trait_id] for trait_id in trait_ids if trait_id in names)
             for text, trait_ids in sets.items()
         }
 
@@ -201,30 +203,49 @@ class Fetch:
         """
         needs = self._needs(plan.wanted, sharing)
         pinned = any(need.tree is not None and not need.reach for need in needs)
-        ranges: list[tuple[int, int | None]] = [(0, None)]
-        if self._randomize and not pinned and self.request.limit is not None:
-            last = self._conn.execute(statements.last_root()).scalar()
-            ranges = random_ranges(last or 0)
+        first = None if pinned else first_size(self.request.limit)
+        looked_at: set[int] = set()
+        if self._randomize and first is not None and self.request.limit is not None:
+            sample = self._sample(first)
+            looked_at = {root_id for root_id, _revision in sample}
+            seen = Seen(rows=len(sample), matches=-trail.served)
+            yield from self._loaded(sharing, sample)
+            seen.matches += trail.served
+            first = None if seen.rare else first
         seen = Seen()
-        size = FIRST_TREES
-        for window in windows(None if pinned else first_size(self.request.limit), ranges, seen):
+        for window in windows(first, seen):
             if window.size is None:
                 roots = self._rest(window, needs, trail)
             else:
-                roots = self._run(window, window.size, seen)
+                roots = self._run(window.after, window.size)
+                seen.rows = len(roots)
+                seen.last = roots[-1][0] if roots else window.after
             served = trail.served
-            while roots:
-                batch, roots = roots[:size], roots[size:]
-                yield self._keep(sharing, batch)
-                size = min(size * 4, MOST_TREES)
+            yield from self._loaded(sharing, [each for each in roots if each[0] not in looked_at])
             seen.matches = trail.served - served
 
-    def _run(self, window: Window, size: int, seen: Seen) -> list[Root]:
-        query = statements.run(window.after, size, window.up_to)
-        roots = sorted((root_id, revision) for root_id, revision in read(self._conn, *query))
-        seen.rows = len(roots)
-        seen.last = roots[-1][0] if roots else window.after
-        return roots
+    def _loaded(self, sharing: Sequence[Sharing], roots: Sequence[Root]) -> Iterator[list[Tree]]:
+        start, size = 0, FIRST_TREES
+        while start < len(roots):
+            yield self._keep(sharing, roots[start : start + size])
+            start += size
+            size = min(size * 4, MOST_TREES)
+
+    def _sample(self, size: int) -> list[Root]:
+        """Some roots from random places, in random order."""
+        least, most = self._conn.execute(statements.outermost_roots()).one()
+        if least is None:
+            return []
+        found = {
+            root
+            for window in random_runs(least, most, size)
+            for root in self._run(window.after, window.size or 0)
+        }
+        return random.sample(sorted(found), len(found))
+
+    def _run(self, after: int, size: int) -> list[Root]:
+        rows = read(self._conn, *statements.run(after, size))
+        return sorted((root_id, revision) for root_id, revision in rows)
 
     def _rest(
         self, window: Window, needs: Mapping[Need, Sequence[Hashable]], trail: Trail
@@ -233,12 +254,8 @@ class Fetch:
         # A tree where everything comes from elsewhere is no anchor: see `shared_pools`.
         own = all(need.reach for need in needs) and len(needs) <= MAX_NEEDS
         root = self._root_need(False)
-        query = statements.rest(
-            window.after,
-            window.up_to,
-            Asked(tuple(order), root, own),
-            _start(order, needs, root, trail),
-        )
+        start = _start(order, needs, root, trail)
+        query = statements.rest(window.after, Asked(tuple(order), root, own), start)
         return sorted(
             (root_id, revision)
             for root_id, revision, matches in read(self._conn, *query)

@@ -1,8 +1,8 @@
-"""Which roots to look at next, and when to ask for all the rest at once (DESIGN section 5).
+"""Which roots to look at next, and when to ask for all that match (DESIGN section 5).
 
 A window is a run of roots in the order of ids; its cost is that of its length, whatever the
 cloud. Windows grow, and once one shows that matches are rare the engine is asked for all that
-is left, for then it can start from the rarest condition by itself.
+is left, for then it can start from what is rare.
 """
 
 import random
@@ -15,14 +15,14 @@ UNBOUNDED_FIRST = 64  # where everything is wanted: enough to see whether matche
 LARGEST = 16384
 GROWTH = 4
 RARE = 16  # one match in so many roots, or fewer, is rare
+PIECES = 4  # of a random sample
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Roots with after < id <= up_to (None: no bound); `size` None: all that match."""
+    """Roots with after < id, `size` of them; None: all that match."""
 
     after: int
-    up_to: int | None
     size: int | None
 
 
@@ -34,6 +34,11 @@ class Seen:
     rows: int = 0
     matches: int = 0
 
+    @property
+    def rare(self) -> bool:
+        """Whether the engine should be asked for those that match."""
+        return self.matches * RARE <= self.rows
+
 
 def first_size(limit: int | None) -> int:
     """Roots of the first window."""
@@ -42,37 +47,26 @@ def first_size(limit: int | None) -> int:
     return max(SMALLEST, 2 * limit)
 
 
-def windows(
-    first: int | None, ranges: list[tuple[int, int | None]], seen: Seen
-) -> Iterator[Window]:
-    """Yield the windows that together cover the ranges of ids (after, up_to].
+def windows(first: int | None, seen: Seen) -> Iterator[Window]:
+    """Yield the windows that together cover all roots.
 
-    first: the size of the first one, None when few roots are known to match. Ranges take turns,
-    so that an early end has seen something of each. `seen` must tell of each window before the
-    next one is asked for.
+    first: the size of the first one, None when few roots are known to match. `seen` must tell of
+    each window before the next one is asked for.
     """
-    size = first
-    open_ranges = list(ranges)
-    while open_ranges:
-        unfinished: list[tuple[int, int | None]] = []
-        for after, up_to in open_ranges:
-            yield Window(after, up_to, size)
-            if size is not None and seen.rows == size:
-                unfinished.append((seen.last, up_to))
-            if size is not None:
-                rare = seen.matches * RARE <= seen.rows
-                size = None if rare else min(size * GROWTH, LARGEST)
-        open_ranges = unfinished
+    size, after = first, 0
+    while size is not None:
+        yield Window(after, size)
+        if seen.rows < size:
+            return
+        after = seen.last
+        size = None if seen.rare else min(size * GROWTH, LARGEST)
+    yield Window(after, None)
 
 
-def random_ranges(last: int, pieces: int = 4) -> list[tuple[int, int | None]]:
-    """Cut the ids up to `last` at random places into ranges, in random order.
+def random_runs(least: int, most: int, size: int) -> list[Window]:
+    """Windows at random places among the ids from `least` to `most`, of `size` roots together.
 
-    Reading some of each gives a fair spread over the cloud, not a uniform sample.
+    They give a fair spread over the cloud, not a uniform sample; they may overlap.
     """
-    cuts = sorted({random.randint(0, last) for _ in range(pieces)})
-    ranges: list[tuple[int, int | None]] = list(zip(cuts, [*cuts[1:], None], strict=True))
-    if cuts[0] > 0:
-        ranges.append((0, cuts[0]))
-    random.shuffle(ranges)
-    return ranges
+    part = -(-size // PIECES)
+    return [Window(random.randint(least, most) - 1, part) for _ in range(PIECES)]

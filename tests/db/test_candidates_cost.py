@@ -1,5 +1,6 @@
 """What a request reads follows its answer, not the number of hosts."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from placement.errors import SearchExhausted
 from tests.builders import make_database
 from tests.clouds import SHARING, Cloud, aggregate, uuid
 from tests.db.statements import counted
+from tests.rows import damage
 
 
 class Asked:
@@ -108,3 +110,52 @@ def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path
     none = Asked(tmp_path, fill, placement={"max_search_steps": 5})
     with pytest.raises(SearchExhausted, match="max_search_steps"):
         none.find(query)
+
+
+def test_one_tree_is_looked_up_by_its_key(tmp_path: Path) -> None:
+    def fill(cloud: Cloud) -> None:
+        for number in range(500):
+            cloud.add(f"h{number}", {"VCPU": 8}, traits=["HW_CPU_X86_AVX2"])
+
+    asked = Asked(tmp_path, fill)
+    for more in ("", "&root_required=HW_CPU_X86_AVX2"):
+        found, statements, trees = asked.find(f"resources=VCPU:1&in_tree={uuid(77)}{more}")
+        assert [tuple(each.allocations) for each in found.candidates] == [(uuid(77),)]
+        assert (statements, trees) == (5, 1)
+
+
+def test_a_random_answer_comes_from_all_over_the_cloud(tmp_path: Path) -> None:
+    def fill(cloud: Cloud) -> None:
+        for number in range(1000):
+            cloud.add(f"h{number}", {"VCPU": 8})
+
+    asked = Asked(tmp_path, fill, placement={"randomize_allocation_candidates": True})
+    chosen: Counter[str] = Counter()
+    for _ in range(40):
+        found, statements, trees = asked.find("resources=VCPU:1&limit=20")
+        assert len(found.candidates) == 20
+        assert statements <= 2 + 5 + 2 + 3  # a sample of four runs; near the end a window more
+        assert trees <= 40 + 32
+        chosen.update(uuid for each in found.candidates for uuid in each.allocations)
+    assert len(chosen) > 400
+    assert max(chosen.values()) < 10
+
+
+def test_rows_without_a_trait_or_a_root_are_left_out(tmp_path: Path) -> None:
+    def fill(cloud: Cloud) -> None:
+        for name in ("sound", "rootless"):
+            cloud.add(name, {"VCPU": 8}, traits=["HW_CPU_X86_AVX2"])
+
+    asked = Asked(tmp_path, fill)
+    damage(
+        asked.database,
+        [
+            "INSERT INTO resource_provider_traits (resource_provider_id, trait_id)"
+            " VALUES (1, 7777)",
+            "UPDATE resource_providers SET root_provider_id = NULL WHERE id = 2",
+        ],
+    )
+    found, _statements, _trees = asked.find("resources=VCPU:1")
+    assert [tuple(each.allocations) for each in found.candidates] == [(uuid(1),)]
+    (tree,) = found.trees
+    assert tree.root.traits == {"HW_CPU_X86_AVX2"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,14 +13,9 @@ from placement.db.engine import Database
 from placement.objects import check
 from placement.objects.forest import survey
 from tests.migrations import existing
-from tests.rows import contents
+from tests.rows import contents, damage
 
 UNOWNED = (NIL_UUID, NIL_UUID)
-UNCHECKED = {
-    "mysql": "SET foreign_key_checks = 0",
-    "postgresql": "SET session_replication_role = replica",
-    "sqlite": "PRAGMA foreign_keys = OFF",
-}
 ADD_INVENTORY = (
     "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,"
     " max_unit, step_size, allocation_ratio, capacity) VALUES ({}, {}, 1, 0, 1, 1, 1, 1, 1)"
@@ -58,15 +52,6 @@ LEFT = {
     "no-inventory": [ADD_ALLOCATION.format(1, 10000)],
     "no-owner": ["UPDATE consumers SET project_id = 77"],
 }
-
-
-def damage(database: Database, statements: Sequence[str]) -> None:
-    """Do what only another software, or a database without constraints, would."""
-    engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
-    with engine.begin() as conn:
-        conn.exec_driver_sql(UNCHECKED[conn.dialect.name])
-        for statement in statements:
-            conn.exec_driver_sql(statement)
 
 
 def names(database: Database) -> list[str]:

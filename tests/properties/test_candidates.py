@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from placement.candidates import fetch
+from placement.candidates import fetch, windows
 from tests.properties import oracle, versions
 from tests.properties.strategies import seeded_query, seeded_world
 from tests.properties.worlds import Service
@@ -33,26 +33,13 @@ def ask(service: Service, query: oracle.Query, **extra: object) -> Mapping[str, 
     return answer.json
 
 
-@pytest.fixture(params=["as it is", "of one root", "none"])
-def first_window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How many roots are looked at before those that match are asked for.
-
-    As it is, it covers these small clouds, and nothing would ever be asked for.
-    """
-    if request.param != "as it is":
-        size = 1 if request.param == "of one root" else None
-        monkeypatch.setattr(fetch, "first_size", lambda _limit: size)
-    return request.param
-
-
 def test_the_search_agrees_with_the_oracle(
-    service: Service, first_window: str, capsys: pytest.CaptureFixture[str]
+    service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count = {"examples": 0, "answers": 0, "candidates": 0}
-    examples = EXAMPLES if first_window == "as it is" else EXAMPLES // 2
 
     @settings(
-        max_examples=examples // WORLD_QUERIES,
+        max_examples=EXAMPLES // WORLD_QUERIES,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
@@ -75,8 +62,8 @@ def test_the_search_agrees_with_the_oracle(
 
     agrees()
     with capsys.disabled():
-        print(f"\noracle, first window {first_window}: {count}")
-    assert count["examples"] >= examples
+        print(f"\noracle: {count}")
+    assert count["examples"] >= EXAMPLES
 
 
 @pytest.mark.parametrize("minor", [10, 11, 12, 16, 17, 21, 24, 25, 28, 29, 32, 33])
@@ -103,6 +90,46 @@ def test_older_versions_answer_as_much_as_they_can_express(service: Service, min
             summaries = answer.json["provider_summaries"]
             assert sorted_traits(summaries) == versions.summaries(world, query, expected, minor)
     assert answered > 15
+
+
+@pytest.mark.parametrize("randomize", [False, True])
+@pytest.mark.parametrize("strategy", ["breadth-first", "depth-first"])
+def test_windows_of_any_size_lead_to_the_same_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, randomize: bool
+) -> None:
+    """As they are, a window covers these small clouds, and nothing is asked for in SQL."""
+    service = Service(
+        tmp_path,
+        placement={
+            "allocation_candidates_generation_strategy": strategy,
+            "randomize_allocation_candidates": randomize,
+        },
+    )
+    rng = random.Random(f"{strategy} {randomize}")
+    for _ in range(40):
+        world = seeded_world(rng)
+        service.load(world)
+        service.renew(rng)
+        for _ in range(6):
+            for module, name, sizes in (
+                (windows, "SMALLEST", (1, 2)),
+                (windows, "UNBOUNDED_FIRST", (1, 2)),
+                (windows, "LARGEST", (1, 2, 3)),
+                (windows, "RARE", (0, 1, 2, 16)),
+                (fetch, "FIRST_TREES", (1, 2)),
+                (fetch, "MAX_NEEDS", (1, 2, 8)),
+                (fetch, "MAX_TERMS", (1, 8)),
+            ):
+                monkeypatch.setattr(module, name, rng.choice(sizes))
+            query = seeded_query(rng, world)
+            body, expected = ask(service, query), oracle.candidates(world, query)
+            assert oracle.parse_answer(body) == expected, query.to_params()
+            assert len(body["allocation_requests"]) == len(expected), "a candidate came twice"
+            assert sorted_traits(body["provider_summaries"]) == oracle.summaries(world, expected)
+            limit = rng.randint(1, 6)
+            found = oracle.parse_answer(ask(service, query, limit=limit))
+            assert found <= expected
+            assert len(found) == min(limit, len(expected)), query.to_params()
 
 
 def sorted_traits(summaries: Mapping[str, Any]) -> Mapping[str, Any]:

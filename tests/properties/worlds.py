@@ -1,5 +1,6 @@
 """A service whose database holds one random world at a time, put there row by row."""
 
+import random
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -63,6 +64,16 @@ class Service:
     def unclaim(self, consumer: str) -> None:
         """Delete a consumer's allocations."""
         assert self.send("DELETE", f"/allocations/{consumer}").status_code == 204
+
+    def renew(self, rng: random.Random) -> None:
+        """Give every tree a revision, without which none is kept in memory."""
+        provider = t.resource_providers
+        with self.database.writer.begin() as conn:
+            for row_id in conn.execute(sa.select(provider.c.id)).scalars().all():
+                revision = rng.randrange(1, 2**63)
+                conn.execute(
+                    sa.update(provider).where(provider.c.id == row_id).values(revision=revision)
+                )
 
     def check_used(self) -> None:
         """Every `used` is the sum of its allocations."""

@@ -86,9 +86,10 @@ CANDIDATE: Versioned[Callable[[Candidate], Mapping[str, Any]]] = Versioned(
 
 def _all_told(tree: Tree, shown: Collection[str]) -> Collection[bytes]:
     """`_told` of all providers with all their classes, kept with the tree."""
-    if tree.told is None or tree.told[0] != shown:
-        tree.told = (shown, tuple(_told(tree, shown, None, None)))
-    return tree.told[1]
+    told = tree.told  # another thread may replace it
+    if told is None or told[0] != shown:
+        told = tree.told = (shown, tuple(_told(tree, shown, None, None)))
+    return told[1]
 
 
 def _told(

@@ -187,50 +187,43 @@ def _tree_meets(
     return where
 
 
-def run(after: int, size: int, up_to: int | None) -> Bound:
-    """Select, as one `JsonRows`, (id, revision) of the next `size` roots in the order of ids.
+def _after(root: sa.FromClause) -> list[ColumnElement[bool]]:
+    return [
+        root.c.parent_provider_id.is_(None),
+        root.c.root_provider_id == root.c.id,  # not so in a damaged database
+        root.c.id > sa.bindparam("after", type_=root.c.id.type),
+    ]
 
-    The run is after < id <= up_to. Fewer rows than `size` mean that it is at its end.
-    """
-    return _RUN[up_to is not None], {"size": size, **_within(after, up_to)}
+
+_roots = (
+    sa.select(provider.c.id, provider.c.revision)
+    .where(*_after(provider))
+    .order_by(provider.c.id)
+    .limit(sa.bindparam("size", type_=sa.Integer))
+    .subquery("run")
+)
+_RUN = sa.select(JsonRows(_roots.c.id, _roots.c.revision))
 
 
-def rest(after: int, up_to: int | None, asked: Asked, start: Start | None) -> Bound:
-    """Select (id, revision, matches) of roots with after < id <= up_to, as several `JsonRows`.
+def run(after: int, size: int) -> Bound:
+    """Select, as one `JsonRows`, (id, revision) of the next `size` roots in the order of ids."""
+    return _RUN, {"after": after, "size": size}
+
+
+def rest(after: int, asked: Asked, start: Start | None) -> Bound:
+    """Select (id, revision, matches) of the roots after an id, as several `JsonRows`.
 
     Roots that are left out do not match. start: None for what the root must have.
     """
-    return _rest(asked, start, up_to is not None), _within(after, up_to)
+    return _rest(asked, start), {"after": after}
 
 
-def _within(after: int, up_to: int | None) -> dict[str, int]:
-    return {"after": after} if up_to is None else {"after": after, "up_to": up_to}
-
-
-def _in_run(root: sa.FromClause, bounded: bool) -> list[ColumnElement[bool]]:
-    number = root.c.id.type
-    where = [root.c.parent_provider_id.is_(None), root.c.id > sa.bindparam("after", type_=number)]
-    return [*where, root.c.id <= sa.bindparam("up_to", type_=number)] if bounded else where
-
-
-def _run(bounded: bool) -> Rows:
-    roots = (
-        sa.select(provider.c.id, provider.c.revision)
-        .where(*_in_run(provider, bounded))
-        .order_by(provider.c.id)
-        .limit(sa.bindparam("size", type_=sa.Integer))
-        .subquery("run")
-    )
-    return sa.select(JsonRows(roots.c.id, roots.c.revision))
-
-
-_RUN = {bounded: _run(bounded) for bounded in (False, True)}
 _MANY_ROOTS = 12  # bits of an id: roots in one text, of some 30 bytes each
 
 
 # PERF: schedulers ask for the same few flavors again and again.
 @lru_cache(maxsize=256)
-def _rest(asked: Asked, start: Start | None, bounded: bool) -> Rows:
+def _rest(asked: Asked, start: Start | None) -> Rows:
     # Engines do not know how rare a class, trait or aggregate is: told to begin with one, and to
     # look at all else root by root, they read no more than what this one leaves.
     root, needs = _root, asked.needs
@@ -255,7 +248,7 @@ def _rest(asked: Asked, start: Start | None, bounded: bool) -> Rows:
     roots = (
         sa.select(root.c.id, root.c.revision, matches)
         .select_from(source)
-        .where(*_in_run(root, bounded), *(root.c.id == tree for tree in pinned))
+        .where(*_after(root), *(root.c.id == tree for tree in pinned))
         .subquery("roots")
     )
     whether = sa.case((roots.c.matches, 1), else_=0)
@@ -273,9 +266,11 @@ def _having_traits(traits: Collection[int]) -> Rows:
     )
 
 
-def last_root() -> Rows:
-    """Select the largest id of a root, or null."""
-    return sa.select(sa.func.max(provider.c.id)).where(provider.c.parent_provider_id.is_(None))
+def outermost_roots() -> Rows:
+    """Select the smallest and the largest id of a root, or nulls."""
+    return sa.select(sa.func.min(provider.c.id), sa.func.max(provider.c.id)).where(
+        provider.c.parent_provider_id.is_(None)
+    )
 
 
 # In the order of `Stock`, the value that is made of them.
