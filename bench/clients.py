@@ -16,7 +16,13 @@ Turn = Callable[[], None]
 
 
 class Client:
-    """One client on one server. `prepare` runs before each turn and `clean` after, untimed."""
+    """One client on one server.
+
+    It takes up to `IN_A_ROW` turns in a row, untimed are a `prepare` for each before and `clean`
+    after them.
+    """
+
+    IN_A_ROW = 20
 
     def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
         self._port = port
@@ -24,6 +30,7 @@ class Client:
         self._what = what
         self._random = random.Random(number)
         self._consumers: list[str] = []
+        self._hosts: list[str] = []
         self.refused = 0
         self.answer_size = 0
 
@@ -106,9 +113,10 @@ class Provision(Client):
     """Makes a host known: provider, inventories, traits, aggregates."""
 
     def turn(self) -> None:
-        self._uuid = str(uuids.uuid4())
-        path = f"/resource_providers/{self._uuid}"
-        self._send("POST", "/resource_providers", {"name": self._uuid, "uuid": self._uuid})
+        uuid = str(uuids.uuid4())
+        self._hosts.append(uuid)
+        path = f"/resource_providers/{uuid}"
+        self._send("POST", "/resource_providers", {"name": uuid, "uuid": uuid})
         records = {name: {"total": 64} for name in ("VCPU", "MEMORY_MB", "DISK_GB")}
         body: dict[str, object] = {"resource_provider_generation": 0, "inventories": records}
         self._send("PUT", f"{path}/inventories", body)
@@ -118,13 +126,15 @@ class Provision(Client):
         assert self._send("PUT", f"{path}/aggregates", body).status == 200
 
     def clean(self) -> None:
-        self._send("DELETE", f"/resource_providers/{self._uuid}")
+        for uuid in self._hosts:
+            self._send("DELETE", f"/resource_providers/{uuid}")
+        self._hosts.clear()
 
 
 class Reshape(Client):
     """Moves the VCPUs of a host with 100 consumers to a provider below it."""
 
-    CONSUMERS = 100
+    IN_A_ROW = 1
 
     def prepare(self) -> None:
         self._host, self._child = str(uuids.uuid4()), str(uuids.uuid4())

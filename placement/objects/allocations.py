@@ -30,7 +30,7 @@ from placement.errors import (
 from placement.objects import capacity, catalog, identifiers, inventories, providers, trees
 from placement.objects.capacity import Stock
 from placement.objects.inventories import Inventory
-from placement.objects.trees import Provider
+from placement.objects.trees import Locked, Provider
 from placement.objects.unset import UNSET, Unset
 
 Spot = tuple[int, int]  # (provider id, resource class id)
@@ -57,13 +57,15 @@ class Claim:
 class Held:
     """One allocation row of a consumer.
 
-    root_id: of the tree; None where the provider is gone, as may be in an adopted database.
+    root_id: of the tree; None where the provider is gone, as may be in an adopted database. So
+    may the inventory.
     """
 
     id: int
     spot: Spot
     used: int
     root_id: int | None
+    inventory_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,12 @@ class Scene:
     """What a write of allocations decides on, read while owning every tree that it touches.
 
     providers: by the identifiers that the request gave. present: provider id -> class ->
-    inventory, for all these and for those that the consumers use now. consumers: by the
-    identifiers given. ids: kind -> name -> id. exist: ids of the providers that there are.
+    inventory, for all these and for those that the consumers use now; nothing when the request
+    names no provider, for then nothing is claimed. consumers: by the identifiers given. ids:
+    kind -> name -> id. exist: ids of the providers that there are.
     """
 
-    providers: Mapping[str, Provider]
+    providers: Mapping[str, Locked]
     present: Mapping[int, Mapping[str, Inventory]]
     consumers: Mapping[str, Consumer]
     ids: Mapping[str, Mapping[str, int]]
@@ -100,6 +103,14 @@ class Scene:
         return {
             row.class_id: row.class_name for rows in self.present.values() for row in rows.values()
         }
+
+    @property
+    def inventory_ids(self) -> dict[Spot, int]:
+        """Where `used` is kept."""
+        held = (each for consumer in self.consumers.values() for each in consumer.held)
+        ids = {each.spot: each.inventory_id for each in held if each.inventory_id is not None}
+        rows = (row for of_provider in self.present.values() for row in of_provider.values())
+        return ids | {(row.provider_id, row.class_id): row.id for row in rows}
 
     @classmethod
     def lock(
@@ -123,7 +134,8 @@ class Scene:
             raise Restart
         exist = {each.spot[0] for each in held if each.root_id is not None}
         exist.update(provider.id for provider in owned.named.values())
-        present = inventories.of_providers(conn, exist.union(each.spot[0] for each in held))
+        used = exist.union(each.spot[0] for each in held)
+        present = inventories.of_providers(conn, used) if named else {}
         return cls(owned.named, present, consumers, owned.ids, exist)
 
 
@@ -154,7 +166,13 @@ def _read_consumers(conn: Connection, given: Sequence[str]) -> dict[str, Consume
             first.user_id,
             first.type_id,
             tuple(
-                Held(row.allocation_id, (row.provider_id, row.class_id), row.used, row.root_id)
+                Held(
+                    row.allocation_id,
+                    (row.provider_id, row.class_id),
+                    row.used,
+                    row.root_id,
+                    row.inventory_id,
+                )
                 for row in of_one
                 if row.allocation_id is not None
             ),
@@ -351,7 +369,7 @@ def replace(conn: Connection, claims: Sequence[Claim]) -> None:
     check_consumers(scene, claims)
     rows = [row for of_provider in scene.present.values() for row in of_provider.values()]
     made = plan(scene, claims, {_spot(row): row.stock for row in rows})
-    made.write(conn, {_spot(row): row.id for row in rows})
+    made.write(conn, scene.inventory_ids)
     providers.bump_generations(conn, dict.fromkeys(made.placed_on | made.left, 1))
 
 
@@ -370,14 +388,7 @@ def delete(conn: Connection, consumer: str) -> None:
     if known is None or not known.held:
         raise AllocationsNotFound(consumer)
     made = plan(scene, [empty], {})
-    made.write(
-        conn,
-        {
-            _spot(row): row.id
-            for of_provider in scene.present.values()
-            for row in of_provider.values()
-        },
-    )
+    made.write(conn, scene.inventory_ids)
 
 
 # -- reading --------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from placement.errors import (
 )
 from placement.objects import capacity, catalog, providers, trees
 from placement.objects.capacity import Stock
-from placement.objects.trees import Provider
+from placement.objects.trees import Locked, Provider
 
 LARGEST = 2**31 - 1
 
@@ -196,13 +196,13 @@ def refuse_in_use(inventories: Iterable[Inventory], uuid: str) -> None:
 
 def _lock(
     conn: Connection, uuid: str, class_names: Iterable[str]
-) -> tuple[Provider, Mapping[str, int]]:
+) -> tuple[Locked, Mapping[str, int]]:
     """Own the provider's tree; return it, and the ids of those classes that there are."""
     provider, ids = trees.lock_one(conn, uuid, {"resource_class": set(class_names)})
     return provider, ids["resource_class"]
 
 
-def _write(conn: Connection, provider: Provider, steps: Change) -> int:
+def _write(conn: Connection, provider: Locked, steps: Change) -> int:
     """Change the inventories of one provider and return its new generation."""
     refuse_in_use(steps.removed, provider.uuid)
     steps.write_wanted(conn)

@@ -27,7 +27,7 @@ from placement.errors import (
     UnknownTraits,
 )
 from placement.objects import identifiers, trees
-from placement.objects.trees import Provider, Shown
+from placement.objects.trees import Locked, Provider, Shown
 from placement.objects.unset import UNSET, Unset
 
 
@@ -50,7 +50,7 @@ class ProviderFilter:
 
 def get(conn: Connection, uuid: str) -> Provider:
     """Return the provider.  Raises ProviderNotFound."""
-    rows = conn.execute(*statements.touched(identifiers.forms(uuid)))
+    rows = conn.execute(*statements.whole(identifiers.forms(uuid)))
     found = identifiers.match([uuid], {row.uuid: Provider._make(row) for row in rows})
     if uuid not in found:
         raise ProviderNotFound(uuid)
@@ -133,7 +133,7 @@ def create(conn: Connection, name: str, uuid: str | None, parent: str | None) ->
     Raises BadParent, ProviderUuidTaken, ProviderNameTaken.
     """
     uuid = (identifiers.canonical(uuid) if uuid is not None else None) or str(uuids.uuid4())
-    above: Provider | None = None
+    above: Locked | None = None
     if parent is not None:
         if identifiers.canonical(parent) == uuid:
             raise BadParent(f"parent_provider_uuid: {parent} is the provider itself")
@@ -155,17 +155,9 @@ def create(conn: Connection, name: str, uuid: str | None, parent: str | None) ->
     if above is None:
         conn.execute(*statements.set_root([row_id], row_id))
         trees.witness(conn, {row_id: None}, revision, partial(_is_free, uuid=uuid, name=name))
-    return Provider(
-        uuid=uuid,
-        name=name,
-        generation=0,
-        parent_uuid=above.uuid if above else None,
-        root_uuid=above.root_uuid if above else uuid,
-        changed_at=row["created_at"],
-        id=row_id,
-        root_id=above.root_id if above else row_id,
-        parent_id=above.id if above else None,
-    )
+    if above is not None:
+        return get(conn, uuid)
+    return Provider(uuid, name, 0, None, uuid, row["created_at"], row_id, row_id, None)
 
 
 def _is_free(conn: Connection, uuid: str, name: str) -> bool:
@@ -202,7 +194,7 @@ def update(
     if uuid not in found:
         raise ProviderNotFound(uuid)
     provider = found[uuid]
-    above: Provider | None = None
+    above: Locked | None = None
     if parent is not UNSET and parent is not None:
         above = found.get(parent)
         if above is None:
@@ -220,7 +212,7 @@ def update(
     return get(conn, provider.uuid)
 
 
-def _move(conn: Connection, provider: Provider, above: Provider | None) -> None:
+def _move(conn: Connection, provider: Locked, above: Locked | None) -> None:
     subtree = set(_below(conn, provider))
     if above is not None and above.id in subtree:
         raise BadParent(
@@ -235,7 +227,7 @@ def _move(conn: Connection, provider: Provider, above: Provider | None) -> None:
         trees.renew(conn, [provider.id])
 
 
-def _below(conn: Connection, provider: Provider) -> Iterator[int]:
+def _below(conn: Connection, provider: Locked) -> Iterator[int]:
     """Yield the ids of the provider and of all providers below it."""
     children: dict[int | None, list[int]] = {}
     for member_id, parent_id in conn.execute(statements.members_of_tree(provider.root_id)):
@@ -261,7 +253,7 @@ def delete(conn: Connection, uuid: str) -> None:
         conn.execute(statement)
 
 
-def expect_generation(provider: Provider, stated: int) -> None:
+def expect_generation(provider: Locked, stated: int) -> None:
     """Raise ProviderGenerationConflict unless the client's generation is the present one."""
     if provider.generation != stated:
         raise ProviderGenerationConflict(provider.uuid, stated, provider.generation)

@@ -1,7 +1,7 @@
 """Rewriting inventories and the allocations on them at once (contract reshaper.md)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.engine import Connection
 
@@ -55,7 +55,9 @@ def reshape(conn: Connection, command: Reshape) -> None:
     _refuse_in_use(scene, steps, made.deltas)
 
     steps.write_wanted(conn)
-    made.write(conn, _inventory_ids(conn, scene, steps))
+    if steps.created:
+        scene = replace(scene, present=inventories.of_providers(conn, list(scene.present)))
+    made.write(conn, scene.inventory_ids)
     steps.delete_unwanted(conn)
     providers.bump_generations(conn, _increments(wanted, made.placed_on, made.left))
 
@@ -86,17 +88,6 @@ def _refuse_in_use(scene: Scene, steps: Change, deltas: Mapping[Spot, int]) -> N
         ]
         if busy:
             raise InventoryInUse(busy, uuid)
-
-
-def _inventory_ids(conn: Connection, scene: Scene, steps: Change) -> dict[Spot, int]:
-    rows = scene.present
-    if steps.created:
-        rows = inventories.of_providers(conn, list(scene.present))
-    return {
-        (row.provider_id, row.class_id): row.id
-        for of_provider in rows.values()
-        for row in of_provider.values()
-    }
 
 
 def _increments(

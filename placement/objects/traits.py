@@ -11,7 +11,7 @@ from placement.db.engine import Restart
 from placement.db.statements import associations, names
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import identifiers, providers, trees
-from placement.objects.trees import Provider
+from placement.objects.trees import Locked, Provider
 
 CUSTOM_PREFIX = "CUSTOM_"
 
@@ -87,7 +87,7 @@ def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
     return provider, _traits_of(conn, provider)
 
 
-def _traits_of(conn: Connection, provider: Provider) -> list[Trait]:
+def _traits_of(conn: Connection, provider: Locked | Provider) -> list[Trait]:
     rows = conn.execute(*associations.traits_of(provider.id))
     return [Trait(row.name, row.changed_at) for row in rows]
 
@@ -115,7 +115,7 @@ def clear(conn: Connection, uuid: str) -> None:
     _write(conn, provider, set())
 
 
-def _write(conn: Connection, provider: Provider, wanted: set[int]) -> bool:
+def _write(conn: Connection, provider: Locked, wanted: set[int]) -> bool:
     """Bring the provider to the wanted trait ids; return whether that changed anything."""
     present = {row.id for row in conn.execute(*associations.traits_of(provider.id))}
     if present == wanted:

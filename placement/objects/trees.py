@@ -45,6 +45,16 @@ class Provider(NamedTuple):
     parent_id: int | None
 
 
+class Locked(NamedTuple):
+    """A provider in a tree that a write owns."""
+
+    uuid: str
+    generation: int
+    id: int
+    root_id: int
+    parent_id: int | None
+
+
 def fresh_revision() -> int:
     """A revision that no tree ever had: only equality of revisions has a meaning."""
     return random.SystemRandom().randrange(1, 2**63)
@@ -94,7 +104,7 @@ class Owned:
     trees, theirs and those that its consumers use. ids: kind -> name -> id, as asked.
     """
 
-    named: Mapping[str, Provider]
+    named: Mapping[str, Locked]
     roots: frozenset[int]
     ids: Mapping[str, Mapping[str, int]]
 
@@ -117,9 +127,9 @@ def lock(
         return Owned({}, frozenset(), ids)
     witness(conn, roots, renew(conn, roots))
     rows = [
-        Provider._make(row)
+        Locked._make(row)
         for chunk in chunks(sorted(of_rows))
-        for row in conn.execute(*statements.touched(chunk))
+        for row in conn.execute(*statements.locked(chunk))
     ]
     if any(row.root_id not in roots for row in rows):
         raise Restart
@@ -129,7 +139,7 @@ def lock(
 
 def lock_one(
     conn: Connection, uuid: str, names: Mapping[str, Collection[str]] | None = None
-) -> tuple[Provider, Mapping[str, Mapping[str, int]]]:
+) -> tuple[Locked, Mapping[str, Mapping[str, int]]]:
     """Own the tree of one provider; return it as it is now, and the ids of the names.
 
     Raises ProviderNotFound.

@@ -26,10 +26,19 @@ _OF_CONSUMERS = (
         allocation.c.resource_class_id.label("class_id"),
         allocation.c.used,
         t.resource_providers.c.root_provider_id.label("root_id"),
+        t.inventories.c.id.label("inventory_id"),
     )
     .select_from(
-        consumer.outerjoin(allocation, allocation.c.consumer_id == consumer.c.uuid).outerjoin(
+        consumer.outerjoin(allocation, allocation.c.consumer_id == consumer.c.uuid)
+        .outerjoin(
             t.resource_providers, t.resource_providers.c.id == allocation.c.resource_provider_id
+        )
+        .outerjoin(
+            t.inventories,
+            sa.and_(
+                t.inventories.c.resource_provider_id == allocation.c.resource_provider_id,
+                t.inventories.c.resource_class_id == allocation.c.resource_class_id,
+            ),
         )
     )
     .where(consumer.c.uuid.in_(fragments.many("uuids", consumer.c.uuid)))
@@ -38,7 +47,10 @@ _OF_CONSUMERS = (
 
 
 def of_consumers(uuids: Collection[str]) -> Bound:
-    """Select the consumers, each with its allocations: one row an allocation, or one bare row."""
+    """Select the consumers, each with its allocations: one row an allocation, or one bare row.
+
+    With an allocation come the root of its provider and its inventory, null where there is none.
+    """
     return _OF_CONSUMERS, {"uuids": sorted(uuids)}
 
 

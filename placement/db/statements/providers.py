@@ -95,12 +95,26 @@ def named(uuids: Collection[str]) -> ColumnElement[bool]:
     return provider.c.uuid.in_(sorted(uuids))
 
 
-_TOUCHED = _ROWS.where(provider.c.uuid.in_(fragments.many("uuids", provider.c.uuid)))
+_NAMED = _ROWS.where(provider.c.uuid.in_(fragments.many("uuids", provider.c.uuid)))
 
 
-def touched(uuids: Collection[str]) -> Bound:
-    """Select the providers named; a row is a `Provider`."""
-    return _TOUCHED, {"uuids": sorted(uuids)}
+def whole(uuids: Collection[str]) -> Bound:
+    """Select all of the providers named; a row is a `Provider`."""
+    return _NAMED, {"uuids": sorted(uuids)}
+
+
+_LOCKED = sa.select(
+    provider.c.uuid,
+    provider.c.generation,
+    provider.c.id,
+    provider.c.root_provider_id,
+    provider.c.parent_provider_id,
+).where(provider.c.uuid.in_(fragments.many("uuids", provider.c.uuid)))
+
+
+def locked(uuids: Collection[str]) -> Bound:
+    """Select what writes look at of the providers named; a row is a `Locked`."""
+    return _LOCKED, {"uuids": sorted(uuids)}
 
 
 _TAKEN = sa.select(provider.c.id, provider.c.uuid).where(
