@@ -69,11 +69,12 @@ def cells(row: dict[str, object]) -> list[str]:
     assert isinstance(ours, dict)
     found = [
         str(row["scenario"]), _number(ours["median"]), _number(ours["p95"]), _number(ours["cpu"]),
-        _number(ours["statements"]),
+        _number(ours["statements"]) if ours["statements"] else "-",
     ]  # fmt: skip
     if isinstance(peer, dict):
         found += [
-            _number(peer["median"]), _number(peer["cpu"]), _number(peer["statements"]),
+            _number(peer["median"]), _number(peer["cpu"]),
+            _number(peer["statements"]) if peer["statements"] else "-",
             f"{row['wall_ratio']:.1f}", f"{row['cpu_ratio']:.1f}",
         ]  # fmt: skip
     else:

@@ -36,7 +36,7 @@ class Spent:
         return Spent(
             self.server - other.server,
             self.database - other.database,
-            self.statements - other.statements - 1,  # the second look at the counters
+            self.statements - other.statements - (self.statements > 0),  # the look at the counters
             self.rows - other.rows,
         )
 

@@ -217,9 +217,7 @@ class Fetch:
             if window.size is None:
                 roots = self._rest(window, needs, trail)
             else:
-                roots = self._run(window.after, window.size)
-                seen.rows = len(roots)
-                seen.last = roots[-1][0] if roots else window.after
+                roots = self._run(window.after, window.size, seen)
             served = trail.served
             yield from self._loaded(sharing, [each for each in roots if each[0] not in looked_at])
             seen.matches = trail.served - served
@@ -239,13 +237,15 @@ class Fetch:
         found = {
             root
             for window in random_runs(least, most, size)
-            for root in self._run(window.after, window.size or 0)
+            for root in self._run(window.after, window.size or 0, Seen())
         }
         return random.sample(sorted(found), len(found))
 
-    def _run(self, after: int, size: int) -> list[Root]:
-        rows = read(self._conn, *statements.run(after, size))
-        return sorted((root_id, revision) for root_id, revision in rows)
+    def _run(self, after: int, size: int, seen: Seen) -> list[Root]:
+        rows = sorted(read(self._conn, *statements.run(after, size)))
+        seen.rows = len(rows)
+        seen.last = rows[-1][0] if rows else after
+        return [(root_id, revision) for root_id, revision in rows if revision is not None]
 
     def _rest(
         self, window: Window, needs: Mapping[Need, Sequence[Hashable]], trail: Trail
@@ -259,7 +259,7 @@ class Fetch:
         return sorted(
             (root_id, revision)
             for root_id, revision, matches in read(self._conn, *query)
-            if matches
+            if matches and revision is not None
         )
 
     def _needs(

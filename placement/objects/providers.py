@@ -4,7 +4,6 @@ import uuid as uuids
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
@@ -71,12 +70,10 @@ def find(conn: Connection, wanted: ProviderFilter) -> list[Shown]:
     if met is None:
         return []
     rows = sorted(dialect.read(conn, statements.listed(*where, *met)))
-    return [_shown(row) for row in rows]
-
-
-def _shown(row: list[Any]) -> Shown:
-    _id, uuid, name, generation, parent, root, changed_at = row
-    return Shown(uuid, name, generation, parent, root, dialect.moment(changed_at))
+    return [
+        Shown(uuid, name, generation, parent, root, dialect.moment(changed_at))
+        for _id, uuid, name, generation, parent, root, changed_at in rows
+    ]
 
 
 def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnElement[bool]] | None:

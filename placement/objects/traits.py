@@ -87,7 +87,7 @@ def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
     return provider, _traits_of(conn, provider)
 
 
-def _traits_of(conn: Connection, provider: Locked | Provider) -> list[Trait]:
+def _traits_of(conn: Connection, provider: Provider) -> list[Trait]:
     rows = conn.execute(*associations.traits_of(provider.id))
     return [Trait(row.name, row.changed_at) for row in rows]
 
@@ -105,19 +105,24 @@ def replace(
     known = ids["trait"]
     if set(wanted) - known.keys():
         raise UnknownTraits(set(wanted) - known.keys())
-    changed = _write(conn, provider, set(known.values()))
-    return provider.generation + changed, _traits_of(conn, provider)
+    wanted_ids = set(known.values())
+    rows = conn.execute(*associations.traits_of_and(provider.id, wanted_ids)).all()
+    traits = {row.id: Trait(row.name, row.changed_at) for row in rows if row.id in wanted_ids}
+    if traits.keys() != wanted_ids:
+        raise Restart  # one has been deleted
+    changed = _write(conn, provider, {row.id for row in rows if row.present}, wanted_ids)
+    return provider.generation + changed, sorted(traits.values(), key=lambda each: each.name)
 
 
 def clear(conn: Connection, uuid: str) -> None:
     """Take all traits from a provider.  Raises ProviderNotFound."""
     provider, _ids = trees.lock_one(conn, uuid)
-    _write(conn, provider, set())
-
-
-def _write(conn: Connection, provider: Locked, wanted: set[int]) -> bool:
-    """Bring the provider to the wanted trait ids; return whether that changed anything."""
     present = {row.id for row in conn.execute(*associations.traits_of(provider.id))}
+    _write(conn, provider, present, set())
+
+
+def _write(conn: Connection, provider: Locked, present: set[int], wanted: set[int]) -> bool:
+    """Bring the provider to the wanted trait ids; return whether that changed anything."""
     if present == wanted:
         return False
     for chunk in chunks(sorted(present - wanted)):

@@ -42,16 +42,16 @@ def _each(
 ) -> Iterator[Mapping[str, Any]]:
     links = _links(mount, version)
     fields = FIELDS.at(version)
-    for provider in providers:
+    for uuid, name, generation, parent, root, *_others in providers:
         known = {
-            "uuid": provider.uuid,
-            "name": provider.name,
-            "generation": provider.generation,
-            "links": orjson.Fragment(links.replace(UUID, provider.uuid)),
-            "parent_provider_uuid": provider.parent_uuid,
-            "root_provider_uuid": provider.root_uuid,
+            "uuid": uuid,
+            "name": name,
+            "generation": generation,
+            "links": orjson.Fragment(links.replace(UUID, uuid)),
+            "parent_provider_uuid": parent,
+            "root_provider_uuid": root,
         }
-        yield known if len(fields) == len(known) else {name: known[name] for name in fields}
+        yield known if len(fields) == len(known) else {field: known[field] for field in fields}
 
 
 def _links(mount: str, version: Microversion) -> str:

@@ -9,25 +9,34 @@ from placement.db import tables as t
 from placement.db.fragments import Bound
 
 _PROVIDER = sa.bindparam("provider_id", type_=sa.Integer)
-_TRAITS_OF = (
-    sa.select(
-        t.traits.c.id,
-        t.traits.c.name,
-        sa.func.coalesce(t.traits.c.updated_at, t.traits.c.created_at).label("changed_at"),
-    )
-    .join_from(
-        t.resource_provider_traits,
-        t.traits,
-        t.traits.c.id == t.resource_provider_traits.c.trait_id,
-    )
-    .where(t.resource_provider_traits.c.resource_provider_id == _PROVIDER)
-    .order_by(t.traits.c.name)
+_TRAIT = sa.select(
+    t.traits.c.id,
+    t.traits.c.name,
+    sa.func.coalesce(t.traits.c.updated_at, t.traits.c.created_at).label("changed_at"),
 )
+_HAS = t.resource_provider_traits
+_TRAITS_OF = _TRAIT.join_from(_HAS, t.traits, t.traits.c.id == _HAS.c.trait_id).where(
+    _HAS.c.resource_provider_id == _PROVIDER
+)
+_TRAITS_IN_ORDER = _TRAITS_OF.order_by(t.traits.c.name)
 
 
 def traits_of(provider_id: int) -> Bound:
     """Select (id, name, changed_at) of a provider's traits."""
-    return _TRAITS_OF, {"provider_id": provider_id}
+    return _TRAITS_IN_ORDER, {"provider_id": provider_id}
+
+
+_TRAITS_OF_AND = sa.union_all(
+    _TRAITS_OF.add_columns(sa.literal(1).label("present")),
+    _TRAIT.add_columns(sa.literal(0).label("present")).where(
+        t.traits.c.id.in_(fragments.many("ids", t.traits.c.id))
+    ),
+)
+
+
+def traits_of_and(provider_id: int, trait_ids: Collection[int]) -> Bound:
+    """Select (id, name, changed_at, 1) of a provider's traits, and (…, 0) of others by id."""
+    return _TRAITS_OF_AND, {"provider_id": provider_id, "ids": sorted(trait_ids)}
 
 
 def add_traits(provider_id: int, trait_ids: Collection[int]) -> Bound:

@@ -190,13 +190,17 @@ def _tree_meets(
 def _after(root: sa.FromClause) -> list[ColumnElement[bool]]:
     return [
         root.c.parent_provider_id.is_(None),
-        root.c.root_provider_id == root.c.id,  # not so in a damaged database
         root.c.id > sa.bindparam("after", type_=root.c.id.type),
     ]
 
 
+def _revision(root: sa.FromClause) -> ColumnElement[int | None]:
+    # Not as a condition: PostgreSQL would take it for a rare one, and sort all roots first.
+    return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
+
+
 _roots = (
-    sa.select(provider.c.id, provider.c.revision)
+    sa.select(provider.c.id, _revision(provider))
     .where(*_after(provider))
     .order_by(provider.c.id)
     .limit(sa.bindparam("size", type_=sa.Integer))
@@ -206,14 +210,18 @@ _RUN = sa.select(JsonRows(_roots.c.id, _roots.c.revision))
 
 
 def run(after: int, size: int) -> Bound:
-    """Select, as one `JsonRows`, (id, revision) of the next `size` roots in the order of ids."""
+    """Select, as one `JsonRows`, (id, revision) of the next `size` roots in the order of ids.
+
+    The revision is null where the row names another root, as in a damaged database.
+    """
     return _RUN, {"after": after, "size": size}
 
 
 def rest(after: int, asked: Asked, start: Start | None) -> Bound:
     """Select (id, revision, matches) of the roots after an id, as several `JsonRows`.
 
-    Roots that are left out do not match. start: None for what the root must have.
+    Roots that are left out do not match. start: None for what the root must have. Of the
+    revision, see `run`.
     """
     return _rest(asked, start), {"after": after}
 
@@ -246,7 +254,7 @@ def _rest(asked: Asked, start: Start | None) -> Rows:
         source = found.join(root, root.c.id == found.c[0])
     matches = sa.and_(sa.true(), *_tree_meets(root.c.id, needs, asked.root)).label("matches")
     roots = (
-        sa.select(root.c.id, root.c.revision, matches)
+        sa.select(root.c.id, _revision(root), matches)
         .select_from(source)
         .where(*_after(root), *(root.c.id == tree for tree in pinned))
         .subquery("roots")
