@@ -150,7 +150,9 @@ class Fetch:
     def sharing(self, wanted: Sequence[Slot]) -> list[Sharing]:
         """The sharing providers that have room for at least one of the slots."""
         found: dict[str, Sharing] = {}
-        for row in self._conn.execute(statements.sharing(SHARING_TRAIT)):
+        trait = self._known.traits.get(SHARING_TRAIT)
+        rows = () if trait is None else self._conn.execute(*statements.sharing(trait)).all()
+        for row in rows:
             root = (row.root_id, row.revision)
             provider = found.setdefault(row.uuid, Sharing(row.uuid, root, {}, {}))
             if row.aggregate_id is not None:
@@ -419,17 +421,17 @@ def _names(conn: Connection, request: CandidateRequest) -> Known:
     query = names.with_trees(
         {
             "resource_class": classes,
-            "trait": traits,
+            "trait": traits | {SHARING_TRAIT},
             "aggregate": identifiers.forms(*aggregates),
         },
         identifiers.forms(*trees),
     )
+    assert query is not None
     found: dict[str, dict[str, int]] = {
         "resource_class": {}, "trait": {}, "aggregate": {}, "tree": {}
     }  # fmt: skip
-    if query is not None:
-        for kind, row_id, name, _revision in conn.execute(*query):
-            found[kind][name] = row_id
+    for kind, row_id, name, _revision in conn.execute(*query):
+        found[kind][name] = row_id
     _refuse_unknown(request, found)
     return Known(
         found["resource_class"],

@@ -291,31 +291,36 @@ _SHARING = (
         provider.c.uuid,
         _root.c.id.label("root_id"),
         _root.c.revision,
-        t.placement_aggregates.c.id.label("aggregate_id"),
-        t.placement_aggregates.c.uuid.label("aggregate"),
-        t.inventories.c.resource_class_id.label("class_id"),
+        _aggregate.c.id.label("aggregate_id"),
+        _aggregate.c.uuid.label("aggregate"),
+        _inventory.c.resource_class_id.label("class_id"),
         *_STOCK_COLUMNS,
     )
     .select_from(
-        t.traits.join(
-            t.resource_provider_traits, t.resource_provider_traits.c.trait_id == t.traits.c.id
-        )
-        .join(provider, provider.c.id == t.resource_provider_traits.c.resource_provider_id)
-        .join(_root, _root.c.id == provider.c.root_provider_id)
+        provider.join(_root, _root.c.id == provider.c.root_provider_id)
         .outerjoin(_link, _link.c.resource_provider_id == provider.c.id)
-        .outerjoin(t.placement_aggregates, t.placement_aggregates.c.id == _link.c.aggregate_id)
-        .outerjoin(t.inventories, t.inventories.c.resource_provider_id == provider.c.id)
+        .outerjoin(_aggregate, _aggregate.c.id == _link.c.aggregate_id)
+        .outerjoin(_inventory, _inventory.c.resource_provider_id == provider.c.id)
+    )
+    # By id, and not joined: engines would take the trait for as common as others, and look at
+    # every provider.
+    .where(
+        provider.c.id.in_(
+            sa.select(t.resource_provider_traits.c.resource_provider_id).where(
+                t.resource_provider_traits.c.trait_id == sa.bindparam("trait", type_=sa.Integer)
+            )
+        )
     )
     .order_by(provider.c.id)
 )
 
 
-def sharing(trait_name: str) -> Rows:
+def sharing(trait_id: int) -> Bound:
     """Select the providers with the trait, their trees, aggregates and stock.
 
     One row for each (provider, aggregate, class); aggregate and class may be null.
     """
-    return _SHARING.where(t.traits.c.name == trait_name)
+    return _SHARING, {"trait": trait_id}
 
 
 BITS = 62  # aggregates in one signed 64-bit mask
