@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import orjson
@@ -220,6 +221,8 @@ def read(
     return [row for (text,) in texts for row in unpacked(text)]
 
 
+# PERF: thousands of rows were made in the same few seconds.
+@lru_cache(maxsize=1024)
 def moment(text: str | None) -> datetime | None:
     """A time as `JsonRows` has it."""
     return None if text is None else datetime.fromisoformat(text)
