@@ -402,9 +402,7 @@ def _start(
         if need.reach or not able or lacking <= best:
             continue
         best = lacking
-        barred = sum(
-            trail.barred[key] if isinstance(key, int) else trail.lacking[key] for key in needs[need]
-        )
+        barred = sum(trail.barred[key] for key in needs[need])
         roomless = By.RESOURCES in able and 2 * barred <= lacking
         start = Start(place, By.RESOURCES if roomless else able[0])
     return start

@@ -159,7 +159,9 @@ class Search:
         for constraint in constraints:
             if not constraint.feasible():
                 self._trail.refuse(constraint.reason)
-                self._trail.lacking.update(self._plan.absent(self._pool))
+                absent = tuple(self._plan.absent(self._pool))
+                self._trail.lacking.update(absent)
+                self._trail.barred.update(absent)
                 return
         yield from self._assign(options, constraints)
 

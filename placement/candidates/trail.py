@@ -24,8 +24,8 @@ class Trail:
     """What one request's search met. `refused` counts (reason, suffix); suffix may be empty.
 
     trees: anchors looked at; served: those with a candidate.  lacking: how many anchors had
-    nobody for a slot (by position) or for a term of traits, or a wrong ROOT.  barred: how many
-    lacked somebody for a slot although there was room for it.
+    nobody for a slot (by position) or for a term of traits, or a wrong ROOT.  barred: how many of
+    these had room all the same.
     """
 
     max_steps: int
@@ -33,7 +33,7 @@ class Trail:
     trees: int = 0
     served: int = 0
     lacking: Counter[Hashable] = field(default_factory=Counter)
-    barred: Counter[int] = field(default_factory=Counter)
+    barred: Counter[Hashable] = field(default_factory=Counter)
     exhausted: bool = False
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
 

@@ -84,12 +84,8 @@ def delete(conn: Connection, name: str) -> None:
 def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
     """Return a provider and its traits.  Raises ProviderNotFound."""
     provider = providers.get(conn, uuid)
-    return provider, _traits_of(conn, provider)
-
-
-def _traits_of(conn: Connection, provider: Provider) -> list[Trait]:
     rows = conn.execute(*associations.traits_of(provider.id))
-    return [Trait(row.name, row.changed_at) for row in rows]
+    return provider, [Trait(row.name, row.changed_at) for row in rows]
 
 
 def replace(

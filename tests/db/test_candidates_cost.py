@@ -159,3 +159,15 @@ def test_rows_without_a_trait_or_a_root_are_left_out(tmp_path: Path) -> None:
     assert [tuple(each.allocations) for each in found.candidates] == [(uuid(1),)]
     (tree,) = found.trees
     assert tree.root.traits == {"HW_CPU_X86_AVX2"}
+
+
+def test_a_sharing_provider_whose_root_is_none_is_left_out(tmp_path: Path) -> None:
+    def fill(cloud: Cloud) -> None:
+        host = cloud.add("host", {"VCPU": 8}, aggregates=[aggregate(1)])
+        cloud.add("below", {}, parent=host)
+        cloud.add("disk", {"DISK_GB": 9}, traits=[SHARING], aggregates=[aggregate(1)])
+
+    asked = Asked(tmp_path, fill)
+    damage(asked.database, ["UPDATE resource_providers SET root_provider_id = 2 WHERE id = 3"])
+    assert not asked.find("resources=VCPU:1,DISK_GB:1")[0].candidates
+    assert len(asked.find("resources=VCPU:1")[0].candidates) == 1

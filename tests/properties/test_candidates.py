@@ -33,6 +33,26 @@ def ask(service: Service, query: oracle.Query, **extra: object) -> Mapping[str, 
     return answer.json
 
 
+def assert_whole(
+    body: Mapping[str, Any], world: oracle.World, query: oracle.Query, expected: Any
+) -> None:
+    """An answer without a limit has the expected candidates, each once, and their summaries."""
+    assert oracle.parse_answer(body) == expected, query.to_params()
+    assert len(body["allocation_requests"]) == len(expected), "a candidate came twice"
+    assert sorted_traits(body["provider_summaries"]) == oracle.summaries(world, expected)
+
+
+def generating(directory: Path, strategy: str, randomize: bool) -> Service:
+    """A service that generates candidates in this way."""
+    return Service(
+        directory,
+        placement={
+            "allocation_candidates_generation_strategy": strategy,
+            "randomize_allocation_candidates": randomize,
+        },
+    )
+
+
 def test_the_search_agrees_with_the_oracle(
     service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,15 +70,11 @@ def test_the_search_agrees_with_the_oracle(
         service.load(world)
         for _ in range(WORLD_QUERIES):
             query = seeded_query(rng, world)
-            body = ask(service, query)
-            found = oracle.parse_answer(body)
             expected = oracle.candidates(world, query)
             count["examples"] += 1
             count["answers"] += bool(expected)
             count["candidates"] += len(expected)
-            assert found == expected, query.to_params()
-            assert len(body["allocation_requests"]) == len(expected), "a candidate came twice"
-            assert sorted_traits(body["provider_summaries"]) == oracle.summaries(world, expected)
+            assert_whole(ask(service, query), world, query, expected)
 
     agrees()
     with capsys.disabled():
@@ -98,13 +114,7 @@ def test_windows_of_any_size_lead_to_the_same_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, randomize: bool
 ) -> None:
     """As they are, a window covers these small clouds, and nothing is asked for in SQL."""
-    service = Service(
-        tmp_path,
-        placement={
-            "allocation_candidates_generation_strategy": strategy,
-            "randomize_allocation_candidates": randomize,
-        },
-    )
+    service = generating(tmp_path, strategy, randomize)
     rng = random.Random(f"{strategy} {randomize}")
     for _ in range(40):
         world = seeded_world(rng)
@@ -122,10 +132,8 @@ def test_windows_of_any_size_lead_to_the_same_answers(
             ):
                 monkeypatch.setattr(module, name, rng.choice(sizes))
             query = seeded_query(rng, world)
-            body, expected = ask(service, query), oracle.candidates(world, query)
-            assert oracle.parse_answer(body) == expected, query.to_params()
-            assert len(body["allocation_requests"]) == len(expected), "a candidate came twice"
-            assert sorted_traits(body["provider_summaries"]) == oracle.summaries(world, expected)
+            expected = oracle.candidates(world, query)
+            assert_whole(ask(service, query), world, query, expected)
             limit = rng.randint(1, 6)
             found = oracle.parse_answer(ask(service, query, limit=limit))
             assert found <= expected
@@ -144,13 +152,7 @@ def sorted_traits(summaries: Mapping[str, Any]) -> Mapping[str, Any]:
 def test_a_limited_answer_is_a_part_of_the_whole_one(
     tmp_path: Path, strategy: str, randomize: bool
 ) -> None:
-    service = Service(
-        tmp_path,
-        placement={
-            "allocation_candidates_generation_strategy": strategy,
-            "randomize_allocation_candidates": randomize,
-        },
-    )
+    service = generating(tmp_path, strategy, randomize)
     rng = random.Random(7)
     for _ in range(25):
         world = seeded_world(rng)

@@ -305,11 +305,12 @@ _SHARING = (
     # By id, and not joined: engines would take the trait for as common as others, and look at
     # every provider.
     .where(
+        _root.c.parent_provider_id.is_(None),  # not so in a damaged database
         provider.c.id.in_(
             sa.select(t.resource_provider_traits.c.resource_provider_id).where(
                 t.resource_provider_traits.c.trait_id == sa.bindparam("trait", type_=sa.Integer)
             )
-        )
+        ),
     )
     .order_by(provider.c.id)
 )
