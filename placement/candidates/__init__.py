@@ -53,7 +53,7 @@ def find_candidates(
         searches = _searches(fetch, plan, sharing, trail)
         try:
             for candidate in take_turns(
-                searches, request.limit, settings.breadth_first, request.mapped, bool(sharing)
+                searches, request.limit, settings.breadth_first, bool(sharing)
             ):
                 candidates.append(candidate)
         except BudgetSpentError:

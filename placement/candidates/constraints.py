@@ -183,42 +183,6 @@ class Capacity:
         self._matching.open_again(slot, provider)
 
 
-class InOrder:
-    """Slots that ask the same are served in the order of their providers.
-
-    Where an answer does not tell who serves which group, one order stands for all permutations.
-    options: the providers that may serve any of the slots, ascending. seats: how many of the
-    slots each can serve at the most, in that order.
-    """
-
-    reason = trail.PERMUTATION
-
-    def __init__(self, slots: Sequence[int], options: Sequence[int], seats: Sequence[int]) -> None:
-        self.slots = frozenset(slots)
-        self._placed: list[int] = []
-        # provider -> seats there and at all that come after it
-        left = 0
-        self._left: dict[int, int] = {}
-        for provider, own in zip(reversed(options), reversed(seats), strict=True):
-            left += own
-            self._left[provider] = left
-
-    def feasible(self) -> bool:
-        return max(self._left.values()) >= len(self.slots)
-
-    def add(self, slot: int, provider: int) -> bool:
-        if self._placed and provider < self._placed[-1]:
-            return False
-        left = self._left[provider] - self._placed.count(provider)
-        if left < len(self.slots) - len(self._placed):
-            return False
-        self._placed.append(provider)
-        return True
-
-    def remove(self, slot: int, provider: int) -> None:
-        self._placed.pop()
-
-
 class OnePerTree:
     """All slots that a tree serves are served by one provider of it (answers that know no trees).
 

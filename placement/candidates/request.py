@@ -41,7 +41,6 @@ class CandidateRequest:
     ancestor-or-self of all of them.
     limit: candidates wanted at the most; None: all.
     nested: a candidate may use several providers of one tree.
-    mapped: candidates that differ in what serves which group only are different.
     """
 
     groups: tuple[RequestGroup, ...]
@@ -51,4 +50,3 @@ class CandidateRequest:
     root_forbidden: frozenset[str] = frozenset()
     limit: int | None = None
     nested: bool = True
-    mapped: bool = True

@@ -7,7 +7,7 @@ few steps per slot, and so does each one after it.
 
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from placement.candidates import slots as slotting
@@ -16,14 +16,13 @@ from placement.candidates.constraints import (
     Capacity,
     CollectiveTraits,
     Constraint,
-    InOrder,
     Isolate,
     OnePerTree,
     SameSubtree,
     subtrees,
 )
 from placement.candidates.model import Candidate, Pool, Slot, Tree
-from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.request import CandidateRequest
 from placement.candidates.trail import Trail
 
 MOST_SIZES = 8  # amounts of one class that the look-ahead tells apart
@@ -265,8 +264,6 @@ def _constraints(plan: Plan, pool: Pool, options: Options) -> list[Constraint]:
     if not request.nested and len(wanted) > 1:
         trees = [pool.tree(position).id for position in range(len(pool.members))]
         found.append(OnePerTree(range(len(wanted)), trees))
-    if not request.mapped:
-        found += _in_order(request, wanted, pool, options)
     suffixed = [index for index, slot in enumerate(wanted) if slot.group.suffixed]
     isolated: list[int] = suffixed if request.isolate and len(suffixed) > 1 else []
     if isolated:
@@ -316,27 +313,6 @@ def _collective_traits(
     return CollectiveTraits(covers, (1 << len(terms)) - 1)
 
 
-def _in_order(
-    request: CandidateRequest, wanted: Sequence[Slot], pool: Pool, options: Options
-) -> Iterator[Constraint]:
-    """One constraint for each set of suffixed groups that differ in their suffix only."""
-    alike: dict[RequestGroup, list[int]] = {}
-    for index, slot in enumerate(wanted):
-        if slot.group.suffixed:
-            alike.setdefault(replace(slot.group, suffix=""), []).append(index)
-    for group, slots in alike.items():
-        if len(slots) > 1:
-            serving = options[slots[0]]
-            stocks = [pool.members[position].stocks for position in serving]
-            seats = [
-                1
-                if request.isolate
-                else min((of[name].room // amount for name, amount in group.resources), default=1)
-                for of in stocks
-            ]
-            yield InOrder(slots, serving, seats)
-
-
 def _capacities(wanted: Sequence[Slot], pool: Pool, options: Options) -> Iterator[Constraint]:
     """What several slots ask of one class fits together.
 
@@ -365,18 +341,16 @@ def take_turns(
     searches: Iterable[Search],
     limit: int | None,
     breadth_first: bool,
-    mapped: bool = True,
     lent: bool = True,
 ) -> Iterator[Candidate]:
     """Yield candidates of all searches, without repeats, `limit` at the most.
 
-    mapped: what serves which group tells candidates apart. lent: some sharing provider may
-    serve at several anchors.
+    lent: some sharing provider may serve at several anchors.
 
     Breadth first: one of each search in turn, as the searches arrive, and then again of those
     that have more. Depth first: all of one search before the next.
     """
-    repeats = Repeats(mapped, lent)
+    repeats = Repeats(lent)
     waiting: deque[Search] = deque()
     count = 0
     for search in searches:
@@ -408,19 +382,16 @@ def take_turns(
 class Repeats:
     """Candidates that came before: sharing providers alone may serve at several anchors."""
 
-    def __init__(self, mapped: bool, lent: bool) -> None:
-        self._mapped = mapped
-        # Without sharing providers anchors have nothing in common, and a search repeats nothing
-        # but permutations.
-        self._possible = lent or not mapped
+    def __init__(self, lent: bool) -> None:
+        # Without sharing providers anchors have nothing in common, and a search repeats nothing.
+        self._possible = lent
         self._known: set[tuple[object, ...]] = set()
 
     def seen(self, candidate: Candidate) -> bool:
         """Whether the candidate came before; notes it."""
         if not self._possible:
             return False
-        mappings = frozenset(candidate.mappings.items()) if self._mapped else None
-        key = (_frozen(candidate.allocations), mappings)
+        key = (_frozen(candidate.allocations), frozenset(candidate.mappings.items()))
         if key in self._known:
             return True
         self._known.add(key)

@@ -9,7 +9,6 @@ CAPACITY = "the sum of the groups does not fit"
 ISOLATION = "groups must use different providers"
 SUBTREE = "groups must be in one subtree"
 ONE_PER_TREE = "several providers of one tree, which this microversion does not combine"
-PERMUTATION = "another order of the same providers"
 TRAITS = "no combination has all required traits"
 
 ROOT = "root"  # of what an anchor lacks: its root is not as wanted

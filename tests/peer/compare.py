@@ -107,7 +107,7 @@ def normal(request: Request, body: Any) -> Any:
     if isinstance(body, dict) and "allocation_requests" in body:
         if "limit" in dict(parse_qsl(request.query)):
             return "limited"
-        shown = {json.dumps(_sorted(each), sort_keys=True) for each in body["allocation_requests"]}
+        shown = [json.dumps(_sorted(each), sort_keys=True) for each in body["allocation_requests"]]
         return {**_sorted(body), "allocation_requests": sorted(shown)}
     return _sorted(body)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,19 +86,17 @@ def _only_negative_resourceless(request: Request) -> bool:
     )
 
 
-def _requests(answer: Answer) -> set[str]:
-    return {json.dumps(each, sort_keys=True) for each in answer.body["allocation_requests"]}
-
-
 def _more_with_sharing(request: Request, ours: Answer, peer: Answer) -> bool:
     """Both answer, we give more, and each of these uses a sharing provider for the unsuffixed
     group."""
     if _statuses(ours, peer) != (200, 200) or not {"", *_groups(request)} > {""}:
         return False
     unlimited = Request(request.method, request.path, request.minor)
-    mine, theirs = (normal(unlimited, answer.body) for answer in (ours, peer))
-    more = set(mine["allocation_requests"]) - set(theirs["allocation_requests"])
-    if not more or set(theirs["allocation_requests"]) - set(mine["allocation_requests"]):
+    mine, theirs = (
+        Counter(normal(unlimited, answer.body)["allocation_requests"]) for answer in (ours, peer)
+    )
+    more = mine - theirs
+    if not more or theirs - mine:
         return False
     return all(_uses_sharing(json.loads(each), ours.body["provider_summaries"]) for each in more)
 

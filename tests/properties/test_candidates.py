@@ -102,7 +102,6 @@ def test_older_versions_answer_as_much_as_they_can_express(service: Service, min
             asked += 1
             answered += bool(expected)
             assert found == expected, versions.to_params(query)
-            assert len(answer.json["allocation_requests"]) == len(expected), "one came twice"
             summaries = answer.json["provider_summaries"]
             assert sorted_traits(summaries) == versions.summaries(world, query, expected, minor)
     assert answered > 15

@@ -1,5 +1,6 @@
 """What an older microversion can ask and shows, told in terms of the newest (README section 13)."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -54,13 +55,16 @@ def to_params(query: Query) -> list[tuple[str, str]]:
     return pairs
 
 
-def amounts(world: World, found: Collection[Candidate], minor: int) -> set[Amounts]:
-    """What the version shows of candidates: no mappings, and below 1.29 nothing nested."""
-    return {
+def amounts(world: World, found: Collection[Candidate], minor: int) -> Counter[Amounts]:
+    """What the version shows of candidates, and how often: those of 1.34 without their mappings.
+
+    Below 1.29 nothing nested.
+    """
+    return Counter(
         candidate.allocations
         for candidate in found
         if minor >= 29 or _one_provider_per_tree(world, candidate)
-    }
+    )
 
 
 def _one_provider_per_tree(world: World, candidate: Candidate) -> bool:
@@ -68,9 +72,9 @@ def _one_provider_per_tree(world: World, candidate: Candidate) -> bool:
     return len(roots) == len(set(roots))
 
 
-def parse_answer(body: Mapping[str, Any], minor: int) -> set[Amounts]:
+def parse_answer(body: Mapping[str, Any], minor: int) -> Counter[Amounts]:
     """The candidates of a response body, an object from 1.12 on and a list before."""
-    return {
+    return Counter(
         frozenset(
             (item["resource_provider"]["uuid"], frozenset(item["resources"].items()))
             for item in request["allocations"]
@@ -81,7 +85,7 @@ def parse_answer(body: Mapping[str, Any], minor: int) -> set[Amounts]:
             for uuid, item in request["allocations"].items()
         )
         for request in body["allocation_requests"]
-    }
+    )
 
 
 def summaries(world: World, query: Query, shown: Collection[Amounts], minor: int) -> dict[str, Any]:

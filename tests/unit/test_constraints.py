@@ -10,7 +10,6 @@ from placement.candidates.constraints import (
     Capacity,
     CollectiveTraits,
     Constraint,
-    InOrder,
     Isolate,
     OnePerTree,
     SameSubtree,
@@ -127,38 +126,6 @@ def test_one_per_tree_refuses_a_second_provider_of_a_tree(options, steps, tree_o
         assert accepted == all(len(providers) == 1 for providers in of_trees.values())
 
     walk(OnePerTree(options, tree_of), options, steps, judge)
-
-
-@given(
-    st.lists(st.integers(0, 3), min_size=1, max_size=4),
-    st.integers(1, 4),
-    st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=20),
-)
-def test_in_order_says_yes_just_where_ascending_seats_are_left(seats, slots, steps) -> None:
-    options = list(range(len(seats)))
-
-    def ascending(placed: Sequence[int]) -> bool:
-        return any(
-            list(whole[: len(placed)]) == list(placed)
-            and list(whole) == sorted(whole)
-            and all(whole.count(each) <= seats[each] for each in whole[len(placed) :])
-            for whole in itertools.product(options, repeat=slots)
-        )
-
-    constraint = InOrder(range(slots), options, seats)
-    placed: list[int] = []
-    for pick, forward in steps if constraint.feasible() else []:
-        if forward and len(placed) < slots:
-            provider = pick % len(seats)
-            # What fits is for others to say: only seats that there are get taken here.
-            if placed.count(provider) >= seats[provider]:
-                continue
-            accepted = constraint.add(len(placed), provider)
-            assert accepted == ascending([*placed, provider])
-            if accepted:
-                placed.append(provider)
-        elif placed:
-            constraint.remove(len(placed) - 1, placed.pop())
 
 
 @given(

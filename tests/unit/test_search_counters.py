@@ -57,18 +57,6 @@ def test_isolated_groups_on_wide_trees_cost_a_few_steps_a_candidate() -> None:
 
 
 @pytest.mark.parametrize("isolate", [True, False])
-@pytest.mark.parametrize(("groups", "devices", "sets"), [(8, 16, 12870), (30, 32, 496)])
-def test_without_mappings_no_permutation_is_walked(
-    isolate: bool, groups: int, devices: int, sets: int
-) -> None:
-    request = CandidateRequest(like_groups(groups), isolate=isolate, mapped=False)
-    found, trail = search(request, [tree("host", [1] * devices)])
-    assert len({frozenset(candidate.allocations) for candidate in found}) == len(found) == sets
-    # On the way to a set each group tries each device once at the most, half of them in vain.
-    assert trail.steps <= sets * groups * devices // 2
-
-
-@pytest.mark.parametrize("isolate", [True, False])
 def test_more_like_groups_than_devices_are_refused_before_the_first_step(isolate: bool) -> None:
     request = CandidateRequest(like_groups(17), isolate=isolate)
     found, trail = search(request, [tree("host", [1] * 16)])

@@ -125,7 +125,6 @@ def parse_candidates(given: Pairs, version: Microversion) -> CandidateRequest:
         root_forbidden=frozenset(root.forbidden),
         limit=limit,
         nested=Feature.NESTED_CANDIDATES.at(version),
-        mapped=Feature.MAPPINGS.at(version),
     )
 
 
