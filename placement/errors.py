@@ -7,7 +7,7 @@ clients read (contract README section 8); the text is for people, except for the
 section 8.1 lists.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 UNDEFINED = "placement.undefined_code"
 CONCURRENT_UPDATE = "placement.concurrent_update"
@@ -108,18 +108,28 @@ class UnknownReshapedProvider(Invalid):
         super().__init__(f"inventories: No resource provider with uuid {uuid} found")
 
 
-class UnknownResourceClasses(Invalid):
-    """`field` is the parameter or member that names them, where there are several."""
+class UnknownNames(Invalid):
+    """Names of a catalogue that do not exist.
 
-    def __init__(self, names: Iterable[str], field: str | None = None) -> None:
-        super().__init__(f"{_in(field)}No such resource class: {', '.join(sorted(names))}")
+    field: the parameter or member that names them, where there are several. meant: existing
+    names that are like them.
+    """
+
+    noun: str
+
+    def __init__(
+        self, names: Iterable[str], field: str | None = None, meant: Sequence[str] = ()
+    ) -> None:
+        hint = f"; did you mean {', '.join(meant)}?" if meant else ""
+        super().__init__(f"{_in(field)}No such {self.noun}: {', '.join(sorted(names))}{hint}")
 
 
-class UnknownTraits(Invalid):
-    """`field` is the parameter or member that names them, where there are several."""
+class UnknownResourceClasses(UnknownNames):
+    noun = "resource class"
 
-    def __init__(self, names: Iterable[str], field: str | None = None) -> None:
-        super().__init__(f"{_in(field)}No such trait: {', '.join(sorted(names))}")
+
+class UnknownTraits(UnknownNames):
+    noun = "trait"
 
 
 def _in(field: str | None) -> str:

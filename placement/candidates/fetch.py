@@ -25,7 +25,7 @@ from placement.db.statements import names
 from placement.db.statements import trees as statements
 from placement.db.statements.trees import Asked, By, Need, RootNeed, Start
 from placement.errors import UnknownResourceClasses, UnknownTraits
-from placement.objects import identifiers
+from placement.objects import catalog, identifiers
 from placement.objects.capacity import Stock, fits
 
 # Conditions of one statement at the most: an engine's planner takes seconds beyond some twenty.
@@ -430,7 +430,7 @@ def _names(conn: Connection, request: CandidateRequest) -> Known:
     }  # fmt: skip
     for kind, row_id, name, _revision in conn.execute(*query):
         found[kind][name] = row_id
-    _refuse_unknown(request, found)
+    _refuse_unknown(conn, request, found)
     return Known(
         found["resource_class"],
         found["trait"],
@@ -441,19 +441,23 @@ def _names(conn: Connection, request: CandidateRequest) -> Known:
     )
 
 
-def _refuse_unknown(request: CandidateRequest, found: Mapping[str, Mapping[str, int]]) -> None:
+def _refuse_unknown(
+    conn: Connection, request: CandidateRequest, found: Mapping[str, Mapping[str, int]]
+) -> None:
     """Raise for the first parameter that names something unknown, naming the parameter."""
     traits, classes = found["trait"].keys(), found["resource_class"].keys()
     unknown = (request.root_required | request.root_forbidden) - traits
     if unknown:
-        raise UnknownTraits(unknown, "root_required")
+        raise UnknownTraits(unknown, "root_required", catalog.nearest(conn, "trait", unknown))
     for group in request.groups:
         absent = {name for name, _amount in group.resources} - classes
         if absent:
-            raise UnknownResourceClasses(absent, f"resources{group.suffix}")
+            meant = catalog.nearest(conn, "resource_class", absent)
+            raise UnknownResourceClasses(absent, f"resources{group.suffix}", meant)
         unknown = group.forbidden.union(*group.required) - traits
         if unknown:
-            raise UnknownTraits(unknown, f"required{group.suffix}")
+            meant = catalog.nearest(conn, "trait", unknown)
+            raise UnknownTraits(unknown, f"required{group.suffix}", meant)
 
 
 def _as_stored(request: CandidateRequest, known: Known) -> CandidateRequest:

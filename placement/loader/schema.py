@@ -85,7 +85,11 @@ SCHEMA: dict[str, Any] = {
                 "min_unit": _whole(1),
                 "max_unit": _whole(1),
                 "step_size": _whole(1),
-                "allocation_ratio": {"type": "number", "minimum": 0, "maximum": 3.40282e38},
+                "allocation_ratio": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "maximum": 3.40282e38,
+                },
             },
         },
     },
@@ -147,6 +151,8 @@ def _message(error: jsonschema.ValidationError) -> str:
             return f"{value} is longer than {wanted} characters"
         case "minimum":
             return f"{value} is less than the minimum of {wanted}"
+        case "exclusiveMinimum":
+            return f"{value} is not more than {wanted}"
         case "maximum":
             return f"{value} is more than the maximum of {wanted}"
     return error.message

@@ -5,6 +5,7 @@ or trait may come back with another name. Names are compared by the database.
 """
 
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from itertools import zip_longest
 
 import os_resource_classes
@@ -17,6 +18,9 @@ from placement.db.statements import names
 
 FIRST_CUSTOM_CLASS = 10000
 NO_ID = -1  # stands for id 0 while a row is inserted: there, MySQL takes 0 for "any"
+
+MOST_MEANT = 3  # names for which others are proposed
+MOST_COMPARED = 5000
 
 STANDARD_CLASSES: tuple[str, ...] = tuple(os_resource_classes.STANDARDS)
 STANDARD_TRAITS: frozenset[str] = frozenset(os_traits.get_traits())
@@ -71,6 +75,17 @@ def _one_by_one(conn: Connection, kind: str, given: Collection[str]) -> dict[str
 def ids(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
     """Return kind -> name -> id of those wanted names that exist."""
     return look(conn, wanted)[0]
+
+
+def nearest(conn: Connection, kind: str, unknown: Collection[str]) -> list[str]:
+    """Return the existing names that the first few unknown ones may have been meant for.
+
+    For messages about errors: it reads the catalogue, and compares some 25 us for each name.
+    """
+    rows = conn.execute(names.all_names(kind).limit(MOST_COMPARED))
+    known = {row.name.upper(): row.name for row in rows}
+    close = (get_close_matches(name.upper(), known, 1) for name in sorted(unknown)[:MOST_MEANT])
+    return [known[name] for found in close for name in found]
 
 
 def create(conn: Connection, absent: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:

@@ -12,13 +12,14 @@ from typing import TypeVar
 T = TypeVar("T")
 
 LONGEST = 36
+LONGEST_LIKE = 128  # characters of what may be meant for one; decorations come seldom
 _UUID_LIKE = re.compile(r"[0-9A-Fa-f-]+\Z")
 _DECORATION = re.compile(r"urn:|uuid:|[{}]")
 
 
 def canonical(text: str) -> str | None:
-    """The canonical form of anything uuid-like, or None (contract README section 10)."""
-    if not _UUID_LIKE.match(_DECORATION.sub("", text)):
+    """The canonical form of anything uuid-like, or None."""
+    if len(text) > LONGEST_LIKE or not _UUID_LIKE.match(_DECORATION.sub("", text)):
         return None
     try:
         return str(uuid.UUID(text))

@@ -25,7 +25,7 @@ from placement.errors import (
     UnknownResourceClasses,
     UnknownTraits,
 )
-from placement.objects import identifiers, trees
+from placement.objects import catalog, identifiers, trees
 from placement.objects.trees import Locked, Provider, Shown
 from placement.objects.unset import UNSET, Unset
 
@@ -95,10 +95,11 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
     if query is not None:
         for kind, row_id, name, _revision in conn.execute(*query):
             known[kind][name] = row_id
-    if traits - known["trait"].keys():
-        raise UnknownTraits(traits - known["trait"].keys(), "required")
-    if classes - known["resource_class"].keys():
-        raise UnknownResourceClasses(classes - known["resource_class"].keys(), "resources")
+    if unknown := traits - known["trait"].keys():
+        raise UnknownTraits(unknown, "required", catalog.nearest(conn, "trait", unknown))
+    if absent := classes - known["resource_class"].keys():
+        meant = catalog.nearest(conn, "resource_class", absent)
+        raise UnknownResourceClasses(absent, "resources", meant)
 
     in_aggregate = identifiers.match(aggregates, known["aggregate"])
     memberships = [

@@ -105,7 +105,7 @@ def with_known_names(schema: Any) -> Any:
         return [with_known_names(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    if schema.get("pattern") == UUID_LIKE["pattern"]:
+    if schema.get("format") == UUID_LIKE["format"]:
         return {"enum": UUIDS}
     made = {key: with_known_names(value) for key, value in schema.items()}
     for pattern, value in made.pop("patternProperties", {}).items():

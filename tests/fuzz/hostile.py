@@ -257,7 +257,7 @@ class Hostile:
 
     def a_string(self, schema: Mapping[str, Any], name: str) -> Any:
         """A string that suits the member."""
-        if "32}" in schema.get("pattern", ""):
+        if schema.get("format") == "uuid":
             return self.text(AGGREGATES if name == "aggregates" else UUIDS)
         usual = {"name": ["host1", "host2", "CUSTOM_B"], "traits": NAMES, "resource_class": NAMES}
         return self.text(usual.get(name, ["p", "q", "INSTANCE"]))

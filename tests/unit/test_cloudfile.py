@@ -158,7 +158,10 @@ PROVIDER_ERRORS = {
         "4: providers[0].inventories.VCPU: total is missing"
     ),
     "- name: a\n  inventories:\n    VCPU: {total: 1, allocation_ratio: -1}": (
-        "4: providers[0].inventories.VCPU.allocation_ratio: -1 is less than the minimum of 0"
+        "4: providers[0].inventories.VCPU.allocation_ratio: -1 is not more than 0"
+    ),
+    "- name: a\n  inventories:\n    VCPU: {total: 1, allocation_ratio: 0}": (
+        "4: providers[0].inventories.VCPU.allocation_ratio: 0 is not more than 0"
     ),
     "- name: a\n  inventories:\n    VCPU: {total: 1, allocation_ratio: .nan}": (
         "4: providers[0].inventories.VCPU.allocation_ratio: .nan is not a finite number"

@@ -55,6 +55,7 @@ class _Group:
 
     traits: Traits
     membership: Membership
+    first: str = ""  # the parameter that began the group
     resources: tuple[tuple[str, int], ...] = ()
     in_tree: str | None = None
 
@@ -65,6 +66,7 @@ class _Group:
 
     def add(self, keyword: str, key: str, value: str) -> None:
         """Read one parameter; `keyword` is its name without the suffix."""
+        self.first = self.first or key
         if keyword == "resources":
             self.resources = resources(key, value)
         elif keyword == "required":
@@ -203,7 +205,10 @@ def _check_all_have_resources(
         raise BadQuery("resources: this parameter is required: resources=CLASS:AMOUNT")
     for suffix, group in groups.items():
         if not group.resources:
-            raise BadQuery(f"resources{suffix}: every group must ask for resources")
+            raise BadQuery(
+                f"{group.first}: this group asks for no resources: add resources{suffix}="
+                f"CLASS:AMOUNT"
+            )
 
 
 def _check_resourceless(groups: Mapping[str, _Group], subtrees: Iterable[frozenset[str]]) -> None:
@@ -216,8 +221,8 @@ def _check_resourceless(groups: Mapping[str, _Group], subtrees: Iterable[frozens
     for suffix, group in groups.items():
         if not group.resources and suffix not in joined:
             raise BadQuery(
-                f"resources{suffix}: a group without resources must have a suffix that "
-                f"same_subtree names",
+                f"{group.first}: this group asks for no resources: add resources{suffix}="
+                f"CLASS:AMOUNT{f', or name {suffix} in same_subtree' if suffix else ''}",
                 QUERY_BAD_VALUE,
             )
     unheard = joined - groups.keys()

@@ -3,28 +3,18 @@
 from placement.api.body import Schema
 from placement.api.schemas.common import (
     CLASS_NAME,
-    END,
     GENERATION,
     OWNER,
-    UUID_KEY,
     UUID_LIKE,
-    Fragment,
+    by_class,
+    by_uuid,
     closed,
 )
 from placement.api.versioned import Versioned
 
-RESOURCES = {
-    "type": "object",
-    "minProperties": 1,
-    "patternProperties": {f"^[A-Z0-9_]+{END}": {"type": "integer", "minimum": 1}},
-    "additionalProperties": False,
-}
+RESOURCES = {**by_class({"type": "integer", "minimum": 1}), "minProperties": 1}
 
-BY_PROVIDER = {
-    "type": "object",
-    "patternProperties": {UUID_KEY: closed({"resources": RESOURCES}, {"generation": GENERATION})},
-    "additionalProperties": False,
-}
+BY_PROVIDER = by_uuid(closed({"resources": RESOURCES}, {"generation": GENERATION}))
 
 # Accepted because candidates carry them; their content has no effect.
 MAPPINGS = {
@@ -57,15 +47,6 @@ CONSUMER = Versioned(
 )
 
 
-def by_consumer(consumer: Fragment) -> Fragment:
-    """An object of consumers by UUID."""
-    return {
-        "type": "object",
-        "patternProperties": {UUID_KEY: consumer},
-        "additionalProperties": False,
-    }
-
-
 REPLACE = Versioned(
     {
         "1.0": Schema(closed({"allocations": LIST})),
@@ -74,4 +55,4 @@ REPLACE = Versioned(
         **CONSUMER.map(Schema, since="1.28").table,
     }
 )
-MANAGE = CONSUMER.map(lambda consumer: Schema({**by_consumer(consumer), "minProperties": 1}))
+MANAGE = CONSUMER.map(lambda consumer: Schema({**by_uuid(consumer), "minProperties": 1}))

@@ -11,15 +11,32 @@ END = r"$(?!\n)"
 CLASS_NAME: Fragment = {"type": "string", "pattern": f"^[A-Z0-9_]+{END}", "maxLength": 255}
 CUSTOM_NAME: Fragment = {"type": "string", "pattern": f"^CUSTOM_[A-Z0-9_]+{END}", "maxLength": 255}
 UUID_KEY = rf"^[0-9a-fA-F-]{{36}}{END}"
+CLASS_KEY = rf"^[A-Z0-9_]{{1,255}}{END}"
 GENERATION: Fragment = {"type": "integer"}
 # No NUL: some databases cannot store it.
 TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}
-UUID_LIKE: Fragment = {
-    "type": "string",
-    "pattern": "^(urn:|uuid:|[{}])*([0-9a-fA-F][-{}]*){32}" + END,
-    "maxLength": 64,
-}
+UUID_LIKE: Fragment = {"type": "string", "format": "uuid", "maxLength": 64}
+
+
+def by_uuid(value: Fragment) -> Fragment:
+    """An object of such values by UUID."""
+    return _by_key(UUID_KEY, "a 'uuid'", value)
+
+
+def by_class(value: Fragment) -> Fragment:
+    """An object of such values by resource class."""
+    return _by_key(CLASS_KEY, "the name of a resource class (A to Z, 0 to 9, _)", value)
+
+
+def _by_key(pattern: str, noun: str, value: Fragment) -> Fragment:
+    """An object whose keys have one form; messages about any other say the noun."""
+    return {
+        "type": "object",
+        "propertyNames": {"title": noun},
+        "patternProperties": {pattern: value},
+        "additionalProperties": False,
+    }
 
 
 def closed(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> Fragment:

@@ -1,7 +1,7 @@
 """Bodies of inventories (contract resources.md section 2)."""
 
 from placement.api.body import Schema
-from placement.api.schemas.common import CLASS_NAME, END, GENERATION, closed
+from placement.api.schemas.common import CLASS_NAME, GENERATION, by_class, closed
 from placement.api.versioned import Versioned
 
 LARGEST = 2147483647
@@ -21,11 +21,7 @@ RECORD = closed(TOTAL, {**OPTIONAL, **STATED})
 SET = closed(
     {
         **STATED,
-        "inventories": {
-            "type": "object",
-            "patternProperties": {f"^[A-Z0-9_]{{1,255}}{END}": RECORD},
-            "additionalProperties": False,
-        },
+        "inventories": by_class(RECORD),
     }
 )
 

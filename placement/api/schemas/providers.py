@@ -5,7 +5,7 @@ from placement.api.schemas.common import TEXT, UUID_LIKE, closed
 from placement.api.versioned import Versioned
 
 NAME = {**TEXT, "maxLength": 200}
-PARENT = {"anyOf": [UUID_LIKE, {"type": "null"}]}
+PARENT = {**UUID_LIKE, "type": ["string", "null"]}
 
 NESTED = {"parent_provider_uuid": PARENT}
 

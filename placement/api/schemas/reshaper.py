@@ -2,18 +2,11 @@
 
 from placement.api.body import Schema
 from placement.api.schemas import allocations, inventories
-from placement.api.schemas.common import UUID_KEY, closed
+from placement.api.schemas.common import by_uuid, closed
 
-INVENTORIES = {
-    "type": "object",
-    "minProperties": 1,
-    "patternProperties": {UUID_KEY: inventories.SET},
-    "additionalProperties": False,
-}
+INVENTORIES = {**by_uuid(inventories.SET), "minProperties": 1}
 
 RESHAPE = allocations.CONSUMER.map(
-    lambda consumer: Schema(
-        closed({"inventories": INVENTORIES, "allocations": allocations.by_consumer(consumer)})
-    ),
+    lambda consumer: Schema(closed({"inventories": INVENTORIES, "allocations": by_uuid(consumer)})),
     since="1.30",
 )

@@ -84,9 +84,9 @@ def _with_trees(kinds: tuple[str, ...], trees: bool, of_consumers: bool) -> Unio
 
 
 def all_names(kind: str) -> Rows:
-    """Select (id, name) of a whole catalogue."""
+    """Select (id, name) of a whole catalogue, by id."""
     table, column = _CATALOGUES[kind]
-    return sa.select(table.c.id, table.c[column].label("name"))
+    return sa.select(table.c.id, table.c[column].label("name")).order_by(table.c.id)
 
 
 def add_unless_present(kind: str, names: Collection[str]) -> sa.Insert:
