@@ -13,7 +13,7 @@ from placement.api.authentication import Keystone, NoAuth
 from placement.api.exchange import Service
 from placement.api.middleware import Negotiation, RequestContext
 from placement.api.policy import Policy
-from placement.api.routes import PUBLIC_PATHS, ROUTES
+from placement.api.routes import GUARDED, PUBLIC_PATHS
 from placement.candidates import TreeCache
 from placement.config import Settings
 from placement.db import dialect, schema
@@ -33,9 +33,7 @@ def create_app(settings: Settings, database: Database) -> "WSGIApplication":
     """Make the WSGI application on a database that is migrated and has its catalogues."""
     keystone = settings.auth_strategy == "keystone"
     service = Service(settings, database, TreeCache(settings.candidates.tree_cache_size))
-    policy = Policy(
-        settings.conf, [(route.rule, route.method, route.path) for route in ROUTES if route.rule]
-    )
+    policy = Policy(settings.conf, GUARDED)
     # First in is last out: the log line encloses everything.
     authentication: Any = Keystone() if keystone else NoAuth(PUBLIC_PATHS)
     middleware: list[Any] = [RequestContext(), authentication, Negotiation()]

@@ -19,6 +19,7 @@ from placement.errors import ConfigurationError
 
 LOG = logging.getLogger(__name__)
 
+LOG_LEVEL = "alembic=WARN"
 NIL_UUID = "00000000-0000-0000-0000-000000000000"
 CONFIG_DIR_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 
@@ -90,8 +91,10 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.StrOpt("connection", secret=True, help="Database URL; required."),
         cfg.StrOpt("connection_parameters", default="", help="Appended to the URL after '?'."),
         cfg.StrOpt("slave_connection", secret=True, help="Database URL for reads."),
-        cfg.BoolOpt("sqlite_synchronous", default=True),
-        cfg.StrOpt("mysql_sql_mode", default="TRADITIONAL"),
+        cfg.BoolOpt(
+            "sqlite_synchronous", default=True, help="Wait until SQLite's file is on the disk."
+        ),
+        cfg.StrOpt("mysql_sql_mode", default="TRADITIONAL", help="Empty: the server's own."),
         cfg.IntOpt(
             "mysql_wsrep_sync_wait",
             help="On a Galera cluster written through several nodes, set to 1: a read waits until "
@@ -108,8 +111,8 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             default=20.0,
             help="Seconds that a write may spend on retries before it is answered with 503.",
         ),
-        cfg.IntOpt("connection_debug", default=0, min=0, max=100),
-        cfg.BoolOpt("connection_trace", default=False),
+        cfg.IntOpt("connection_debug", default=0, min=0, max=100, help="From 50: log statements."),
+        cfg.BoolOpt("connection_trace", default=False, help="Log statements."),
         cfg.BoolOpt("sync_on_startup", default=False, help="Migrate when the service starts."),
     ],
     "workarounds": [
@@ -183,14 +186,21 @@ def load_for_service(conf: cfg.ConfigOpts) -> None:
 
     Raises ConfigurationError when the directory was named and has no readable placement.conf.
     """
+    parse(conf, [], named_files())
+
+
+def named_files() -> list[str] | None:
+    """The file in the directory that the environment names; None when it names none.
+
+    Raises ConfigurationError when it is not there.
+    """
     directory = os.environ.get(CONFIG_DIR_VARIABLE)
-    files: list[str] | None = None
-    if directory is not None:
-        path = Path(directory) / "placement.conf"
-        if not path.is_file():
-            raise ConfigurationError(f"{CONFIG_DIR_VARIABLE}: there is no file {path}")
-        files = [str(path)]
-    parse(conf, [], files)
+    if not directory:
+        return None
+    path = Path(directory) / "placement.conf"
+    if not path.is_file():
+        raise ConfigurationError(f"{CONFIG_DIR_VARIABLE}: there is no file {path}")
+    return [str(path)]
 
 
 def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = None) -> None:
@@ -215,12 +225,19 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
 
 def setup_logging(conf: cfg.ConfigOpts) -> None:
     """Start oslo.log as the options say, and warn of options that nobody reads."""
-    oslo_log.set_defaults(default_log_levels=[*oslo_log.get_default_log_levels(), "alembic=WARN"])
+    set_log_defaults()
     oslo_log.setup(conf, "placement", __version__)
     for path, group, name in unknown_options(conf):
         LOG.warning(
             "%s: [%s] %s is not an option of this service; it is ignored", path, group, name
         )
+
+
+def set_log_defaults() -> None:
+    """Give the options of oslo.log the defaults that they have here."""
+    levels = oslo_log.get_default_log_levels()
+    if LOG_LEVEL not in levels:
+        oslo_log.set_defaults(default_log_levels=[*levels, LOG_LEVEL])
 
 
 def unknown_options(conf: cfg.ConfigOpts) -> Iterable[tuple[str, str, str]]:

@@ -74,7 +74,7 @@ class Policy:
         register_options(conf)
         self._enforcer = policy.Enforcer(conf)
         self._enforcer.suppress_deprecation_warnings = True
-        self._enforcer.register_defaults(_defaults(operations))
+        self._enforcer.register_defaults(defaults(operations))
         self._answers: dict[tuple[object, ...], bool] = {}
         self._refresh_at = 0.0
         try:
@@ -125,7 +125,8 @@ class Policy:
             self._enforcer.use_conf = False
 
 
-def _defaults(operations: Iterable[tuple[str, str, str]]) -> list[policy.RuleDefault]:
+def defaults(operations: Iterable[tuple[str, str, str]]) -> list[policy.RuleDefault]:
+    """The rules with their defaults; `operations` are (rule, method, path)."""
     found: list[policy.RuleDefault] = []
     for name, (check, deprecated) in BASE.items():
         former = None

@@ -200,3 +200,7 @@ def operations(routes: Iterable[Route]) -> dict[str, dict[str, Versioned[Route]]
 
 OPERATIONS = operations(ROUTES)
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.public)
+# (policy rule, method, path) of every operation that asks for leave.
+GUARDED = tuple(
+    dict.fromkeys((route.rule, route.method, route.path) for route in ROUTES if route.rule)
+)

@@ -1,0 +1,54 @@
+"""What oslo's tools read of this service: its options, its policy rules, an enforcer of them.
+
+The entry points `placement.conf` (oslo-config-generator, oslo-config-validator) and `placement`
+(oslopolicy-sample-generator, -policy-generator, -list-redundant, -validator) lead here.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from oslo_config import cfg
+from oslo_policy import policy as oslo_policy
+
+from placement import config
+from placement.api import outer, policy
+from placement.api.routes import GUARDED
+from placement.errors import ConfigurationError
+
+
+def options() -> Sequence[tuple[str, Sequence[cfg.Opt]]]:
+    """Our options by group; those of the libraries have namespaces of their own."""
+    return list(config.OPTIONS.items())
+
+
+def set_defaults() -> None:
+    """Give the libraries' options the defaults that they have here."""
+    config.set_log_defaults()
+    outer.register_options(cfg.CONF)
+    policy.register_options(cfg.CONF)
+
+
+def rules() -> Sequence[oslo_policy.RuleDefault]:
+    """Every rule with its default."""
+    return policy.defaults(GUARDED)
+
+
+def enforcer() -> oslo_policy.Enforcer:
+    """The rules as the configuration has them: that of the tool's command line, or the service's.
+
+    Exits with one line when the files cannot be read.
+    """
+    conf = cfg.CONF  # where the tool has registered its own arguments
+    try:
+        config.parse(conf, sys.argv[1:], config.named_files())
+    except ConfigurationError as error:
+        config.fail(error)
+        sys.exit(1)
+    policy.register_options(conf)
+    path = conf.find_file(conf.oslo_policy.policy_file)
+    if path is not None:
+        # The validator opens the file a second time, below the directory that it runs in.
+        conf.set_override("policy_file", path, group="oslo_policy")
+    made = oslo_policy.Enforcer(conf)
+    made.register_defaults(rules())
+    return made
