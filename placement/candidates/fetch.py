@@ -18,7 +18,7 @@ from placement.candidates.model import SHARING_TRAIT, Lent, Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.solve import Plan
 from placement.candidates.trail import ROOT, Trail
-from placement.candidates.trees import Row, TreeCache, build, interned
+from placement.candidates.trees import Root, Row, TreeCache, build, interned
 from placement.candidates.windows import Seen, Window, first_size, random_runs, windows
 from placement.db.dialect import chunks, read, unpacked
 from placement.db.statements import names
@@ -35,8 +35,6 @@ FIRST_TREES = 64
 MOST_TREES = 1000
 
 NOWHERE = ""  # in_tree of a provider that does not exist
-
-Root = tuple[int, int]  # id, revision
 
 
 @dataclass(frozen=True, slots=True)

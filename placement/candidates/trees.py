@@ -1,8 +1,9 @@
 """Immutable trees, made of rows once and kept as long as they are true.
 
-A tree is known by (root id, revision): every change of anything in it gives it a revision
-that it never had, so nothing needs to be told to this cache. Revision 0 was written by
-somebody who does not renew revisions, so such a tree is never kept.
+A root has one tree here, at one revision. Every change of anything in a tree gives it a revision
+that it never had, so nothing needs to be told to this cache: whoever reads another revision does
+not find the tree, makes it, and puts it in the place of the one before. Revisions have no order.
+Revision 0 was written by somebody who does not renew revisions, so such a tree is never kept.
 """
 
 import threading
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from placement.candidates.model import Member, Tree
 from placement.objects.capacity import Stock
 
-Key = tuple[int, int]  # root id, revision
+Root = tuple[int, int]  # id, revision
 
 
 class TreeCache:
@@ -21,33 +22,38 @@ class TreeCache:
 
     def __init__(self, max_providers: int) -> None:
         self._max = max_providers
-        self._trees: OrderedDict[Key, Tree] = OrderedDict()
+        self._trees: OrderedDict[int, Tree] = OrderedDict()  # by the root's id
         self._providers = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._trees)
 
-    def get(self, key: Key) -> Tree | None:
+    def get(self, root: Root) -> Tree | None:
         """The tree at exactly this revision, if it is kept."""
+        root_id, revision = root
         with self._lock:
-            tree = self._trees.get(key)
-            if tree is not None:
-                self._trees.move_to_end(key)
+            tree = self._trees.get(root_id)
+            if tree is None or tree.revision != revision:
+                return None
+            self._trees.move_to_end(root_id)
             return tree
 
     def put(self, tree: Tree) -> None:
-        """Keep a tree, letting go of those not used for longest."""
+        """Keep a tree in the place of its root's other one, letting go of those least used."""
         if tree.revision == 0:
             return
-        key = (tree.id, tree.revision)
         with self._lock:
-            if key in self._trees:
-                return
-            self._trees[key] = tree
+            before = self._trees.get(tree.id)
+            if before is not None:
+                if before.revision == tree.revision:
+                    return
+                self._providers -= len(before.members)
+            self._trees[tree.id] = tree
+            self._trees.move_to_end(tree.id)
             self._providers += len(tree.members)
             while self._providers > self._max:
-                _key, oldest = self._trees.popitem(last=False)
+                _root_id, oldest = self._trees.popitem(last=False)
                 self._providers -= len(oldest.members)
 
 
