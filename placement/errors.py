@@ -45,7 +45,14 @@ class ProviderNotFound(NotFound):
 
 class InventoryNotFound(NotFound):
     def __init__(self, resource_class: str, uuid: str) -> None:
-        super().__init__(f"No inventory of class {resource_class} for resource provider {uuid}")
+        super().__init__(f"No inventory of class {resource_class} for {uuid}")
+
+
+class NoInventoryToDelete(NotFound):
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(
+            f"No inventory of class {resource_class} found for delete on resource provider {uuid}"
+        )
 
 
 class ResourceClassNotFound(NotFound):
@@ -60,7 +67,7 @@ class TraitNotFound(NotFound):
 
 class AllocationsNotFound(NotFound):
     def __init__(self, consumer: str) -> None:
-        super().__init__(f"No allocations for consumer {consumer}")
+        super().__init__(f"No allocations for consumer '{consumer}'")
 
 
 # -- the request cannot be right ------------------------------------------------------------
@@ -132,6 +139,13 @@ class UnknownTraits(UnknownNames):
     noun = "trait"
 
 
+class UnknownInventoryClasses(UnknownResourceClasses):
+    """The whole inventory of a provider names classes that do not exist."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(names, "Unknown resource class in inventories")
+
+
 def _in(field: str | None) -> str:
     return "" if field is None else f"{field}: "
 
@@ -154,16 +168,14 @@ class InventoryMissing(Invalid):
     """An update of an inventory that the provider does not have (contract wart W22)."""
 
     def __init__(self, resource_class: str, uuid: str) -> None:
-        super().__init__(
-            f"No inventory of class {resource_class} for resource provider {uuid}: create it first"
-        )
+        super().__init__(f"No inventory of class {resource_class} for {uuid}: create it first")
 
 
 class NotCustom(Invalid):
-    """A change of a standard resource class or trait."""
+    """A change of a standard resource class or trait; `verb`: delete or update."""
 
-    def __init__(self, kind: str, name: str) -> None:
-        super().__init__(f"{name} is a standard {kind}; only CUSTOM_ ones can be changed")
+    def __init__(self, verb: str, kind: str, name: str) -> None:
+        super().__init__(f"Cannot {verb} standard {kind} {name}; only CUSTOM_ ones can be changed")
 
 
 # -- the request and the present state do not agree -----------------------------------------
@@ -195,7 +207,7 @@ class ProviderGenerationConflict(Conflict):
     def __init__(self, uuid: str, stated: int, present: int) -> None:
         super().__init__(
             f"resource provider generation conflict: provider {uuid} is at generation "
-            f"{present}, not {stated}; read it again and retry"
+            f"{present}, not {stated}. Please update the generation and try again."
         )
 
 
@@ -237,15 +249,26 @@ class InventoryExists(Conflict):
 
 
 class InventoryInUse(Conflict):
+    """A change of the inventory of a provider would remove classes (in the order of their ids)."""
+
     code = INVENTORY_IN_USE
 
     def __init__(self, resource_classes: Iterable[str], uuid: str) -> None:
-        names = ", ".join(sorted(resource_classes))
-        super().__init__(f"Inventory for '{names}' on resource provider '{uuid}' in use")
+        # nova passes the text on to its users as it is, white space and all.
+        names = ", ".join(resource_classes)
+        super().__init__(
+            "There was a conflict when trying to complete your request.\n\n"
+            f" update conflict: Inventory for '{names}' on resource provider '{uuid}' in use.  "
+        )
 
 
-class SingleInventoryInUse(InventoryInUse):
-    code = CONCURRENT_UPDATE  # contract wart W22
+class SingleInventoryInUse(Conflict):
+    """A DELETE of one inventory; its code is not that of a whole set (wart W22)."""
+
+    code = CONCURRENT_UPDATE
+
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(f"Inventory for '{resource_class}' on resource provider '{uuid}' in use")
 
 
 class ProviderInUse(Conflict):

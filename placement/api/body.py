@@ -41,7 +41,7 @@ class Schema:
         """Raise BadBody, naming the first wrong field and its value."""
         error = best_match(self._validator.iter_errors(value))
         if error is not None:
-            raise BadBody(f"{_where(error)}: {_what(error)}")
+            raise BadBody(f"JSON does not validate: {_where(error)}: {_what(error)}")
 
 
 def _where(error: ValidationError) -> str:

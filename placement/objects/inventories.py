@@ -19,8 +19,10 @@ from placement.errors import (
     InventoryInUse,
     InventoryMissing,
     InventoryNotFound,
+    NoInventoryToDelete,
     ResourceClassNotFound,
     SingleInventoryInUse,
+    UnknownInventoryClasses,
     UnknownResourceClasses,
 )
 from placement.objects import capacity, catalog, providers, trees
@@ -167,11 +169,11 @@ def change(
 ) -> Change:
     """Compare what providers have with what they shall have, by provider id and class.
 
-    Raises UnknownResourceClasses when a wanted class has no id.
+    Raises UnknownInventoryClasses when a wanted class has no id.
     """
     unknown = {name for records in wanted.values() for name in records} - class_ids.keys()
     if unknown:
-        raise UnknownResourceClasses(unknown)
+        raise UnknownInventoryClasses(unknown)
     created: list[tuple[int, int, str, Record]] = []
     updated: dict[int, Record] = {}
     removed: list[Inventory] = []
@@ -188,7 +190,7 @@ def change(
 
 
 def refuse_in_use(inventories: Iterable[Inventory], uuid: str) -> None:
-    """Raise InventoryInUse, naming the classes that still have allocations."""
+    """Raise InventoryInUse, naming the classes that still have allocations, in the order given."""
     busy = [inventory.class_name for inventory in inventories if inventory.used]
     if busy:
         raise InventoryInUse(busy, uuid)
@@ -217,7 +219,7 @@ def replace(
     """Make the records the whole set of the provider; return its new generation.
 
     least: the smallest capacity that a record may have. Raises ProviderNotFound,
-    ProviderGenerationConflict, BadCapacity, UnknownResourceClasses, InventoryInUse; checked in
+    ProviderGenerationConflict, BadCapacity, UnknownInventoryClasses, InventoryInUse; checked in
     this order.
     """
     provider, ids = _lock(conn, uuid, records)
@@ -276,14 +278,14 @@ def delete_all(conn: Connection, uuid: str) -> None:
 def delete(conn: Connection, uuid: str, resource_class: str) -> None:
     """Take one inventory from the provider.
 
-    Raises ProviderNotFound, InventoryNotFound, SingleInventoryInUse.
+    Raises ProviderNotFound, NoInventoryToDelete, SingleInventoryInUse.
     """
     provider, _ids = trees.lock_one(conn, uuid)
     row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
     if row is None:
-        raise InventoryNotFound(resource_class, provider.uuid)
+        raise NoInventoryToDelete(resource_class, provider.uuid)
     if row.used:
-        raise SingleInventoryInUse([resource_class], provider.uuid)
+        raise SingleInventoryInUse(resource_class, provider.uuid)
     _write(conn, provider, Change((), {}, (row,)))
 
 

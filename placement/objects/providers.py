@@ -202,7 +202,8 @@ def update(
         if not movable and provider.parent_id is not None:
             what = "un-parenting" if parent_id is None else "re-parenting"
             raise BadParent(
-                f"parent_provider_uuid: {what} a provider is not allowed before microversion 1.37"
+                f"parent_provider_uuid: {what} a provider is not currently allowed: "
+                f"it needs microversion 1.37"
             )
         _move(conn, provider, above)
     _refuse_clash(conn, provider.uuid, name, but=provider.id)

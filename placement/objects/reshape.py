@@ -34,8 +34,8 @@ def reshape(conn: Connection, command: Reshape) -> None:
     The order: new and changed inventories are written while those that go stay, then all
     allocations are replaced, then what is not wanted any more goes. Raises, in this order:
     UnknownReshapedProvider, ProviderGenerationConflict, ConsumerGenerationConflict,
-    UnknownProviders, BadCapacity, UnknownResourceClasses, NoInventory, UnitsViolated,
-    CapacityExceeded, InventoryInUse.
+    UnknownProviders, BadCapacity, UnknownInventoryClasses, UnknownResourceClasses (of
+    allocations), NoInventory, UnitsViolated, CapacityExceeded, InventoryInUse.
     """
     classes = {name for new in command.inventories.values() for name in new.records}
     scene = Scene.lock(conn, command.claims, list(command.inventories), classes)

@@ -66,7 +66,7 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
 
     Raises ResourceClassNotFound, NotCustom, ResourceClassExists.
     """
-    _get_custom(conn, name)
+    _expect_custom(conn, "update", name)
     if new_name == name:
         return
     if catalog.ids(conn, {"resource_class": [new_name]})["resource_class"]:
@@ -82,15 +82,15 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
 
 def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
-    _get_custom(conn, name)
+    _expect_custom(conn, "delete", name)
     conn.execute(names.own("resource_class", name))  # whoever gives it to an inventory is through
     if conn.execute(names.delete_resource_class(name)).rowcount == 0:
-        _get_custom(conn, name)
+        get(conn, name)
         raise ResourceClassInUse(name)
 
 
-def _get_custom(conn: Connection, name: str) -> ResourceClass:
-    found = get(conn, name)
+def _expect_custom(conn: Connection, verb: str, name: str) -> None:
+    """Raise ResourceClassNotFound, or NotCustom for a class that nobody may `verb`."""
+    get(conn, name)
     if not name.startswith(CUSTOM_PREFIX):
-        raise NotCustom("resource class", name)
-    return found
+        raise NotCustom(verb, "resource class", name)

@@ -75,7 +75,7 @@ def delete(conn: Connection, name: str) -> None:
     """Delete a custom trait.  Raises TraitNotFound, NotCustom, TraitInUse."""
     get(conn, name)
     if not name.startswith(CUSTOM_PREFIX):
-        raise NotCustom("trait", name)
+        raise NotCustom("delete", "trait", name)
     if conn.execute(names.delete_trait(name)).rowcount == 0:
         get(conn, name)
         raise TraitInUse(name)

@@ -24,6 +24,19 @@ PHRASES = (
     "Inventory for .* on resource provider .* in use",
 )
 
+# What they look for as well, and what may stand in more of our texts than in the peer's.
+LAST_LINE = (
+    "No inventory of class .* for ",
+    "No inventory of class .* found for delete",
+    "Unknown resource class",
+    "No such resource class",
+    "Please update the generation and try again\\.",
+    "No allocations for consumer '.*'",
+    "JSON does not validate",
+    "Cannot (delete|update) standard",
+    "-parenting a provider is not currently allowed",
+)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -96,6 +109,18 @@ def aspects(request: Request, answer: Answer) -> Aspects:
     return found
 
 
+def _missing(request: Request, ours: Answer, peer: Answer) -> list[str]:
+    """The phrases that the peer's text has and ours lacks."""
+    if request.path.startswith("/resource_classes/") and request.minor >= 7:
+        return []  # a bad name in the path is no JSON
+    ours_last = ours.detail.rpartition("\n")[2]
+    return [
+        each
+        for each in LAST_LINE
+        if re.search(each, peer.detail) and not re.search(each, ours_last)
+    ]
+
+
 def _phrases(request: Request) -> Sequence[str]:
     # The peer says which of name and UUID is taken only when a provider is created.
     return PHRASES[2:] if request.method == "PUT" else PHRASES
@@ -123,8 +148,11 @@ def _sorted(value: Any) -> Any:
 def differences(request: Request, ours: Answer, peer: Answer) -> dict[str, tuple[Any, Any]]:
     """Aspect -> what we say and what the peer says, where these differ."""
     one, other = aspects(request, ours), aspects(request, peer)
-    return {
+    found = {
         name: (one.get(name), other.get(name))
         for name in (*one, *(other.keys() - one.keys()))
         if one.get(name) != other.get(name)
     }
+    if ours.status >= 400 and (missing := _missing(request, ours, peer)):
+        found.setdefault("phrases", ([], missing))
+    return found

@@ -153,7 +153,7 @@ WARTS = (
     Wart(
         "W21", "a key that is no class name is 400", ANSWER,
         lambda request, ours, peer: ours.status == 400
-        and re.search("do(es)? not match any of the regexes", ours.detail) is not None,
+        and "is not the name of a resource class" in ours.detail,
     ),
     Wart(
         "W23", "Last-Modified is on every answer that may be cached", {"modified"},
