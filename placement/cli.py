@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             conf.print_help()
             return 1
         config.parse(conf, arguments)
-        config.setup_logging(conf)
+        config.log_to_stderr(conf)
         action: Callable[[cfg.ConfigOpts], int] | None = getattr(conf.category, "action", None)
         if action is None:
             parsers[conf.category.name].print_help()

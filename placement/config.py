@@ -89,7 +89,9 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
     ],
     "placement_database": [
         cfg.StrOpt("connection", secret=True, help="Database URL; required."),
-        cfg.StrOpt("connection_parameters", default="", help="Appended to the URL after '?'."),
+        cfg.StrOpt(
+            "connection_parameters", default="", secret=True, help="Appended to the URL after '?'."
+        ),
         cfg.StrOpt("slave_connection", secret=True, help="Database URL for reads."),
         cfg.BoolOpt(
             "sqlite_synchronous", default=True, help="Wait until SQLite's file is on the disk."
@@ -224,13 +226,33 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
 
 
 def setup_logging(conf: cfg.ConfigOpts) -> None:
-    """Start oslo.log as the options say, and warn of options that nobody reads."""
+    """Start oslo.log as the options say, and warn of options that nobody reads.
+
+    Raises ConfigurationError for a log that cannot be written.
+    """
     set_log_defaults()
-    oslo_log.setup(conf, "placement", __version__)
+    try:
+        oslo_log.setup(conf, "placement", __version__)
+    except (OSError, ValueError, RuntimeError, oslo_log.LogConfigError) as error:
+        text = " ".join(str(error).split())
+        raise ConfigurationError(f"cannot log as [DEFAULT] log_* and use_* say: {text}") from None
     for path, group, name in unknown_options(conf):
         LOG.warning(
             "%s: [%s] %s is not an option of this service; it is ignored", path, group, name
         )
+
+
+def log_to_stderr(conf: cfg.ConfigOpts) -> None:
+    """Start oslo.log for a command: an operator runs it, as whomever, and sees what it says.
+
+    The service's log is not opened: a file made by root would keep the service from starting.
+    """
+    conf.set_override("use_stderr", True)
+    for name in ("log_file", "log_dir", "log_config_append"):
+        conf.set_override(name, None)
+    for name in ("use_syslog", "use_journal", "use_json"):
+        conf.set_override(name, False)
+    setup_logging(conf)
 
 
 def set_log_defaults() -> None:

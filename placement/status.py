@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     upgradecheck.register_cli_options(conf, checks)
     try:
         config.parse(conf, sys.argv[1:] if argv is None else argv)
-        config.setup_logging(conf)
+        config.log_to_stderr(conf)
         checks.connect()
         upgradecheck.CONF = conf  # where the library looks for --json
         return int(upgradecheck.run(conf))

@@ -1,11 +1,13 @@
 """Where engines differ. The only reader of the dialect's name and of drivers' error codes."""
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import orjson
 import sqlalchemy as sa
@@ -64,6 +66,10 @@ UNSTORABLE: frozenset[object] = frozenset({1267, 1270, 1271, 1300, 1366, 3988, "
 DUPLICATE: frozenset[object] = frozenset(
     {1062, "23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}
 )
+
+# Names of parameters that a URL gives to a driver and nobody else may see.
+SECRET = re.compile("pass|secret|token", re.IGNORECASE)
+MASK = "***"
 
 LOCK = "placement schema"
 LOCK_TIMEOUT = 600  # seconds
@@ -318,6 +324,12 @@ def _codes(origin: BaseException | None) -> set[object]:
     if isinstance(origin, sqlite3.Error):
         return {getattr(origin, "sqlite_errorname", None)}
     return {getattr(origin, "sqlstate", None), *(getattr(origin, "args", ()) or ())[:1]}
+
+
+def shown(url: URL) -> str:
+    """A URL without its passwords, which may stand in its query too."""
+    query = {name: MASK if SECRET.search(name) else value for name, value in url.query.items()}
+    return url.set(query=query).render_as_string().replace(quote(MASK, safe=""), MASK)
 
 
 def one_line(error: Exception) -> str:

@@ -88,7 +88,7 @@ class Database:
                 echo=settings.debug,
                 **{name: value for name, value in options.items() if value is not None},
             )
-        except (exc.ArgumentError, exc.NoSuchModuleError, ImportError) as error:
+        except (exc.SQLAlchemyError, ImportError, TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"[placement_database] connection cannot be used: {dialect.one_line(error)}"
             ) from None
@@ -214,13 +214,17 @@ class Database:
                 complaint = dialect.one_line(error)
                 local = self.writer.dialect.name == "sqlite"
                 if local or (tries >= 0 and attempt >= tries):
-                    raise ConfigurationError(
-                        f"cannot open the database "
-                        f"{self.writer.url.render_as_string(hide_password=True)}: {complaint}"
-                    ) from None
+                    raise self._unusable(complaint) from None
+            except (OSError, TypeError, ValueError) as error:
+                # Of a driver that makes nothing of what the URL gives it.
+                raise self._unusable(dialect.one_line(error)) from None
             attempt += 1
             LOG.warning("the database does not answer (%s); attempt %s", complaint, attempt)
             time.sleep(self._settings.retry_interval)
+
+    def _unusable(self, complaint: str) -> ConfigurationError:
+        url = dialect.shown(self.writer.url)
+        return ConfigurationError(f"cannot open the database {url}: {complaint}")
 
     def dispose(self) -> None:
         """Close all pooled connections: before a fork, and at the end of a process."""

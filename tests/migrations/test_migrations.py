@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from placement import app, cli
+from placement import app, cli, status
 from placement.db import schema
 from placement.db import tables as t
 from placement.db.engine import Database
@@ -311,6 +311,9 @@ def test_help_and_its_exit_codes(manage: Any, capsys: pytest.CaptureFixture[str]
         ("sqlite:////no/such/directory/placement.db", "unable to open"),
         ("nonsense", "connection cannot be used"),
         ("nothing://host/name", "connection cannot be used"),
+        ("mysql+pymysql://u@127.0.0.1:1/d?ssl_ca=/no/ca.pem&password=hidden", "No such file"),
+        ("mysql+pymysql://u@127.0.0.1:1/d?conect_timeout=1&password=hidden", "conect_timeout"),
+        ("mysql+pymysql://u@127.0.0.1:1/d?connect_timeout=x&password=hidden", "connection"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_one_line(
@@ -320,3 +323,27 @@ def test_a_database_that_cannot_be_used_is_one_line(
     assert cli.main(["db", "sync"]) == 1
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert words in line
+    assert "hidden" not in line
+
+
+@pytest.mark.parametrize("program", [cli.main, status.main])
+@pytest.mark.parametrize("writable", [True, False])
+def test_commands_do_not_open_the_log_of_the_service(
+    database: Database,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    program: Callable[[list[str]], int],
+    writable: bool,
+) -> None:
+    existing.make(database)
+    log = tmp_path / ("" if writable else "nowhere") / "placement.log"
+    (tmp_path / "placement.conf").write_text(
+        f"[DEFAULT]\nlog_file = {log}\nuse_syslog = true\n[placement]\nmax_candidates = 1\n"
+    )
+    monkeypatch.setenv(ENVIRONMENT, url)
+    arguments = ["db", "version"] if program is cli.main else ["upgrade", "check"]
+    assert program([f"--config-dir={tmp_path}", *arguments]) == 0
+    assert "max_candidates is not an option" in capsys.readouterr().err
+    assert not log.exists()

@@ -1,10 +1,13 @@
 """Configuration: files, environment, and one line for what is wrong."""
 
+import re
 from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from placement import app, config
+from placement.db import dialect
 from placement.errors import ConfigurationError
 
 
@@ -78,3 +81,41 @@ def test_an_unmigrated_database_is_refused_with_the_command_that_helps(
     load(tmp_path, FILE.replace("sqlite://", f"sqlite:///{tmp_path}/p.db"), monkeypatch)
     with pytest.raises(ConfigurationError, match="placement-manage db sync"):
         app.serve()
+
+
+def test_an_empty_name_of_a_directory_names_none(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:///mine")
+    conf = config.options()
+    config.load_for_service(conf)
+    assert config.settings(conf).database.connection == "sqlite:///mine"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["log_file = /no/such/directory/x.log", "log_dir = /no/such", "log_config_append = /no/such"],
+)
+def test_a_log_that_cannot_be_written_is_one_line(tmp_path, monkeypatch, line) -> None:
+    load(tmp_path, f"[DEFAULT]\n{line}\n{FILE}", monkeypatch)
+    with pytest.raises(ConfigurationError, match=r"\[DEFAULT\] log_.*/no/such") as raised:
+        app.serve()
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("mysql+pymysql://u:p@h/d", "mysql+pymysql://u:***@h/d"),
+        (
+            "mysql+pymysql://h/d?user=u&password=p&charset=utf8",
+            "mysql+pymysql://h/d?charset=utf8&password=***&user=u",
+        ),
+        (
+            "postgresql+psycopg:///d?sslpassword=p&passfile=p&sslkey=k",
+            "postgresql+psycopg:///d?passfile=***&sslkey=k&sslpassword=***",
+        ),
+    ],
+)
+def test_passwords_of_a_url_are_not_shown(url, shown) -> None:
+    assert set(re.split("[?&]", dialect.shown(make_url(url)))) == set(re.split("[?&]", shown))
