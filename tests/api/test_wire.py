@@ -10,6 +10,8 @@ import orjson
 import pytest
 
 from placement import app
+from placement.api.history import HISTORY
+from placement.api.routes import OPERATIONS, ROUTES, Route
 from placement.db.engine import Database
 from tests.builders import make_app, make_database
 from tests.engines import ENGINE
@@ -20,11 +22,28 @@ HEADERS = {
     "Content-Type": "application/json",
 }
 
+HOST = "10000000-0000-4000-8000-000000000001"
+MEMBERS = {
+    "name", "uuid", "traits", "aggregates", "inventories", "allocations", "mappings", HOST,
+    "resource_provider_generation", "consumer_generation", "project_id", "total",
+}  # fmt: skip
+
 
 @pytest.fixture
 def client(tmp_path: Path) -> falcon.testing.TestClient:
     application = make_app(tmp_path, placement={"max_request_body_size": 200})
     return falcon.testing.TestClient(application)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> falcon.testing.TestClient:
+    client = falcon.testing.TestClient(make_app(tmp_path_factory.mktemp("wire")))
+    client.simulate_post("/resource_providers", json={"name": "h", "uuid": HOST}, headers=HEADERS)
+    return client
+
+
+def _named(value: Route) -> str:
+    return f"{value.method} {value.path}"
 
 
 def error(answer: Any, status: int) -> str:
@@ -88,6 +107,24 @@ def test_a_body_without_a_type_is_refused_wherever_it_is_sent(
 def test_bytes_that_are_no_json_are_refused(tmp_path: Path, body: bytes) -> None:
     client = falcon.testing.TestClient(make_app(tmp_path))
     assert error(client.simulate_post("/resource_providers", body=body, headers=HEADERS), 400)
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.body], ids=_named)
+@pytest.mark.parametrize("member", ["", *sorted(MEMBERS)])
+def test_deep_and_mixed_members_are_refused_wherever_a_body_is_taken(
+    service: falcon.testing.TestClient, route: Route, member: str
+) -> None:
+    served = OPERATIONS[route.path][route.method]
+    version = max(each for each in HISTORY if each >= served.since and served.at(each) is route)
+    headers = {
+        **HEADERS, "X-Roles": "admin,service", "OpenStack-API-Version": f"placement {version}"
+    }  # fmt: skip
+    path = route.path.format(uuid=HOST, consumer=HOST, resource_class="VCPU", name="CUSTOM_A")
+    lists, objects = "[" * 980 + "1" + "]" * 980, '{"a":' * 300 + "1" + "}" * 300
+    for value in (lists, f"[{objects},{objects}]", "[1,true,1.0,{},[],null]"):
+        raw = f'{{"{member}":{value}}}' if member else value
+        answer = service.simulate_request(route.method, path, body=raw, headers=headers)
+        assert error(answer, 400)
 
 
 def test_a_query_that_is_not_utf_8_is_refused(client: falcon.testing.TestClient) -> None:

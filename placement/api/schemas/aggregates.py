@@ -1,10 +1,10 @@
 """Bodies of provider aggregates (contract resources.md section 5)."""
 
 from placement.api.body import Schema
-from placement.api.schemas.common import GENERATION, UUID_LIKE, closed
+from placement.api.schemas.common import GENERATION, MOST, UUID_LIKE, closed
 from placement.api.versioned import Versioned
 
-UUIDS = {"type": "array", "items": UUID_LIKE, "uniqueItems": True}
+UUIDS = {"type": "array", "items": UUID_LIKE, "uniqueItems": True, "maxItems": MOST}
 
 REPLACE = Versioned(
     {

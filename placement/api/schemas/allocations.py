@@ -4,6 +4,7 @@ from placement.api.body import Schema
 from placement.api.schemas.common import (
     CLASS_NAME,
     GENERATION,
+    MOST,
     OWNER,
     UUID_LIKE,
     by_class,
@@ -14,7 +15,10 @@ from placement.api.versioned import Versioned
 
 RESOURCES = {**by_class({"type": "integer", "minimum": 1}), "minProperties": 1}
 
-BY_PROVIDER = by_uuid(closed({"resources": RESOURCES}, {"generation": GENERATION}))
+BY_PROVIDER = {
+    **by_uuid(closed({"resources": RESOURCES}, {"generation": GENERATION})),
+    "maxProperties": MOST,
+}
 
 # Accepted because candidates carry them; their content has no effect.
 MAPPINGS = {
@@ -28,6 +32,7 @@ MAPPINGS = {
 LIST = {
     "type": "array",
     "minItems": 1,
+    "maxItems": MOST,
     "items": closed({"resource_provider": closed({"uuid": UUID_LIKE}), "resources": RESOURCES}),
 }
 

@@ -18,6 +18,10 @@ TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}
 UUID_LIKE: Fragment = {"type": "string", "format": "uuid", "maxLength": 64}
 
+# Of whatever a provider has several: inventories, traits, aggregates; and of a consumer's
+# providers. Consumers are bounded by the members of a whole body.
+MOST = 10_000
+
 
 def by_uuid(value: Fragment) -> Fragment:
     """An object of such values by UUID."""
@@ -26,7 +30,8 @@ def by_uuid(value: Fragment) -> Fragment:
 
 def by_class(value: Fragment) -> Fragment:
     """An object of such values by resource class."""
-    return _by_key(CLASS_KEY, "the name of a resource class (A to Z, 0 to 9, _)", value)
+    noun = "the name of a resource class (A to Z, 0 to 9, _)"
+    return {**_by_key(CLASS_KEY, noun, value), "maxProperties": MOST}
 
 
 def _by_key(pattern: str, noun: str, value: Fragment) -> Fragment:

@@ -1,7 +1,7 @@
 """Bodies of provider traits (contract resources.md section 4.1)."""
 
 from placement.api.body import Schema
-from placement.api.schemas.common import GENERATION, TEXT, closed
+from placement.api.schemas.common import GENERATION, MOST, TEXT, closed
 from placement.api.versioned import Versioned
 
 REPLACE = Versioned(
@@ -11,6 +11,7 @@ REPLACE = Versioned(
                 {
                     "traits": {
                         "type": "array",
+                        "maxItems": MOST,
                         "items": {**TEXT, "minLength": 1, "maxLength": 255},
                     },
                     "resource_provider_generation": GENERATION,

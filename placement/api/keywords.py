@@ -1,0 +1,129 @@
+"""The keywords of JSON schemas, checked so that a refusal costs little.
+
+Cheap keywords come first and a caller stops at the first error. So the length of a text is known
+before its pattern is tried, and that all items are texts before they are compared with each other.
+What a complaint repeats of the body is bounded. A schema within a schema is compiled once.
+"""
+
+import re
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator, FormatChecker, validators
+from jsonschema.exceptions import ValidationError
+
+from placement.objects import identifiers
+
+ORDER = (
+    "type", "maxLength", "maxItems", "maxProperties", "minLength", "minItems", "minProperties",
+    "required", "propertyNames", "additionalProperties", "minimum", "maximum", "format", "pattern",
+    "properties", "patternProperties", "items", "uniqueItems",
+)  # fmt: skip
+
+Errors = Iterator[ValidationError]
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 120  # characters
+_BRIEF.maxlist = _BRIEF.maxdict = 4
+_BRIEF.maxlevel = 3
+
+FORMATS = FormatChecker(formats=())
+
+_compiled: dict[int, Any] = {}
+
+
+@FORMATS.checks("uuid")
+def _is_uuid(value: object) -> bool:
+    return not isinstance(value, str) or identifiers.canonical(value) is not None
+
+
+def in_order(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema, and all within it, with keywords in the order in which they are checked.
+
+    Raises ValueError for a keyword that `ORDER` does not have.
+    """
+    return {key: _within(key, schema[key]) for key in sorted(schema, key=ORDER.index)}
+
+
+def _within(keyword: str, value: Any) -> Any:
+    if keyword in {"properties", "patternProperties"}:
+        return {key: in_order(schema) for key, schema in value.items()}
+    return in_order(value) if keyword == "items" else value
+
+
+def _type(validator: Any, types: Any, value: Any, schema: Any) -> Errors:
+    names = [types] if isinstance(types, str) else types
+    if not any(validator.is_type(value, name) for name in names):
+        yield ValidationError(
+            f"{_BRIEF.repr(value)} is not of type {', '.join(repr(name) for name in names)}"
+        )
+
+
+def _at_most(validator: Any, most: int, value: Any, schema: Any) -> Errors:
+    """`maxLength`, `maxItems` or `maxProperties` of what is of the type that can have it."""
+    if value is not None and len(value) > most:
+        yield ValidationError(f"{_BRIEF.repr(value)} is too long: {most} at the most")
+
+
+def _additional(validator: Any, allowed: bool, value: Any, schema: Any) -> Errors:
+    """`additionalProperties`: false."""
+    known, patterns = schema.get("properties", ()), schema.get("patternProperties", ())
+    for key in value:
+        if key not in known and not any(re.search(pattern, key) for pattern in patterns):
+            noun = schema.get("propertyNames", {}).get("title")
+            yield ValidationError(
+                f"{_BRIEF.repr(key)} is not {noun}"
+                if noun
+                else f"Additional properties are not allowed ({_BRIEF.repr(key)} was unexpected)"
+            )
+
+
+def _nothing(validator: Any, names: Any, value: Any, schema: Any) -> Errors:
+    """`propertyNames`, which only says how complaints call the keys of an object."""
+    return iter(())
+
+
+def _properties(validator: Any, schemas: Any, value: Any, schema: Any) -> Errors:
+    for key, within in schemas.items():
+        if key in value:
+            yield from _descend(validator, within, [(key, value[key])])
+
+
+def _pattern_properties(validator: Any, schemas: Any, value: Any, schema: Any) -> Errors:
+    for pattern, within in schemas.items():
+        search = re.compile(pattern).search
+        yield from _descend(
+            validator, within, ((key, member) for key, member in value.items() if search(key))
+        )
+
+
+def _items(validator: Any, within: Any, value: Any, schema: Any) -> Errors:
+    yield from _descend(validator, within, enumerate(value))
+
+
+def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) -> Errors:
+    below = _compiled.get(id(schema))
+    if below is None:
+        # It holds the schema, so the id will not be another's.
+        below = _compiled[id(schema)] = validator.evolve(schema=schema)
+    for key, member in members:
+        for error in below.iter_errors(member):
+            error.path.appendleft(key)
+            yield error
+
+
+Validator = validators.extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    {
+        "type": _type,
+        "maxLength": _at_most,
+        "maxItems": _at_most,
+        "maxProperties": _at_most,
+        "propertyNames": _nothing,
+        "additionalProperties": _additional,
+        "properties": _properties,
+        "patternProperties": _pattern_properties,
+        "items": _items,
+    },
+)
