@@ -9,9 +9,8 @@ from sqlalchemy.exc import DatabaseError
 
 from placement import config
 from placement.api import dispatch, outer, problems
-from placement.api.authentication import Keystone, NoAuth
 from placement.api.exchange import Service
-from placement.api.middleware import Negotiation, RequestContext
+from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
 from placement.api.routes import GUARDED, PUBLIC_PATHS
 from placement.candidates import TreeCache
@@ -34,9 +33,7 @@ def create_app(settings: Settings, database: Database) -> "WSGIApplication":
     keystone = settings.auth_strategy == "keystone"
     service = Service(settings, database, TreeCache(settings.candidates.tree_cache_size))
     policy = Policy(settings.conf, GUARDED)
-    # First in is last out: the log line encloses everything.
-    authentication: Any = Keystone() if keystone else NoAuth(PUBLIC_PATHS)
-    middleware: list[Any] = [RequestContext(), authentication, Negotiation()]
+    middleware: list[Any] = [Intake(), Negotiation()]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
     problems.register(app)
     dispatch.add_routes(app, service, policy)

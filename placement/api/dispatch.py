@@ -12,6 +12,7 @@ import falcon
 import orjson
 
 from placement.api import body
+from placement.api.authentication import CALLER_KEY
 from placement.api.exchange import Call, Reply, Service, http_date
 from placement.api.history import Feature
 from placement.api.microversion import HEADER, Microversion
@@ -88,7 +89,8 @@ class Endpoint:
             # Read leniently: whoever may not ask is not told what is wrong with the question.
             stated = dict(parse_qsl(req.query_string, keep_blank_values=True))
             target = {route.target: stated.get(route.target)}
-        if not self._policy.allows(route.rule, req.context.identity, target):
+        caller = req.env[CALLER_KEY]
+        if not self._policy.allows(route.rule, caller, target):
             raise Refusal(403, f"Policy does not allow {route.rule} to be performed")
 
     def _with_body(

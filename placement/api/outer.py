@@ -1,26 +1,25 @@
-"""What stands around the application: request ids, and the well-known WSGI middleware.
+"""What stands around the application, in the order that a request meets it.
 
-In the order that a request meets them (contract README section 3): an id, the headers of a
-proxy, CORS, the identity service. The last three are there only when configured.
+Its record (id, context, line in the log), the headers of a proxy, CORS, authentication. The second
+and third are there only when configured.
 """
 
-import uuid
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi
 
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+from placement.api.authentication import Keystone, NoAuth
+from placement.api.request_log import REQUEST_ID, RequestLog
 
-REQUEST_ID = "X-Openstack-Request-Id"
-REQUEST_ID_KEY = "openstack.request_id"
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 CORS_DEFAULTS = {
     "expose_headers": [
         "X-Auth-Token",
-        "X-Openstack-Request-Id",
+        REQUEST_ID,
         "X-Subject-Token",
         "X-Service-Token",
         "OpenStack-API-Version",
@@ -28,7 +27,7 @@ CORS_DEFAULTS = {
     "allow_methods": ["GET", "PUT", "POST", "DELETE", "PATCH"],
     "allow_headers": [
         "X-Auth-Token",
-        "X-Openstack-Request-Id",
+        REQUEST_ID,
         "X-Identity-Status",
         "X-Roles",
         "X-Service-Catalog",
@@ -37,47 +36,6 @@ CORS_DEFAULTS = {
         "OpenStack-API-Version",
     ],
 }
-
-
-class RequestId:
-    """Gives each request an id of ours, and each answer the header that tells it."""
-
-    def __init__(self, application: "WSGIApplication") -> None:
-        self._application = application
-
-    def __call__(
-        self, environ: "WSGIEnvironment", start_response: "StartResponse"
-    ) -> Iterable[bytes]:
-        """Answer one request."""
-        request_id = environ[REQUEST_ID_KEY] = f"req-{uuid.uuid4()}"
-
-        def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-            headers.append((REQUEST_ID.lower(), request_id))
-            return start_response(status, headers, exc_info)
-
-        return self._application(environ, start)
-
-
-class Authenticated:
-    """Lets only requests with a valid token through, and all requests for public paths."""
-
-    def __init__(
-        self, application: "WSGIApplication", conf: cfg.ConfigOpts, public: Collection[str]
-    ) -> None:
-        # PERF: imported where it is needed, since it costs half a second and 15 MB.
-        from keystonemiddleware import auth_token
-
-        self._open = application
-        self._guarded = auth_token.AuthProtocol(application, {"oslo_config_config": conf})
-        self._public = {"", *public}
-
-    def __call__(
-        self, environ: "WSGIEnvironment", start_response: "StartResponse"
-    ) -> Iterable[bytes]:
-        """Answer one request."""
-        chosen = self._open if environ.get("PATH_INFO", "") in self._public else self._guarded
-        answer: Iterable[bytes] = chosen(environ, start_response)
-        return answer
 
 
 def register_options(conf: cfg.ConfigOpts) -> None:
@@ -90,12 +48,15 @@ def register_options(conf: cfg.ConfigOpts) -> None:
 def surround(
     application: "WSGIApplication", conf: cfg.ConfigOpts, public: Collection[str], keystone: bool
 ) -> "WSGIApplication":
-    """Put around the application what the configuration asks for."""
+    """Put around the application what the configuration asks for.
+
+    public: the paths that need no token. keystone: whether the identity service vouches for
+    callers. Raises ConfigurationError.
+    """
     register_options(conf)
-    if keystone:
-        application = Authenticated(application, conf, public)
+    application = Keystone(application, conf, public) if keystone else NoAuth(application, public)
     if conf.cors.allowed_origin:
         application = cors.CORS(application, conf)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         application = http_proxy_to_wsgi.HTTPProxyToWSGI(application, conf)
-    return RequestId(application)
+    return RequestLog(application)

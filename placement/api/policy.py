@@ -3,10 +3,10 @@
 import logging
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from oslo_config import cfg
+from oslo_context.context import RequestContext
 from oslo_policy import opts, policy
 
 from placement.errors import ConfigurationError
@@ -34,24 +34,6 @@ OTHER_DEFAULTS = {
     "placement:usages": "rule:admin_or_project_reader_or_service_api",
     "placement:reshaper:reshape": "rule:service_api",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who calls: what authentication established."""
-
-    user: str
-    project: str | None
-    roles: tuple[str, ...]
-    scoped_to_project: bool = True
-
-    def credentials(self) -> dict[str, Any]:
-        """The form that oslo.policy looks at."""
-        return {
-            "user_id": self.user,
-            "project_id": self.project,
-            "roles": list(self.roles),
-        }
 
 
 def register_options(conf: cfg.ConfigOpts) -> None:
@@ -90,16 +72,24 @@ class Policy:
         registered: Mapping[str, policy.RuleDefault] = self._enforcer.registered_rules
         return registered
 
-    def allows(self, rule: str, caller: Identity, target: Mapping[str, Any] | None = None) -> bool:
+    def allows(
+        self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
+    ) -> bool:
         """Whether the caller may do what the rule is for, by default to its own project."""
-        if not caller.scoped_to_project:
-            return False  # every rule has scope type project, and that cannot be switched off
         self._refresh()
-        about = {"project_id": caller.project, "user_id": caller.user} if target is None else target
-        question = (rule, caller, *about.items())
+        return self._answer(rule, dict(caller.to_policy_values()), target)
+
+    def _answer(
+        self, rule: str, credentials: dict[str, Any], target: Mapping[str, Any] | None
+    ) -> bool:
+        if target is None:
+            target = {name: credentials[name] for name in ("project_id", "user_id")}
+        # Everything that a rule can look at; lists are the only values that have no hash.
+        seen = (tuple(value) if type(value) is list else value for value in credentials.values())
+        question = (rule, *target.items(), *seen)
         answer = self._answers.get(question)
         if answer is None:
-            answer = bool(self._enforcer.authorize(rule, dict(about), caller.credentials()))
+            answer = bool(self._enforcer.authorize(rule, dict(target), credentials))
             if len(self._answers) < MOST_ANSWERS:
                 self._answers[question] = answer
         return answer

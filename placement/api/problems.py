@@ -27,6 +27,8 @@ STATUS: Mapping[type[Exception], int] = {
 
 LONGEST = 4000  # characters of a text: what a client sent may stand in it
 
+FAULT = "The server met an unexpected fault; its log has the details under this request id"
+
 TITLES = {413: "Content Too Large", 414: "URI Too Long"}
 
 
@@ -125,8 +127,7 @@ def http_error(
 def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, params: Any) -> None:
     """Answer a fault of ours."""
     LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
-    detail = "The server met an unexpected fault; its log has the details under this request id"
-    _render(resp, 500, envelope(500, detail, req.context.request_id, _version(req)))
+    _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
 
 
 def register(app: falcon.App[Any, Any]) -> None:

@@ -6,10 +6,15 @@ import json
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import make_server
 
+import falcon.testing
+
+from placement import app, config
 from tests.api.conftest import _Server, _Silent
+from tests.builders import make_database
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -71,6 +76,34 @@ def _answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable
         body = {"version": version} if "v3" in path else {"versions": {"values": [version]}}
     start_response(status, headers)
     return [json.dumps(body).encode()]
+
+
+def with_keystone(
+    tmp_path: Path, url: str, policy: str = "", **options: str
+) -> falcon.testing.TestClient:
+    """A service that asks the identity service; options: of `[keystone_authtoken]`."""
+    known, database = make_database(tmp_path)
+    (tmp_path / "placement.conf").write_text(
+        f"""
+        [placement_database]
+        connection = {known.database.connection}
+        [keystone_authtoken]
+        www_authenticate_uri = {url}
+        auth_url = {url}
+        auth_type = password
+        username = placement
+        password = secret
+        project_name = service
+        user_domain_name = Default
+        project_domain_name = Default
+        http_request_max_retries = 0
+        """.replace("    ", "")
+        + "".join(f"{name} = {value}\n" for name, value in options.items())
+    )
+    (tmp_path / "policy.yaml").write_text(policy)
+    conf = config.options()
+    config.parse(conf, [], [str(tmp_path / "placement.conf")])
+    return falcon.testing.TestClient(app.create_app(config.settings(conf), database))
 
 
 @contextmanager

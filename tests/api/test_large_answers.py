@@ -41,7 +41,7 @@ def test_an_answer_in_pieces_is_the_same_as_one_in_a_piece(
 def test_an_answer_in_pieces_is_logged_with_its_length(
     client: falcon.testing.TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "placement.access")
+    caplog.set_level("INFO", "placement.requestlog")
     headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
     answer = client.simulate_get(FLAT, headers=headers)
     assert f"len: {len(answer.content)} " in caplog.records[-1].getMessage()

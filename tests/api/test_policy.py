@@ -9,9 +9,10 @@ from typing import Any
 
 import falcon.testing
 import pytest
+from oslo_context.context import RequestContext
 
 from placement import config
-from placement.api.policy import REFRESH, Identity, Policy
+from placement.api.policy import REFRESH, Policy
 from placement.api.routes import ROUTES
 from placement.errors import ConfigurationError
 from tests.builders import make_app, settings
@@ -93,8 +94,9 @@ def let_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: now)
 
 
-def caller(*roles: str, project: str = "p") -> Identity:
-    return Identity("u", project, roles)
+def caller(*roles: str, **values: Any) -> RequestContext:
+    stated = {"user_id": "u", "project_id": "p", **values}
+    return RequestContext(roles=list(roles), overwrite=False, **stated)
 
 
 def test_every_operation_has_its_rule() -> None:
@@ -140,9 +142,14 @@ def test_a_reader_sees_the_usage_of_its_own_project_only(tmp_path: Path) -> None
         assert rules.allows("placement:usages", caller("reader"), target) is allowed
 
 
-def test_only_callers_with_a_project_are_allowed_anything(tmp_path: Path) -> None:
-    outsider = Identity("u", None, ("admin", "service"), scoped_to_project=False)
-    assert not policy(tmp_path).allows("placement:traits:list", outsider)
+@pytest.mark.parametrize("scope", [{"system_scope": "all"}, {"domain_id": "d"}])
+def test_only_callers_with_a_project_are_allowed_anything(
+    tmp_path: Path, scope: dict[str, str]
+) -> None:
+    rules = policy(tmp_path, '"placement:traits:show": "@"\n')
+    outsider = caller("admin", "service", project_id=None, **scope)
+    for rule in ("placement:traits:list", "placement:traits:show"):
+        assert not rules.allows(rule, outsider)
 
 
 def test_former_defaults_hold_when_the_new_ones_are_not_enforced(tmp_path: Path) -> None:
@@ -167,6 +174,42 @@ def test_an_operator_may_override_a_rule(tmp_path: Path, check: str, allowed: bo
     rules = policy(tmp_path, f'"placement:traits:list": "{check}"\n')
     assert rules.allows("placement:traits:list", caller("auditor")) is allowed
     assert not rules.allows("placement:traits:show", caller("auditor"))
+
+
+PROJECT_VALUES = {
+    "user_id": "x",
+    "user_domain_id": "x",
+    "project_id": "x",
+    "project_domain_id": "x",
+    "roles": ["x"],
+    "is_admin_project": False,
+    "service_user_id": "x",
+    "service_user_domain_id": "x",
+    "service_project_id": "x",
+    "service_project_domain_id": "x",
+    "service_roles": ["x"],
+}
+
+
+def test_the_values_that_rules_may_look_at_are_known() -> None:
+    others = {"system_scope", "domain_id"}  # of callers whom no rule allows anything
+    assert PROJECT_VALUES.keys() | others == set(caller().to_policy_values())
+
+
+@pytest.mark.parametrize("name", PROJECT_VALUES)
+def test_a_rule_may_look_at_every_credential(tmp_path: Path, name: str) -> None:
+    value = PROJECT_VALUES[name]
+    check = f"{name}:{value[0] if isinstance(value, list) else value}"
+    rules = policy(
+        tmp_path, f'"placement:traits:list": "{check}"\n"placement:traits:show": "not {check}"\n'
+    )
+    plain = caller()
+    special = caller()
+    setattr(special, name, value)
+    # Asked one after the other, so that no answer may be taken for that of another caller.
+    for who, has_it in ((plain, False), (special, True), (plain, False)):
+        assert rules.allows("placement:traits:list", who) is has_it
+        assert rules.allows("placement:traits:show", who) is not has_it
 
 
 def test_a_changed_file_is_picked_up_without_a_restart(

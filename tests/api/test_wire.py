@@ -1,7 +1,6 @@
 """What no well-behaved client sends, and what only the server's side can show."""
 
 import io
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -188,17 +187,3 @@ def test_a_database_that_is_gone_is_503_and_back_again_without_a_restart(tmp_pat
     path.rmdir()
     (tmp_path / "away").rename(path)
     assert client.simulate_put("/traits/CUSTOM_A", headers=HEADERS).status_code == 201
-
-
-def test_each_request_is_one_line_in_the_log(
-    client: falcon.testing.TestClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    caller = "req-00000000-0000-4000-8000-000000000000"
-    with caplog.at_level(logging.INFO, logger="placement.access"):
-        client.simulate_get("/traits", headers={**HEADERS, "X-Openstack-Request-Id": caller})
-        client.simulate_get("/nothing?a=b", headers=HEADERS)
-    first, second = (record.getMessage() for record in caplog.records)
-    assert '"GET /traits" status: 200 len: ' in first
-    assert "microversion: 1.39" in first
-    assert caller in first
-    assert '"GET /nothing?a=b" status: 404' in second

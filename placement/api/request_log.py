@@ -1,0 +1,145 @@
+"""Each request from its first moment to its last: its id, its context, its line in the log.
+
+The context is what log records of all libraries tell of a request. It belongs to the thread, so
+each request begins with one of its own, before anybody asks who calls, and takes it away again.
+"""
+
+import logging
+import re
+import sys
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import orjson
+from oslo_context import context
+
+from placement.api import problems
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+LOG = logging.getLogger(__name__)
+REQUEST_LOG = logging.getLogger("placement.requestlog")  # filters of operators name it
+
+REQUEST_ID = "X-Openstack-Request-Id"
+REQUEST_ID_KEY = "openstack.request_id"
+GLOBAL_ID_KEY = "openstack.global_request_id"
+VERSION_KEY = "placement.version"
+
+_GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_IN_PATHS = "/:@!$&'()*+,;="  # what a path may hold as it is
+
+
+class RequestLog:
+    """Gives each request an id and a context, and logs one line when it is answered.
+
+    A fault that nothing inside has answered is 500, with its trace in the log.
+    """
+
+    def __init__(self, application: "WSGIApplication") -> None:
+        self._application = application
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Answer one request."""
+        caller = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
+        environ[REQUEST_ID_KEY] = request_id = f"req-{uuid.uuid4()}"
+        environ[GLOBAL_ID_KEY] = global_id = caller if _GLOBAL_ID.match(caller) else None
+        # This thread's from here on, in place of whatever it had.
+        context.RequestContext(request_id=request_id, global_request_id=global_id)
+        answer = _Answer(environ, start_response)
+        try:
+            body = self._application(environ, answer.start)
+        except Exception:
+            LOG.exception("unexpected error in %s %s", environ["REQUEST_METHOD"], _uri(environ))
+            body = refuse(environ, answer.start, 500, problems.FAULT, exc_info=sys.exc_info())
+        if isinstance(body, list):
+            answer.end(sum(map(len, body)))
+            return body
+        return _Pieces(body, answer)
+
+
+class _Answer:
+    """What is noted of an answer until it ends."""
+
+    __slots__ = ("_environ", "_start_response", "_status")
+
+    def __init__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> None:
+        self._environ = environ
+        self._start_response = start_response
+        self._status = "-"
+
+    def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        """Begin the answer, as WSGI's `start_response`; its headers tell the request's id."""
+        self._status = status[:3]
+        headers.append((REQUEST_ID.lower(), self._environ[REQUEST_ID_KEY]))
+        return self._start_response(status, headers, exc_info)
+
+    def end(self, length: int) -> None:
+        """Log the request, whose answer had a body of `length` bytes, and leave its context."""
+        if REQUEST_LOG.isEnabledFor(logging.INFO):
+            environ = self._environ
+            REQUEST_LOG.info(
+                '%s "%s %s" status: %s len: %s microversion: %s',
+                environ.get("REMOTE_ADDR", "-"),
+                environ["REQUEST_METHOD"],
+                _uri(environ),
+                self._status,
+                length,
+                environ.get(VERSION_KEY, "-"),
+            )
+        # The library sets a thread's context; it has no word to clear it.
+        context._request_store.context = None
+
+
+class _Pieces:
+    """A body that is made while it is sent: the answer ends with it."""
+
+    def __init__(self, body: Iterable[bytes], answer: _Answer) -> None:
+        self._body = body
+        self._pieces = iter(body)
+        self._answer = answer
+        self._length = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        piece = next(self._pieces)
+        self._length += len(piece)
+        return piece
+
+    def close(self) -> None:
+        """End the answer, whole or not; servers call this once."""
+        try:
+            close = getattr(self._body, "close", None)
+            if close is not None:
+                close()
+        finally:
+            self._answer.end(self._length)
+
+
+def refuse(
+    environ: "WSGIEnvironment",
+    start_response: "StartResponse",
+    status: int,
+    detail: str,
+    headers: Sequence[tuple[str, str]] = (),
+    exc_info: Any = None,
+) -> list[bytes]:
+    """Answer a request with an error outside of the application, in the form of all errors."""
+    body = orjson.dumps(problems.envelope(status, detail, environ[REQUEST_ID_KEY], None))
+    about = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+    start_response(f"{status} {problems.title(status)}", [*headers, *about], exc_info)
+    return [body]
+
+
+def _uri(environ: "WSGIEnvironment") -> str:
+    """Path and query as they were sent; the server has taken the path's escapes out."""
+    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+    query = environ.get("QUERY_STRING", "")
+    shown = quote(path, _IN_PATHS, encoding="latin-1", errors="replace")
+    return f"{shown}?{query}" if query else shown

@@ -1,0 +1,227 @@
+"""Who calls: what noauth2 believes, what the identity service says, and who is turned away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import falcon.testing
+import pytest
+from keystoneauth1.exceptions import UnknownConnectionError
+from keystonemiddleware.auth_token import AuthProtocol
+
+from tests.api.identity import SERVICE_TOKEN, identity_service, with_keystone
+from tests.builders import make_app
+
+VERSION = {"OpenStack-API-Version": "placement 1.39"}
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[falcon.testing.TestClient]:
+    with identity_service() as url:
+        yield with_keystone(tmp_path, url)
+
+
+def get(at: falcon.testing.TestClient, path: str, token: str | None = None, **more: Any) -> Any:
+    headers = {**VERSION, **({"X-Auth-Token": token} if token else {})}
+    return at.simulate_get(path, headers=headers, **more)
+
+
+def test_keystone_wants_a_token_and_says_where_to_get_one(guarded: Any) -> None:
+    for token in (None, "token-nobody-knows"):
+        answer = get(guarded, "/resource_providers", token)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith('Keystone uri="http://127.0.0.1:')
+        assert answer.headers["x-openstack-request-id"].startswith("req-")
+        assert "openstack-api-version" not in answer.headers
+
+
+def test_keystone_asks_before_paths_and_versions_are_looked_at(guarded: Any) -> None:
+    assert get(guarded, "/nowhere").status_code == 401
+    answer = guarded.simulate_get(
+        "/resource_providers", headers={"OpenStack-API-Version": "placement x"}
+    )
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/", "/healthcheck"])
+def test_public_paths_need_no_token(guarded: Any, path: str) -> None:
+    assert get(guarded, path).status_code == 200
+
+
+def status_of_the_mount_point(at: falcon.testing.TestClient) -> str:
+    """`GET` of the prefix itself, which leaves an empty path."""
+    environ = falcon.testing.create_environ("/", root_path="/placement")
+    environ["PATH_INFO"] = ""
+    started = falcon.testing.StartResponseMock()
+    at.app(environ, started)
+    return started.status or ""
+
+
+def test_an_empty_path_behind_a_prefix_needs_a_token_without_keystone_only(
+    guarded: Any, tmp_path: Path
+) -> None:
+    assert status_of_the_mount_point(guarded) == "200 OK"
+    assert (
+        status_of_the_mount_point(falcon.testing.TestClient(make_app(tmp_path)))
+        == "401 Unauthorized"
+    )
+
+
+@pytest.mark.parametrize(
+    ("token", "path", "query", "status"),
+    [
+        ("token-admin", "/resource_providers", "", 200),
+        ("token-of-the-service", "/resource_providers", "", 200),
+        ("token-reader", "/resource_providers", "", 403),
+        ("token-reader", "/usages", "project_id=p", 200),
+        ("token-reader", "/usages", "project_id=other", 403),
+        ("token-system", "/resource_providers", "", 403),
+        ("token-domain", "/resource_providers", "", 403),
+    ],
+)
+def test_roles_and_scope_come_from_the_identity_service(
+    guarded: Any, token: str, path: str, query: str, status: int
+) -> None:
+    answer = get(guarded, path, token, query_string=query)
+    assert answer.status_code == status, answer.text
+
+
+def test_headers_of_a_client_do_not_make_an_identity(guarded: Any) -> None:
+    forged = {"X-Roles": "admin", "X-Identity-Status": "Confirmed", "X-Project-Id": "p"}
+    assert get(guarded, "/resource_providers").status_code == 401
+    answer = guarded.simulate_get("/resource_providers", headers={**VERSION, **forged})
+    assert answer.status_code == 401
+    answer = guarded.simulate_get(
+        "/resource_providers", headers={**VERSION, **forged, "X-Auth-Token": "token-reader"}
+    )
+    assert answer.status_code == 403
+
+
+def test_a_decision_is_never_delayed(tmp_path: Path) -> None:
+    open_to_all = '"placement:traits:list": "@"\n'
+    with identity_service() as url:
+        lax = with_keystone(tmp_path, url, open_to_all, delay_auth_decision="true")
+        for token in (None, "token-nobody-knows"):
+            answer = get(lax, "/traits", token)
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"].startswith(f'Keystone uri="{url}')
+        assert get(lax, "/traits", "token-reader").status_code == 200
+    assert get(lax, "/traits", "token-not-seen-before").status_code == 503
+
+
+@pytest.mark.parametrize("accept", [None, "*/*", "text/html", "application/json"])
+def test_without_the_identity_service_the_answer_is_503_as_json(
+    tmp_path: Path, accept: str | None
+) -> None:
+    with identity_service() as url:
+        alone = with_keystone(tmp_path, url)
+    headers = {"X-Auth-Token": "token-admin", **({"Accept": accept} if accept else {})}
+    answer = alone.simulate_get("/resource_providers", headers=headers)
+    assert answer.status_code == 503
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["retry-after"] == "1"
+    [error] = answer.json["errors"]
+    assert error["status"] == 503
+    assert error["title"] == "Service Unavailable"
+    assert error["request_id"] == answer.headers["x-openstack-request-id"]
+    assert "identity service" in error["detail"]
+
+
+def test_what_the_identity_service_cannot_be_asked_for_is_503(
+    guarded: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*args: object, **named: object) -> None:
+        raise UnknownConnectionError("certificate has expired", None)
+
+    monkeypatch.setattr(AuthProtocol, "process_request", fail)
+    assert get(guarded, "/resource_providers", "token-admin").status_code == 503
+    assert "certificate has expired" in caplog.text
+
+
+# -- custom policies ------------------------------------------------------------------------
+
+CREDENTIALS = {
+    "resource_providers": "user_domain_id:default",
+    "resource_classes": "project_domain_id:default",
+    "traits": "is_admin_project:True",
+    "allocations/00000000-0000-4000-8000-000000000001": (
+        "service_roles:service and service_user_id:u and service_project_id:p"
+    ),
+}
+RULES = ("resource_providers:list", "resource_classes:list", "traits:list", "allocations:list")
+
+
+def test_rules_see_all_that_the_identity_service_says(tmp_path: Path) -> None:
+    checks = zip(RULES, CREDENTIALS.values(), strict=True)
+    rules = "".join(f'"placement:{rule}": "{check}"\n' for rule, check in checks)
+    with identity_service() as url:
+        service = with_keystone(tmp_path, url, rules)
+        for path in CREDENTIALS:
+            headers = {"X-Service-Token": SERVICE_TOKEN, "X-Auth-Token": "token-reader", **VERSION}
+            assert service.simulate_get(f"/{path}", headers=headers).status_code == 200, path
+        headers.pop("X-Service-Token")
+        assert service.simulate_get(f"/{path}", headers=headers).status_code == 403
+
+
+# -- noauth2 --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "believed"),
+    [
+        ({"X-Auth-Token": "u"}, {"user_id": "u", "project_id": "u"}),
+        ({"X-Auth-Token": "u:p"}, {"user_id": "u", "project_id": "p"}),
+        ({"X-Auth-Token": "u:"}, {"user_id": "u", "project_id": "u"}),
+        ({"X-Auth-Token": "u", "X-Project-Id": "h"}, {"user_id": "u", "project_id": "h"}),
+        ({"X-Auth-Token": "u:p", "X-Project-Id": "h"}, {"user_id": "u", "project_id": "h"}),
+        # The token names the user, whatever the header says.
+        ({"X-Auth-Token": "u", "X-User-Id": "h"}, {"user_id": "u"}),
+        ({"X-Auth-Token": "u", "X-User-Domain-Id": "h"}, {"user_domain_id": "h"}),
+        ({"X-Auth-Token": "u", "X-Project-Domain-Id": "h"}, {"project_domain_id": "h"}),
+        ({"X-Auth-Token": "u", "X-Is-Admin-Project": "False"}, {"is_admin_project": False}),
+        ({"X-Auth-Token": "u", "X-Service-Roles": "h"}, {"service_roles": "h"}),
+        ({"X-Auth-Token": "u", "X-Service-User-Id": "h"}, {"service_user_id": "h"}),
+        ({"X-Auth-Token": "u", "OpenStack-System-Scope": ""}, {"user_id": "u"}),
+        ({"X-Auth-Token": "u", "X-Domain-Id": ""}, {"user_id": "u"}),
+    ],
+)
+def test_noauth2_believes_the_token_and_the_headers(
+    tmp_path: Path, headers: dict[str, str], believed: dict[str, object]
+) -> None:
+    check = " and ".join(f"{name}:{value}" for name, value in believed.items())
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        f'"placement:traits:list": "{check}"\n"placement:traits:show": "not ({check})"\n'
+    )
+    application = make_app(tmp_path, oslo_policy={"policy_file": str(path)})
+    service = falcon.testing.TestClient(application)
+    assert service.simulate_get("/traits", headers={**VERSION, **headers}).status_code == 200
+    assert service.simulate_get("/traits/X", headers={**VERSION, **headers}).status_code == 403
+
+
+@pytest.mark.parametrize("scope", ["X-Domain-Id", "OpenStack-System-Scope"])
+def test_noauth2_believes_a_scope_that_is_no_project(tmp_path: Path, scope: str) -> None:
+    service = falcon.testing.TestClient(make_app(tmp_path))
+    headers = {"X-Auth-Token": "admin", **VERSION}
+    assert service.simulate_get("/traits", headers=headers).status_code == 200
+    assert service.simulate_get("/traits", headers={**headers, scope: "all"}).status_code == 403
+
+
+def test_a_reader_with_noauth2_names_its_project_in_a_header(tmp_path: Path) -> None:
+    service = falcon.testing.TestClient(make_app(tmp_path))
+    headers = {"X-Auth-Token": "user", "X-Roles": "reader", "X-Project-Id": "P", **VERSION}
+    for project, status in (("P", 200), ("user", 403)):
+        answer = service.simulate_get(
+            "/usages", query_string=f"project_id={project}", headers=headers
+        )
+        assert answer.status_code == status
+
+
+def test_headers_make_no_caller_without_a_token(tmp_path: Path) -> None:
+    service = falcon.testing.TestClient(make_app(tmp_path))
+    headers = {"X-User-Id": "admin", "X-Project-Id": "p", "X-Roles": "admin", **VERSION}
+    answer = service.simulate_get("/traits", headers=headers)
+    assert answer.status_code == 401
+    assert answer.json["errors"][0]["request_id"] == answer.headers["x-openstack-request-id"]

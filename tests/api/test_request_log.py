@@ -1,0 +1,214 @@
+"""What the log tells of a request: its ids, its caller, one line when it is answered."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import falcon.testing
+import pytest
+from oslo_context import context
+from oslo_log.formatters import ContextFormatter
+
+from placement import config
+from placement.api import request_log
+from placement.api.routes import ROUTES
+from tests.api.identity import identity_service, with_keystone
+from tests.builders import make_app
+
+GLOBAL = "req-00000000-0000-4000-8000-000000000000"
+NOBODY = "- - - - - -"
+HEADERS = {"X-Auth-Token": "admin:p", "OpenStack-API-Version": "placement 1.39"}
+
+
+@pytest.fixture
+def lines() -> Iterator[list[str]]:
+    """The log as a service with the default options writes it, but for times and levels."""
+    written: list[str] = []
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            written.append(self.format(record))
+
+    conf = config.options()
+    config.parse(conf, [], [])
+    conf.set_override(
+        "logging_context_format_string",
+        "%(name)s [%(global_request_id)s %(request_id)s %(user_identity)s] %(message)s",
+    )
+    conf.set_override("logging_default_format_string", "%(name)s [-] %(message)s")
+    handler = Lines(logging.INFO)
+    handler.setFormatter(ContextFormatter(config=conf))
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    yield written
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+def access_lines(lines: list[str]) -> list[str]:
+    return [line for line in lines if line.startswith("placement.requestlog ")]
+
+
+def test_the_line_of_a_request_is_as_operators_know_it(tmp_path: Path, lines: list[str]) -> None:
+    service = falcon.testing.TestClient(make_app(tmp_path))
+    headers = {**HEADERS, "X-Openstack-Request-Id": GLOBAL}
+    answer = service.simulate_get("/usages?project_id=p", headers=headers, remote_addr="192.0.2.1")
+    own = answer.headers["x-openstack-request-id"]
+    assert access_lines(lines) == [
+        f"placement.requestlog [{GLOBAL} {own} admin p - - - -] "
+        f'192.0.2.1 "GET /usages?project_id=p" status: 200 len: {len(answer.content)} '
+        f"microversion: 1.39"
+    ]
+
+
+def test_a_global_id_that_is_none_is_not_taken(tmp_path: Path, lines: list[str]) -> None:
+    service = falcon.testing.TestClient(make_app(tmp_path))
+    service.simulate_get("/traits", headers={**HEADERS, "X-Openstack-Request-Id": f"{GLOBAL}x"})
+    assert lines[-1].startswith("placement.requestlog [None req-")
+
+
+def test_the_path_is_logged_as_it_was_sent(tmp_path: Path, lines: list[str]) -> None:
+    service = falcon.testing.TestClient(make_app(tmp_path))
+    service.simulate_get("/traits/x%0aforged%1b%25é", headers=HEADERS)
+    assert '"GET /traits/x%0Aforged%1B%25%C3%A9"' in lines[-1]
+
+
+def test_records_of_all_loggers_carry_both_ids(
+    tmp_path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fault(Exception):
+        pass
+
+    def fail(*args: object) -> None:
+        logging.getLogger("some.library").info("look here")
+        raise Fault
+
+    route = next(route for route in ROUTES if route.path == "/traits")
+    monkeypatch.setattr(type(route), "target", property(fail))
+    service = falcon.testing.TestClient(make_app(tmp_path))
+    answer = service.simulate_get("/traits", headers={**HEADERS, "X-Openstack-Request-Id": GLOBAL})
+    assert answer.status_code == 500
+    about = f"[{GLOBAL} {answer.headers['x-openstack-request-id']} admin p - - - -]"
+    assert [line.partition("]")[0] + "]" for line in lines[-3:]] == [
+        f"some.library {about}",
+        f"placement.api.problems {about}",
+        f"placement.requestlog {about}",
+    ]
+
+
+def test_a_thread_forgets_a_request_when_it_is_answered(tmp_path: Path) -> None:
+    service = falcon.testing.TestClient(make_app(tmp_path))
+    for path in ("/traits", "/", "/nowhere"):
+        service.simulate_get(path, headers=HEADERS)
+        assert context.get_current() is None
+
+
+def test_nobody_is_logged_under_the_identity_of_another(tmp_path: Path, lines: list[str]) -> None:
+    claimed = {"X-User-Id": "victim", "X-Project-Id": "victim", "X-Roles": "admin"}
+    forged = {**claimed, "OpenStack-API-Version": "placement 1.39"}
+    with identity_service() as url:
+        service = with_keystone(tmp_path, url)
+        tokens = ("token-admin", "token-nobody-knows", None)
+        ids = []
+        for token in tokens:
+            headers = {**forged, **({"X-Auth-Token": token} if token else {})}
+            answer = service.simulate_get("/traits", headers=headers)
+            ids.append(answer.headers["x-openstack-request-id"])
+        service.simulate_get("/", headers=forged)
+    service.simulate_get("/traits", headers={**forged, "X-Auth-Token": "token-seen-by-nobody"})
+    known, unknown, without, public, unasked = access_lines(lines)
+    assert f"[None {ids[0]} u p - - default default]" in known
+    assert f"[None {ids[1]} {NOBODY}]" in unknown
+    assert f"[None {ids[2]} {NOBODY}]" in without
+    assert [line.partition("status: ")[2][:3] for line in access_lines(lines)] == [
+        "200", "401", "401", "200", "503",
+    ]  # fmt: skip
+    for line in (unknown, without, public, unasked):
+        assert NOBODY in line
+    rejections = [line for line in lines if line.startswith("keystonemiddleware")]
+    assert any(f"[None {ids[1]} {NOBODY}] Invalid user token" in line for line in rejections)
+    assert not any("victim" in line for line in lines)
+
+
+# -- the layer alone ------------------------------------------------------------------------
+
+
+def call(application: Any, lines: list[str]) -> tuple[str, bytes]:
+    started = falcon.testing.StartResponseMock()
+    environ = falcon.testing.create_environ("/x", headers={"X-Openstack-Request-Id": GLOBAL})
+    body = request_log.RequestLog(application)(environ, started)
+    try:
+        content = b"".join(body)
+    finally:
+        if hasattr(body, "close"):
+            body.close()
+    return started.status or "", content
+
+
+def test_a_fault_outside_of_the_application_is_500_as_json_and_logged(lines: list[str]) -> None:
+    def application(environ: Any, start_response: Any) -> Any:
+        raise RuntimeError("out of order")
+
+    status, content = call(application, lines)
+    assert status == "500 Internal Server Error"
+    assert re.search(rb'"request_id":"req-[-0-9a-f]{36}"', content)
+    assert b"out of order" not in content
+    assert "out of order" in lines[0]
+    assert all(line.startswith(f"placement.{name} [{GLOBAL} req-") for name, line in zip(
+        ("api.request_log", "requestlog"), lines, strict=True
+    ))  # fmt: skip
+
+
+def test_an_answer_in_pieces_keeps_its_context_until_it_is_sent(lines: list[str]) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"one"
+        logging.getLogger("some.library").info("between")
+        yield b"two"
+
+    def application(environ: Any, start_response: Any) -> Any:
+        start_response("200 OK", [])
+        return pieces()
+
+    assert call(application, lines) == ("200 OK", b"onetwo")
+    between, line = lines
+    assert between.startswith(f"some.library [{GLOBAL} req-")
+    assert "status: 200 len: 6 " in line
+    assert context.get_current() is None
+
+
+def test_an_answer_that_breaks_off_is_logged_with_what_was_sent(lines: list[str]) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"one"
+        raise OSError("gone")
+
+    def application(environ: Any, start_response: Any) -> Any:
+        start_response("200 OK", [])
+        return pieces()
+
+    with pytest.raises(OSError, match="gone"):
+        call(application, lines)
+    assert "status: 200 len: 3 " in lines[-1]
+    assert context.get_current() is None
+
+
+def test_the_line_is_not_made_where_nobody_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def application(environ: Any, start_response: Any) -> Any:
+        start_response("200 OK", [])
+        return []
+
+    made: list[object] = []
+    monkeypatch.setattr(request_log, "_uri", made.append)
+    monkeypatch.setattr(request_log.REQUEST_LOG, "level", logging.WARNING)
+    request_log.REQUEST_LOG.manager._clear_cache()
+    call(application, [])
+    assert made == []
+    monkeypatch.setattr(request_log.REQUEST_LOG, "level", logging.INFO)
+    request_log.REQUEST_LOG.manager._clear_cache()
+    call(application, [])
+    assert len(made) == 1
