@@ -91,7 +91,9 @@ class Endpoint:
             target = {route.target: stated.get(route.target)}
         caller = req.env[CALLER_KEY]
         if not self._policy.allows(route.rule, caller, target):
-            raise Refusal(403, f"Policy does not allow {route.rule} to be performed")
+            refusal = f"Policy does not allow {route.rule} to be performed"
+            lacking = self._policy.lacking(route.rule, caller, target)
+            raise Refusal(403, f"{refusal}: {lacking}" if lacking else refusal)
 
     def _with_body(
         self, req: falcon.Request, route: Route, schemas: Versioned[body.Schema], call: Call

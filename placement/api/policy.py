@@ -79,6 +79,22 @@ class Policy:
         self._refresh()
         return self._answer(rule, dict(caller.to_policy_values()), target)
 
+    def lacking(
+        self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
+    ) -> str:
+        """What a caller whom the rule refuses would need; empty where no one role would do."""
+        if caller.system_scope or caller.domain_id:
+            return "it needs a token whose scope is a project"
+        values = dict(caller.to_policy_values())
+        roles = [
+            role
+            for role in self._roles(rule)
+            if self._answer(rule, {**values, "roles": [*values["roles"], role]}, target)
+        ]
+        if not roles:
+            return ""
+        return f"it needs the role {' or '.join(roles)}"
+
     def _answer(
         self, rule: str, credentials: dict[str, Any], target: Mapping[str, Any] | None
     ) -> bool:
@@ -93,6 +109,22 @@ class Policy:
             if len(self._answers) < MOST_ANSWERS:
                 self._answers[question] = answer
         return answer
+
+    def _roles(self, rule: str) -> Iterable[str]:
+        """The roles that a rule and those that it refers to name, in their order."""
+        roles: dict[str, None] = {}
+        rules = set()
+        checks: list[Any] = [policy.RuleCheck("rule", rule)]
+        while checks:
+            check = checks.pop(0)
+            if isinstance(check, policy.AndCheck | policy.OrCheck):
+                checks[:0] = check.rules
+            elif isinstance(check, policy.RuleCheck) and check.match not in rules:
+                rules.add(check.match)
+                checks.insert(0, self._enforcer.rules.get(check.match))
+            elif isinstance(check, policy.Check) and check.kind == "role":
+                roles[check.match] = None
+        return roles
 
     def _refresh(self) -> None:
         now = time.monotonic()

@@ -150,6 +150,7 @@ def test_only_callers_with_a_project_are_allowed_anything(
     outsider = caller("admin", "service", project_id=None, **scope)
     for rule in ("placement:traits:list", "placement:traits:show"):
         assert not rules.allows(rule, outsider)
+        assert rules.lacking(rule, outsider) == "it needs a token whose scope is a project"
 
 
 def test_former_defaults_hold_when_the_new_ones_are_not_enforced(tmp_path: Path) -> None:
@@ -210,6 +211,52 @@ def test_a_rule_may_look_at_every_credential(tmp_path: Path, name: str) -> None:
     for who, has_it in ((plain, False), (special, True), (plain, False)):
         assert rules.allows("placement:traits:list", who) is has_it
         assert rules.allows("placement:traits:show", who) is not has_it
+
+
+@pytest.mark.parametrize(
+    ("check", "roles", "lacking"),
+    [
+        ("role:auditor", [], "it needs the role auditor"),
+        ("role:b or role:a or role:b", [], "it needs the role b or a"),
+        ("rule:admin_or_service_api", ["reader"], "it needs the role admin or service"),
+        ("role:a and role:b", ["a"], "it needs the role b"),
+        ("role:a and role:b", [], ""),
+        ("role:a and not role:b", [], "it needs the role a"),
+        ("role:a and not role:b", ["b"], ""),
+        ("role:a or (role:b and project_id:other)", [], "it needs the role a"),
+        ("user_id:other", [], ""),
+        ("!", [], ""),
+    ],
+)
+def test_a_refusal_names_the_roles_that_would_do(
+    tmp_path: Path, check: str, roles: list[str], lacking: str
+) -> None:
+    rules = policy(tmp_path, f'"placement:traits:list": "{check}"\n')
+    who = caller(*roles)
+    assert not rules.allows("placement:traits:list", who)
+    assert rules.lacking("placement:traits:list", who) == lacking
+
+
+@pytest.mark.parametrize(
+    ("project", "lacking"),
+    [
+        ("p", "it needs the role admin or reader or service"),
+        ("q", "it needs the role admin or service"),
+    ],
+)
+def test_a_refusal_names_a_role_only_where_it_would_do(
+    tmp_path: Path, project: str, lacking: str
+) -> None:
+    rules = policy(tmp_path)
+    assert rules.lacking("placement:usages", caller(), {"project_id": project}) == lacking
+
+
+def test_rules_that_refer_to_each_other_name_no_role_twice(tmp_path: Path) -> None:
+    rules = policy(
+        tmp_path,
+        '"placement:traits:list": "rule:a or role:x"\n"a": "rule:b"\n"b": "rule:a or role:y"\n',
+    )
+    assert set(rules._roles("placement:traits:list")) == {"x", "y"}
 
 
 def test_a_changed_file_is_picked_up_without_a_restart(
@@ -276,4 +323,6 @@ def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_pat
         answer = client.simulate_get("/traits", headers=headers)
         statuses[role] = answer.status_code
     assert statuses == {"auditor": 200, "admin": 403}
-    assert "placement:traits:list" in answer.json["errors"][0]["detail"]
+    assert answer.json["errors"][0]["detail"] == (
+        "Policy does not allow placement:traits:list to be performed: it needs the role auditor"
+    )
