@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from keystoneauth1.exceptions import UnknownConnectionError
 from keystonemiddleware.auth_token import AuthProtocol
 
+from placement.errors import ConfigurationError
 from tests.api.identity import SERVICE_TOKEN, identity_service, with_keystone
 from tests.builders import make_app
 
@@ -140,6 +142,24 @@ def test_what_the_identity_service_cannot_be_asked_for_is_503(
     assert "certificate has expired" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"auth_section": "nowhere"}, "nowhere"),
+        ({"auth_type": "nonsense"}, "nonsense"),
+        ({"memcache_security_strategy": "MAC"}, "memcache_secret_key"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused_at_the_start(
+    tmp_path: Path, options: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        with_keystone(tmp_path, "http://127.0.0.1:1", **options)
+    assert str(refused.value).startswith("[keystone_authtoken] ")
+    assert reason in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
 # -- custom policies ------------------------------------------------------------------------
 
 CREDENTIALS = {
@@ -225,3 +245,35 @@ def test_headers_make_no_caller_without_a_token(tmp_path: Path) -> None:
     answer = service.simulate_get("/traits", headers=headers)
     assert answer.status_code == 401
     assert answer.json["errors"][0]["request_id"] == answer.headers["x-openstack-request-id"]
+
+
+# -- the token cache ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("library", "options"),
+    [
+        ("memcache", {}),
+        ("bmemcached", {"memcache_sasl_enabled": "true"}),
+        ("bmemcached", {"memcache_tls_enabled": "true"}),
+        ("memcache", {"memcache_tls_enabled": "true", "memcache_use_advanced_pool": "false"}),
+    ],
+)
+def test_a_token_cache_without_its_library_is_refused_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, options: dict[str, str]
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with (
+        identity_service() as url,
+        pytest.raises(ConfigurationError, match=rf"\b{library} .*falcon-placement\[memcached\]"),
+    ):
+        with_keystone(tmp_path, url, memcached_servers="127.0.0.1:1", **options)
+
+
+# The library leaves a socket that could not connect to the garbage collector.
+@pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
+def test_a_token_cache_that_is_down_does_not_stop_the_service(tmp_path: Path) -> None:
+    with identity_service() as url:
+        service = with_keystone(tmp_path, url, memcached_servers="127.0.0.1:1")
+        for _ in range(2):
+            assert get(service, "/traits", "token-admin").status_code == 200
