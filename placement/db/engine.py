@@ -20,6 +20,7 @@ from sqlalchemy.engine import Connection, make_url
 
 from placement.config import DatabaseSettings
 from placement.db import dialect
+from placement.db.writes import Restart
 from placement.errors import (
     ConfigurationError,
     DatabaseUnavailable,
@@ -40,10 +41,6 @@ DUPLICATE_RETRIES = 3
 # Tells, in a later transaction, whether an earlier one happened; None: it cannot be told.
 Settle = Callable[[Connection], bool | None]
 _SETTLE = "settle"
-
-
-class Restart(Exception):
-    """Raised inside a write: what it decided on has changed, begin again from a fresh look."""
 
 
 class _CommitLost(Exception):
@@ -182,7 +179,7 @@ class Database:
                     with conn.begin():
                         dialect.catch_up(conn)
                         outcome = settle(conn)
-            except (exc.DBAPIError, exc.TimeoutError) as error:
+            except (exc.DBAPIError, exc.TimeoutError, Restart) as error:
                 # A database on its way back: nothing else may be answered before it is there.
                 LOG.info("a lost COMMIT is not settled yet: %s", dialect.one_line(error))
                 _pause(attempt)

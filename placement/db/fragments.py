@@ -8,16 +8,17 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import tables as t
+from placement.db.writes import Write
 
 LARGEST_UNIT = 2**31 - 1  # what the column max_unit holds
 
 # What statements return: rows whose columns the docstring names.
 Rows = sa.Select[*tuple[Any, ...]]
+Union = sa.CompoundSelect[*tuple[Any, ...]]
 
 # PERF: a statement that is built once, and its parameters: for what every claim needs. Building
 # one takes several times as long as running it. `conn.execute(*bound)`.
-Bound = tuple[sa.Executable, Mapping[str, Any]]
-Union = sa.CompoundSelect[*tuple[Any, ...]]
+Bound = tuple[Rows | Union, Mapping[str, Any]]
 
 
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
@@ -106,7 +107,7 @@ def placed(keys: Collection[int], **values: Mapping[int, object]) -> dict[str, A
 
 def insert(
     table: sa.Table, rows: Sequence[Mapping[str, Any]], computed: tuple[tuple[str, str], ...] = ()
-) -> Bound:
+) -> Write:
     """Insert rows that have the same columns, in one statement.
 
     computed: (column, SQL) pairs of further columns; the SQL may name a row's own values, as
@@ -116,7 +117,7 @@ def insert(
     params = {
         f"{column}_{place}": row[column] for place, row in enumerate(rows) for column in columns
     }
-    return _insert(table, columns, computed, len(rows)), params
+    return Write(_insert(table, columns, computed, len(rows)), len(rows), params)
 
 
 @lru_cache(maxsize=64)

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from placement.db.dialect import chunks
 from placement.db.statements import associations
+from placement.db.writes import carry_out
 from placement.objects import catalog, identifiers, providers, trees
 from placement.objects.trees import Provider
 from placement.objects.unset import Unset
@@ -40,9 +41,9 @@ def replace(
         aim |= {row_id: name for name, row_id in created.items()}
     present = {row.id for row in conn.execute(*associations.aggregates_of(provider.id))}
     for chunk in chunks(sorted(present - aim.keys())):
-        conn.execute(associations.remove_aggregates(provider.id, chunk))
+        carry_out(conn, associations.remove_aggregates(provider.id, chunk))
     for chunk in chunks(sorted(aim.keys() - present)):
-        conn.execute(*associations.add_aggregates(provider.id, chunk))
+        carry_out(conn, associations.add_aggregates(provider.id, chunk))
     if isinstance(generation, Unset):
         return provider.generation, sorted(aim.values())
     providers.bump_generations(conn, {provider.id: 1})

@@ -15,9 +15,9 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.db.dialect import chunks
-from placement.db.engine import Restart
 from placement.db.statements import allocations as statements
 from placement.db.statements import inventories as inventory_statements
+from placement.db.writes import Restart, carry_out
 from placement.errors import (
     AllocationsNotFound,
     CapacityExceeded,
@@ -219,15 +219,14 @@ class Plan:
     def write(self, conn: Connection, inventory_ids: Mapping[Spot, int]) -> None:
         """Replace the allocations, move `used` and the consumers.
 
-        Provider generations are left to the caller. Raises Restart when a guard in a statement
+        Provider generations are left to the caller. Raises Unmatched when a guard in a statement
         finds another state than the plan was made for.
         """
         ids = self._ensure_names(conn)
         owners = self._write_consumers(conn, ids)
         held = [held.id for consumer in self._known() for held in consumer.held]
         for chunk in chunks(held):
-            if conn.execute(*statements.delete(chunk)).rowcount != len(chunk):
-                raise Restart
+            carry_out(conn, statements.delete(chunk))
         rows = [
             {
                 "consumer_id": owner,
@@ -239,7 +238,7 @@ class Plan:
             for (provider_id, class_id), amount in amounts.items()
         ]
         for rows_chunk in chunks(rows):
-            conn.execute(*statements.create(rows_chunk))
+            carry_out(conn, statements.create(rows_chunk))
         self._move_used(conn, inventory_ids)
 
     def _known(self) -> list[Consumer]:
@@ -284,15 +283,11 @@ class Plan:
             else:
                 created.append({"uuid": owners[-1], **owner})
         for rows in chunks(created):
-            conn.execute(*statements.create_consumers(rows))
+            carry_out(conn, statements.create_consumers(rows))
         for keys in chunks(sorted(updated)):
-            moved = statements.update_consumers({key: updated[key] for key in keys})
-            if conn.execute(*moved).rowcount != len(keys):
-                raise Restart
+            carry_out(conn, statements.update_consumers({key: updated[key] for key in keys}))
         for keys in chunks(sorted(deleted)):
-            gone = statements.delete_consumers({key: deleted[key] for key in keys})
-            if conn.execute(*gone).rowcount != len(keys):
-                raise Restart
+            carry_out(conn, statements.delete_consumers({key: deleted[key] for key in keys}))
         return owners
 
     def _move_used(self, conn: Connection, inventory_ids: Mapping[Spot, int]) -> None:
@@ -303,9 +298,7 @@ class Plan:
             if delta and spot in inventory_ids
         }
         for keys in chunks(sorted(moves)):
-            moved = inventory_statements.move_used({key: moves[key] for key in keys})
-            if conn.execute(*moved).rowcount != len(keys):
-                raise Restart
+            carry_out(conn, inventory_statements.move_used({key: moves[key] for key in keys}))
 
 
 def plan(scene: Scene, claims: Sequence[Claim], stocks: Mapping[Spot, Stock]) -> Plan:

@@ -13,8 +13,8 @@ import os_traits
 from sqlalchemy.engine import Connection
 
 from placement.db.dialect import chunks
-from placement.db.engine import Restart
 from placement.db.statements import names
+from placement.db.writes import Restart, carry_out
 
 FIRST_CUSTOM_CLASS = 10000
 NO_ID = -1  # stands for id 0 while a row is inserted: there, MySQL takes 0 for "any"
@@ -92,14 +92,16 @@ def create(conn: Connection, absent: Mapping[str, Collection[str]]) -> dict[str,
     """Create names (not resource classes, whose ids are given) and return their ids.
 
     A name that somebody else creates at the same time, or that the database takes for another,
-    gets the id of that one.
+    gets the id of that one. Raises Restart when one is not there afterwards.
     """
     for kind, of_kind in absent.items():
         for chunk in chunks(sorted(of_kind)):
-            conn.execute(names.add_unless_present(kind, chunk))
+            carry_out(conn, names.add_unless_present(kind, chunk))
     found = ids(conn, absent)
     for kind, of_kind in absent.items():
         found[kind].update(_one_by_one(conn, kind, set(of_kind) - found[kind].keys()))
+        if found[kind].keys() != set(of_kind):
+            raise Restart
     return found
 
 
@@ -136,8 +138,8 @@ def sync(conn: Connection) -> None:
         if name not in known
     ]
     if absent:
-        conn.execute(names.add("resource_class", absent))
-        conn.execute(names.move("resource_class", NO_ID, 0))
+        carry_out(conn, names.add("resource_class", absent))
+        if absent[0]["id"] == NO_ID:
+            carry_out(conn, names.move("resource_class", NO_ID, 0))
     known = {row.name for row in conn.execute(names.all_names("trait"))}
-    for chunk in chunks(sorted(STANDARD_TRAITS - known)):
-        conn.execute(names.add_unless_present("trait", chunk))
+    create(conn, {"trait": STANDARD_TRAITS - known})

@@ -15,6 +15,7 @@ from placement.db.dialect import CHUNK, chunks
 from placement.db.fragments import Rows
 from placement.db.statements import check as statements
 from placement.db.statements import recount as counts
+from placement.db.writes import carry_out
 from placement.objects import incomplete, recount, trees
 from placement.objects.forest import Survey, survey
 
@@ -67,9 +68,13 @@ class Look:
         shown = [{"provider": self._uuids[each]} for each in islice(sorted(ids), EXAMPLES)]
         return Finding(len(ids), shown)
 
+    def number(self, query: Rows) -> int:
+        """How many rows a statement selects."""
+        return int(self.conn.execute(statements.count(query)).scalar_one())
+
     def rows(self, query: Rows) -> Finding:
         """Tell of what a statement selects."""
-        number = self.conn.execute(statements.count(query)).scalar_one()
+        number = self.number(query)
         if not number:
             return Finding(0)
         shown = self.conn.execute(statements.examples(query, EXAMPLES)).all()
@@ -108,12 +113,13 @@ def _selected(query: Callable[[], Rows]) -> Callable[[Look], Finding]:
 
 def _detach(look: Look) -> None:
     for chunk in chunks(sorted(look.forest.stray)):
-        look.conn.execute(statements.detach(chunk))
+        carry_out(look.conn, statements.detach(chunk))
 
 
 def _set_roots(look: Look) -> None:
     for chunk in chunks(sorted(look.wrong_roots)):
-        look.conn.execute(statements.set_roots({each: look.wrong_roots[each] for each in chunk}))
+        by_id = {each: look.wrong_roots[each] for each in chunk}
+        carry_out(look.conn, statements.set_roots(by_id))
     trees.renew(look.conn, look.forest.stray | set(look.wrong_roots.values()))
 
 
@@ -122,12 +128,14 @@ def _record_consumers(look: Look) -> None:
 
 
 def _delete_idle_consumers(look: Look) -> None:
-    look.conn.execute(statements.delete_idle_consumers())
+    number = look.number(statements.idle_consumers())
+    carry_out(look.conn, statements.delete_idle_consumers(number))
 
 
 def _lost(kind: str, name: str, meaning: str) -> Check:
     def mend(look: Look) -> None:
-        look.conn.execute(statements.delete_lost(kind))
+        number = look.number(statements.lost(kind))
+        carry_out(look.conn, statements.delete_lost(kind, number))
 
     return Check(name, meaning, _selected(partial(statements.lost, kind)), "they are deleted", mend)
 

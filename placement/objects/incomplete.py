@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from sqlalchemy.engine import Connection
 
 from placement.db import schema
+from placement.db.dialect import chunks
 from placement.db.fragments import Rows
 from placement.db.statements import check as statements
+from placement.db.writes import carry_out
 from placement.errors import ConfigurationError
 from placement.objects import catalog, trees
 from placement.objects.forest import survey
@@ -29,7 +31,7 @@ def set_root_provider_ids(conn: Connection, most: int, unowned: tuple[str, str])
     if circling := [each for each in asked if each not in roots]:
         raise ConfigurationError(f"the parents of provider {circling[0]} (id) lead in a circle")
     if asked:
-        conn.execute(statements.set_roots({each: roots[each] for each in asked}))
+        carry_out(conn, statements.set_roots({each: roots[each] for each in asked}))
         if schema.version(conn) == schema.newest():
             trees.renew(conn, {roots[each] for each in asked})
     return len(asked)
@@ -45,8 +47,9 @@ def record_consumers(conn: Connection, most: int | None, unowned: tuple[str, str
     if uuids:
         project, user = unowned
         ids = catalog.ensure(conn, {"project": {project}, "user": {user}})
-        record = statements.record_consumer(ids["project"][project], ids["user"][user])
-        conn.execute(record, [{"uuid": uuid} for uuid in uuids])
+        owner = ids["project"][project], ids["user"][user]
+        for chunk in chunks(uuids):
+            carry_out(conn, statements.record_consumers(chunk, *owner))
     return len(uuids)
 
 

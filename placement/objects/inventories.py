@@ -11,8 +11,8 @@ from sqlalchemy.engine import Connection
 
 from placement.db import dialect
 from placement.db.dialect import chunks
-from placement.db.engine import Restart
 from placement.db.statements import inventories as statements
+from placement.db.writes import carry_out
 from placement.errors import (
     BadCapacity,
     InventoryExists,
@@ -140,17 +140,15 @@ class Change:
             for provider_id, class_id, _name, record in self.created
         ]
         for chunk in chunks(rows):
-            conn.execute(*statements.create(chunk))
+            carry_out(conn, statements.create(chunk))
         for ids in chunks(sorted(self.updated)):
             changed = {key: _columns(self.updated[key]) for key in ids}
-            if conn.execute(statements.update(changed)).rowcount != len(changed):
-                raise Restart
+            carry_out(conn, statements.update(changed))
 
     def delete_unwanted(self, conn: Connection) -> None:
         """Delete what is to go; nothing may be allocated against it."""
         for chunk in chunks([inventory.id for inventory in self.removed]):
-            if conn.execute(statements.delete_unused(chunk)).rowcount != len(chunk):
-                raise Restart
+            carry_out(conn, statements.delete_unused(chunk))
 
 
 def _columns(record: Record) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import dialect
 from placement.db.dialect import chunks
-from placement.db.engine import Restart
 from placement.db.statements import names
 from placement.db.statements import providers as statements
+from placement.db.writes import carry_out
 from placement.errors import (
     BadParent,
     ProviderGenerationConflict,
@@ -140,29 +140,29 @@ def create(conn: Connection, name: str, uuid: str | None, parent: str | None) ->
             raise BadParent(f"parent_provider_uuid: no such resource provider: {parent}")
     _refuse_clash(conn, uuid, name)
     revision = trees.fresh_revision()
-    insert, row = statements.create(
+    write = statements.create(
         uuid,
         name,
         parent_id=above.id if above else None,
         root_id=above.root_id if above else None,
         revision=0 if above else revision,
     )
-    key = conn.execute(insert, row).inserted_primary_key
+    key = carry_out(conn, write).inserted_primary_key
     assert key is not None
     (row_id,) = key
     if above is None:
-        conn.execute(*statements.set_root([row_id], row_id))
+        carry_out(conn, statements.set_root([row_id], row_id))
         trees.witness(conn, {row_id: None}, revision, partial(_is_free, uuid=uuid, name=name))
     if above is not None:
         return get(conn, uuid)
-    return Provider(uuid, name, 0, None, uuid, row["created_at"], row_id, row_id, None)
+    return Provider(uuid, name, 0, None, uuid, write.params["created_at"], row_id, row_id, None)
 
 
 def _is_free(conn: Connection, uuid: str, name: str) -> bool:
     """Whether nobody has the uuid or name, once those who are taking them are through."""
     attempt = conn.begin_nested()
     try:
-        conn.execute(*statements.create(uuid, name, None, None, 0))
+        carry_out(conn, statements.create(uuid, name, None, None, 0))
     except IntegrityError:
         return False
     finally:
@@ -207,7 +207,7 @@ def update(
             )
         _move(conn, provider, above)
     _refuse_clash(conn, provider.uuid, name, but=provider.id)
-    conn.execute(statements.rename(provider.id, name, parent_id))
+    carry_out(conn, statements.rename(provider.id, name, parent_id))
     return get(conn, provider.uuid)
 
 
@@ -220,7 +220,7 @@ def _move(conn: Connection, provider: Locked, above: Locked | None) -> None:
         )
     root_id = above.root_id if above else provider.id
     for chunk in chunks(sorted(subtree)):
-        conn.execute(*statements.set_root(chunk, root_id))
+        carry_out(conn, statements.set_root(chunk, root_id))
     if above is None:
         # The row has become the mutex of a tree of its own.
         trees.renew(conn, [provider.id])
@@ -244,12 +244,13 @@ def delete(conn: Connection, uuid: str) -> None:
     Raises ProviderNotFound, ProviderHasChildren, ProviderInUse.
     """
     provider, _ids = trees.lock_one(conn, uuid)
-    if conn.execute(statements.has_children(provider.id)).first():
+    dependants = conn.execute(statements.dependants(provider.id)).one()
+    if dependants.children:
         raise ProviderHasChildren(provider.uuid)
-    if conn.execute(statements.has_allocations(provider.id)).first():
+    if dependants.allocations:
         raise ProviderInUse(provider.uuid)
-    for statement in statements.delete(provider.id):
-        conn.execute(statement)
+    for write in statements.delete(provider.id, dependants._asdict()):
+        carry_out(conn, write)
 
 
 def expect_generation(provider: Locked, stated: int) -> None:
@@ -262,5 +263,4 @@ def bump_generations(conn: Connection, increments: dict[int, int]) -> None:
     """Add to the generations of providers, by id, all of which must be there."""
     for chunk in chunks(sorted(increments)):
         part = {provider_id: increments[provider_id] for provider_id in chunk}
-        if conn.execute(*statements.bump_generations(part)).rowcount != len(part):
-            raise Restart
+        carry_out(conn, statements.bump_generations(part))

@@ -7,6 +7,7 @@ from sqlalchemy.engine import Connection
 
 from placement.db.dialect import CHUNK
 from placement.db.statements import recount as statements
+from placement.db.writes import carry_out
 from placement.errors import ConfigurationError
 from placement.objects.capacity import capacity
 from placement.objects.trees import fresh_revision
@@ -26,20 +27,20 @@ def renew_all(conn: Connection) -> None:
     """Own every tree until the transaction ends."""
     after = -1
     while rows := conn.execute(statements.roots(after, CHUNK)).all():
-        conn.execute(statements.set_revisions({row.id: fresh_revision() for row in rows}))
+        carry_out(conn, statements.set_revisions({row.id: fresh_revision() for row in rows}))
         after = rows[-1].id
 
 
 def fill_used(conn: Connection) -> None:
     """Recompute `used` of every inventory; the caller owns the trees."""
     for chunk in wrong_used(conn):
-        conn.execute(statements.set_column("used", chunk))
+        carry_out(conn, statements.set_column("used", chunk))
 
 
 def fill_capacity(conn: Connection) -> None:
     """Recompute `capacity` of every inventory; the caller owns the trees."""
     for chunk in wrong_capacities(conn):
-        conn.execute(statements.set_column("capacity", chunk))
+        carry_out(conn, statements.set_column("capacity", chunk))
 
 
 def wrong_used(conn: Connection) -> Iterator[dict[int, int]]:

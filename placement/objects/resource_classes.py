@@ -5,8 +5,8 @@ from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
-from placement.db.engine import Restart
 from placement.db.statements import names, providers
+from placement.db.writes import Restart, Unmatched, carry_out
 from placement.errors import (
     NotCustom,
     ResourceClassExists,
@@ -57,7 +57,7 @@ def ensure(conn: Connection, name: str) -> bool:
     conn.execute(names.own("resource_class", catalog.STANDARD_CLASSES[0]))
     newest = conn.execute(names.newest("resource_class")).scalar()
     row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest or 0) + 1)
-    conn.execute(names.add("resource_class", [{"id": row_id, "name": name}]))
+    carry_out(conn, names.add("resource_class", [{"id": row_id, "name": name}]))
     return True
 
 
@@ -71,8 +71,7 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
         return
     if catalog.ids(conn, {"resource_class": [new_name]})["resource_class"]:
         raise ResourceClassExists(new_name)
-    if conn.execute(names.rename_resource_class(name, new_name)).rowcount == 0:
-        raise Restart
+    carry_out(conn, names.rename_resource_class(name, new_name))
     stocking = {row.id: row.revision for row in conn.execute(providers.roots_stocking(new_name))}
     trees.witness(conn, stocking, trees.renew(conn, stocking))
     now = conn.execute(providers.roots_stocking(new_name))
@@ -84,9 +83,13 @@ def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
     _expect_custom(conn, "delete", name)
     conn.execute(names.own("resource_class", name))  # whoever gives it to an inventory is through
-    if conn.execute(names.delete_resource_class(name)).rowcount == 0:
-        get(conn, name)
-        raise ResourceClassInUse(name)
+    try:
+        carry_out(conn, names.delete_resource_class(name))
+    except Unmatched:
+        stocked = names.dated("resource_class", names.resource_class_is_stocked())
+        if any(row.name == name for row in conn.execute(stocked)):
+            raise ResourceClassInUse(name) from None
+        raise
 
 
 def _expect_custom(conn: Connection, verb: str, name: str) -> None:

@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy.engine import Connection
 
 from placement.db.dialect import chunks
-from placement.db.engine import Restart
 from placement.db.statements import associations, names
+from placement.db.writes import Restart, Unmatched, carry_out
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import identifiers, providers, trees
 from placement.objects.trees import Locked, Provider
@@ -67,7 +67,7 @@ def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
     try:
         return get(conn, name), False
     except TraitNotFound:
-        conn.execute(names.add("trait", [{"name": name}]))
+        carry_out(conn, names.add("trait", [{"name": name}]))
         return get(conn, name), True
 
 
@@ -76,9 +76,12 @@ def delete(conn: Connection, name: str) -> None:
     get(conn, name)
     if not name.startswith(CUSTOM_PREFIX):
         raise NotCustom("delete", "trait", name)
-    if conn.execute(names.delete_trait(name)).rowcount == 0:
-        get(conn, name)
-        raise TraitInUse(name)
+    try:
+        carry_out(conn, names.delete_trait(name))
+    except Unmatched:
+        if find(conn, TraitFilter(names=frozenset([name]), associated=True)):
+            raise TraitInUse(name) from None
+        raise
 
 
 def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
@@ -122,9 +125,8 @@ def _write(conn: Connection, provider: Locked, present: set[int], wanted: set[in
     if present == wanted:
         return False
     for chunk in chunks(sorted(present - wanted)):
-        if conn.execute(associations.remove_traits(provider.id, chunk)).rowcount != len(chunk):
-            raise Restart
+        carry_out(conn, associations.remove_traits(provider.id, chunk))
     for chunk in chunks(sorted(wanted - present)):
-        conn.execute(*associations.add_traits(provider.id, chunk))
+        carry_out(conn, associations.add_traits(provider.id, chunk))
     providers.bump_generations(conn, {provider.id: 1})
     return True

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.dialect import chunks
-from placement.db.engine import Restart, settle_by
+from placement.db.engine import settle_by
 from placement.db.statements import providers as statements
+from placement.db.writes import Restart, carry_out
 from placement.errors import ProviderNotFound
 from placement.objects import catalog, identifiers
 
@@ -67,7 +68,7 @@ def renew(conn: Connection, root_ids: Collection[int]) -> int:
     """
     revision = fresh_revision()
     for chunk in chunks(sorted(root_ids)):
-        conn.execute(*statements.renew_revisions(chunk, revision))
+        carry_out(conn, statements.renew_revisions(chunk, revision))
     return revision
 
 

@@ -1,8 +1,7 @@
 """The service with a fault planted in it, named by `PLANTED`: what the checks must find."""
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import sqlalchemy as sa
 
@@ -10,6 +9,7 @@ from placement import app
 from placement.db import engine
 from placement.db import tables as t
 from placement.db.statements import inventories
+from placement.db.writes import Write
 from placement.objects import trees
 
 
@@ -23,23 +23,26 @@ def _no_lock_and_no_guard() -> None:
     _no_lock()
     inventory = t.inventories
 
-    def move_used(moves: Any) -> Any:
-        return (
+    def move_used(moves: Mapping[int, int]) -> Write:
+        statement = (
             sa.update(inventory)
             .where(inventory.c.id.in_(sorted(moves)))
             .values(used=inventory.c.used + sa.case(moves, value=inventory.c.id))
         )
+        return Write(statement, len(moves))
 
     inventories.move_used = move_used
 
 
 def _used_is_not_moved() -> None:
     """Allocations are written, `used` stays."""
-    inventories.move_used = lambda moves: (
-        sa.update(t.inventories)
-        .where(t.inventories.c.id.in_(sorted(moves)))
-        .values(used=t.inventories.c.used)
-    )
+    column = t.inventories.c
+
+    def move_used(moves: Mapping[int, int]) -> Write:
+        statement = sa.update(t.inventories).where(column.id.in_(sorted(moves)))
+        return Write(statement.values(used=column.used), len(moves))
+
+    inventories.move_used = move_used
 
 
 def _lost_commit_is_retried() -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from placement.db.engine import Database, Restart
+from placement.db.engine import Database
+from placement.db.writes import Restart
 from placement.errors import DatabaseUnavailable, LostRace
 from tests.builders import make_database
 from tests.engines import ENGINE

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.fragments import Bound, Rows
+from placement.db.writes import Write
 
 consumer = t.consumers
 allocation = t.allocations
@@ -103,7 +104,7 @@ def on_provider(provider_id: int) -> Rows:
     )
 
 
-def create_consumers(rows: Sequence[Mapping[str, object]]) -> Bound:
+def create_consumers(rows: Sequence[Mapping[str, object]]) -> Write:
     """Insert consumers (uuid, project_id, user_id, consumer_type_id) at generation 1."""
     created = t.now()
     return fragments.insert(
@@ -114,20 +115,18 @@ def create_consumers(rows: Sequence[Mapping[str, object]]) -> Bound:
 OWNER = ("project_id", "user_id", "consumer_type_id")
 
 
-def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Bound:
+def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Write:
     """Add 1 to the generations of consumers and set their owners, by id.
 
     A row has `generation` (as read), `project_id`, `user_id` and `consumer_type_id`. A consumer
-    whose generation has moved since is left alone: the caller compares the number of rows.
+    whose generation has moved since is not matched.
     """
     values = {
         field: {key: row[field] for key, row in rows.items()} for field in ("generation", *OWNER)
     }
     new = {f"new_{field}": of_key for field, of_key in values.items()}
-    return _update_consumers(len(rows)), {
-        **fragments.placed(sorted(rows), **new),
-        "now": t.now(),
-    }
+    params = {**fragments.placed(sorted(rows), **new), "now": t.now()}
+    return Write(_update_consumers(len(rows)), len(rows), params)
 
 
 @lru_cache(maxsize=16)
@@ -151,10 +150,10 @@ def _update_consumers(size: int) -> sa.Update:
     )
 
 
-def delete_consumers(generations: Mapping[int, int]) -> Bound:
+def delete_consumers(generations: Mapping[int, int]) -> Write:
     """Delete consumers that are still at the generation that was read (id -> generation)."""
     params = fragments.placed(sorted(generations), generation=generations)
-    return _delete_consumers(len(generations)), params
+    return Write(_delete_consumers(len(generations)), len(generations), params)
 
 
 @lru_cache(maxsize=16)
@@ -169,12 +168,12 @@ def _delete_consumers(size: int) -> sa.Delete:
 _DELETE = sa.delete(allocation).where(allocation.c.id.in_(fragments.many("ids", allocation.c.id)))
 
 
-def delete(ids: Collection[int]) -> Bound:
+def delete(ids: Collection[int]) -> Write:
     """Delete allocations by id."""
-    return _DELETE, {"ids": sorted(ids)}
+    return Write(_DELETE, len(ids), {"ids": sorted(ids)})
 
 
-def create(rows: Sequence[Mapping[str, object]]) -> Bound:
+def create(rows: Sequence[Mapping[str, object]]) -> Write:
     """Insert allocations (consumer_id, resource_provider_id, resource_class_id, used)."""
     created = t.now()
     return fragments.insert(allocation, [{**row, "created_at": created} for row in rows])

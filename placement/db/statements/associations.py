@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.fragments import Bound
+from placement.db.writes import Write
 
 _PROVIDER = sa.bindparam("provider_id", type_=sa.Integer)
 _TRAIT = sa.select(
@@ -39,7 +40,7 @@ def traits_of_and(provider_id: int, trait_ids: Collection[int]) -> Bound:
     return _TRAITS_OF_AND, {"provider_id": provider_id, "ids": sorted(trait_ids)}
 
 
-def add_traits(provider_id: int, trait_ids: Collection[int]) -> Bound:
+def add_traits(provider_id: int, trait_ids: Collection[int]) -> Write:
     """Give a provider traits that it does not have."""
     created = t.now()
     return fragments.insert(
@@ -51,12 +52,13 @@ def add_traits(provider_id: int, trait_ids: Collection[int]) -> Bound:
     )
 
 
-def remove_traits(provider_id: int, trait_ids: Collection[int]) -> sa.Delete:
-    """Take traits from a provider."""
+def remove_traits(provider_id: int, trait_ids: Collection[int]) -> Write:
+    """Take traits from a provider that has them."""
     link = t.resource_provider_traits
-    return sa.delete(link).where(
+    statement = sa.delete(link).where(
         link.c.resource_provider_id == provider_id, link.c.trait_id.in_(sorted(trait_ids))
     )
+    return Write(statement, len(trait_ids))
 
 
 _AGGREGATES_OF = (
@@ -76,7 +78,7 @@ def aggregates_of(provider_id: int) -> Bound:
     return _AGGREGATES_OF, {"provider_id": provider_id}
 
 
-def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Bound:
+def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Write:
     """Put a provider into aggregates that it is not in."""
     created = t.now()
     return fragments.insert(
@@ -92,9 +94,10 @@ def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Bound:
     )
 
 
-def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> sa.Delete:
-    """Take a provider out of aggregates."""
+def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Write:
+    """Take a provider out of aggregates that it is in."""
     link = t.resource_provider_aggregates
-    return sa.delete(link).where(
+    statement = sa.delete(link).where(
         link.c.resource_provider_id == provider_id, link.c.aggregate_id.in_(sorted(aggregate_ids))
     )
+    return Write(statement, len(aggregate_ids))

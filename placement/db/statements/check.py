@@ -11,6 +11,7 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.fragments import Rows
+from placement.db.writes import Write
 
 provider, inventory, allocation = t.resource_providers, t.inventories, t.allocations
 consumer, resource_class = t.consumers, t.resource_classes
@@ -75,10 +76,10 @@ def lost(kind: str) -> Rows:
     return sa.select(*(table.c[column] for column in columns)).where(condition)
 
 
-def delete_lost(kind: str) -> sa.Delete:
-    """Delete what `lost` selects."""
+def delete_lost(kind: str, number: int) -> Write:
+    """Delete what `lost` selects; it was so many rows."""
     table, condition, _ = _LOST[kind]
-    return sa.delete(table).where(condition)
+    return Write(sa.delete(table).where(condition), number)
 
 
 # -- consumers -------------------------------------------------------------------------------
@@ -92,15 +93,10 @@ def unrecorded_consumers() -> Rows:
     return sa.select(allocation.c.consumer_id.label("consumer")).where(_UNRECORDED).distinct()
 
 
-def record_consumer(project_id: int, user_id: int) -> sa.Insert:
-    """Insert a record of generation 0 and without a type; the parameter is `uuid`."""
-    return sa.insert(consumer).values(
-        uuid=sa.bindparam("uuid"),
-        project_id=project_id,
-        user_id=user_id,
-        generation=0,
-        created_at=t.now(),
-    )
+def record_consumers(uuids: Collection[str], project_id: int, user_id: int) -> Write:
+    """Insert records of generation 0 and without a type."""
+    row = {"project_id": project_id, "user_id": user_id, "generation": 0, "created_at": t.now()}
+    return fragments.insert(consumer, [{"uuid": uuid, **row} for uuid in sorted(uuids)])
 
 
 def idle_consumers() -> Rows:
@@ -108,9 +104,9 @@ def idle_consumers() -> Rows:
     return sa.select(consumer.c.uuid.label("consumer")).where(_IDLE)
 
 
-def delete_idle_consumers() -> sa.Delete:
-    """Delete what `idle_consumers` selects."""
-    return sa.delete(consumer).where(_IDLE)
+def delete_idle_consumers(number: int) -> Write:
+    """Delete what `idle_consumers` selects; it was so many rows."""
+    return Write(sa.delete(consumer).where(_IDLE), number)
 
 
 def unowned_consumers() -> Rows:
@@ -209,17 +205,19 @@ def parents(ids: Collection[int]) -> Rows:
     )
 
 
-def set_roots(by_id: Mapping[int, int]) -> sa.Update:
+def set_roots(by_id: Mapping[int, int]) -> Write:
     """Set the root ids of providers, by id."""
-    return (
+    statement = (
         sa.update(provider)
         .where(provider.c.id.in_(sorted(by_id)))
         .values(
             root_provider_id=fragments.by_key(provider.c.id, by_id, provider.c.root_provider_id)
         )
     )
+    return Write(statement, len(by_id))
 
 
-def detach(ids: Collection[int]) -> sa.Update:
+def detach(ids: Collection[int]) -> Write:
     """Leave providers without a parent."""
-    return sa.update(provider).where(provider.c.id.in_(sorted(ids))).values(parent_provider_id=None)
+    statement = sa.update(provider).where(provider.c.id.in_(sorted(ids)))
+    return Write(statement.values(parent_provider_id=None), len(ids))

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.fragments import Bound
+from placement.db.writes import Write
 
 inventory = t.inventories
 FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "capacity")
@@ -47,7 +48,7 @@ _ALLOCATED = (
 )
 
 
-def create(rows: Sequence[Mapping[str, int | float]]) -> Bound:
+def create(rows: Sequence[Mapping[str, int | float]]) -> Write:
     """Insert inventories; `used` starts with what is already allocated against each.
 
     A row has `resource_provider_id`, `resource_class_id` and the FIELDS.
@@ -57,9 +58,9 @@ def create(rows: Sequence[Mapping[str, int | float]]) -> Bound:
     return fragments.insert(inventory, made, (("used", _ALLOCATED),))
 
 
-def update(rows: Mapping[int, Mapping[str, int | float]]) -> sa.Update:
+def update(rows: Mapping[int, Mapping[str, int | float]]) -> Write:
     """Set the FIELDS of inventories, by id."""
-    return (
+    statement = (
         sa.update(inventory)
         .where(inventory.c.id.in_(sorted(rows)))
         .values(
@@ -74,20 +75,23 @@ def update(rows: Mapping[int, Mapping[str, int | float]]) -> sa.Update:
             },
         )
     )
+    return Write(statement, len(rows))
 
 
-def delete_unused(ids: Collection[int]) -> sa.Delete:
-    """Delete inventories against which nothing is allocated."""
-    return sa.delete(inventory).where(inventory.c.id.in_(sorted(ids)), inventory.c.used == 0)
+def delete_unused(ids: Collection[int]) -> Write:
+    """Delete inventories against which nothing is allocated; others are not matched."""
+    statement = sa.delete(inventory).where(inventory.c.id.in_(sorted(ids)), inventory.c.used == 0)
+    return Write(statement, len(ids))
 
 
-def move_used(deltas: Mapping[int, int]) -> Bound:
+def move_used(deltas: Mapping[int, int]) -> Write:
     """Add to `used`, by inventory id, where it does not grow beyond the capacity.
 
     A delta that does not grow is always let through: shrinking an over-committed inventory is
-    allowed (contract allocations.md section 5). The caller compares the number of rows.
+    allowed. What would grow too far is not matched.
     """
-    return _move_used(len(deltas)), fragments.placed(sorted(deltas), delta=deltas)
+    params = fragments.placed(sorted(deltas), delta=deltas)
+    return Write(_move_used(len(deltas)), len(deltas), params)
 
 
 @lru_cache(maxsize=16)

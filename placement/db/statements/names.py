@@ -9,6 +9,7 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import dialect, fragments
 from placement.db import tables as t
 from placement.db.fragments import Bound, Rows, Union
+from placement.db.writes import Write
 
 # kind -> (table, column that holds the name)
 _CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
@@ -89,30 +90,32 @@ def all_names(kind: str) -> Rows:
     return sa.select(table.c.id, table.c[column].label("name")).order_by(table.c.id)
 
 
-def add_unless_present(kind: str, names: Collection[str]) -> sa.Insert:
+def add_unless_present(kind: str, names: Collection[str]) -> Write:
     """Insert those names that the database does not take for one that it has."""
     table, column = _CATALOGUES[kind]
     created = t.now()
     rows = [{column: name, "created_at": created} for name in sorted(names)]
-    return dialect.insert_unless_present(table).values(rows)
+    statement = dialect.insert_unless_present(table).values(rows)
+    return Write(statement, len(rows), or_fewer=True)
 
 
-def add(kind: str, rows: Sequence[Mapping[str, object]]) -> sa.Insert:
+def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
     """Insert entries; each row has `name`, and `id` where the catalogue's ids are given."""
     table, column = _CATALOGUES[kind]
-    return sa.insert(table).values(
+    statement = sa.insert(table).values(
         [
             {column if key == "name" else key: value for key, value in row.items()}
             | {"created_at": t.now()}
             for row in rows
         ]
     )
+    return Write(statement, len(rows))
 
 
-def move(kind: str, old_id: int, new_id: int) -> sa.Update:
+def move(kind: str, old_id: int, new_id: int) -> Write:
     """Give an entry another id."""
     table, _ = _CATALOGUES[kind]
-    return sa.update(table).where(table.c.id == old_id).values(id=new_id)
+    return Write(sa.update(table).where(table.c.id == old_id).values(id=new_id), 1)
 
 
 def newest(kind: str) -> Rows:
@@ -148,15 +151,16 @@ def trait_is_associated() -> ColumnElement[bool]:
     )
 
 
-def delete_trait(name: str) -> sa.Delete:
-    """Delete a trait that no provider has."""
-    return sa.delete(t.traits).where(t.traits.c.name == name, ~trait_is_associated())
+def delete_trait(name: str) -> Write:
+    """Delete a trait that no provider has; another is not matched."""
+    return Write(sa.delete(t.traits).where(t.traits.c.name == name, ~trait_is_associated()), 1)
 
 
-def rename_resource_class(name: str, new_name: str) -> sa.Update:
+def rename_resource_class(name: str, new_name: str) -> Write:
     """Give a class another name."""
     table = t.resource_classes
-    return sa.update(table).where(table.c.name == name).values(name=new_name, updated_at=t.now())
+    statement = sa.update(table).where(table.c.name == name)
+    return Write(statement.values(name=new_name, updated_at=t.now()), 1)
 
 
 def hold(kind: str, ids: Collection[int]) -> Rows:
@@ -175,13 +179,18 @@ def own(kind: str, name: str) -> Rows:
     return sa.select(table.c.id).where(table.c[column] == name).with_for_update()
 
 
-def delete_resource_class(name: str) -> sa.Delete:
-    """Delete a class that no inventory uses."""
-    table, inventory = t.resource_classes, t.inventories
-    used = (
+def resource_class_is_stocked() -> ColumnElement[bool]:
+    """Some provider has an inventory of the class."""
+    inventory = t.inventories
+    return (
         sa.select(sa.literal(1))
         .select_from(inventory)
-        .where(inventory.c.resource_class_id == table.c.id)
+        .where(inventory.c.resource_class_id == t.resource_classes.c.id)
         .exists()
     )
-    return sa.delete(table).where(table.c.name == name, ~used)
+
+
+def delete_resource_class(name: str) -> Write:
+    """Delete a class that no inventory uses; another is not matched."""
+    table = t.resource_classes
+    return Write(sa.delete(table).where(table.c.name == name, ~resource_class_is_stocked()), 1)

@@ -11,6 +11,7 @@ from placement.db import fragments
 from placement.db import tables as t
 from placement.db.dialect import JsonRows
 from placement.db.fragments import Bound, Rows
+from placement.db.writes import Write
 
 provider = t.resource_providers
 
@@ -22,9 +23,9 @@ _RENEW = (
 )
 
 
-def renew_revisions(root_ids: Collection[int], revision: int) -> Bound:
+def renew_revisions(root_ids: Collection[int], revision: int) -> Write:
     """Give the trees a new revision; with it this transaction owns them until its end."""
-    return _RENEW, {"ids": sorted(root_ids), "new_revision": revision}
+    return Write(_RENEW, len(root_ids), {"ids": sorted(root_ids), "new_revision": revision})
 
 
 def revisions(root_ids: Collection[int]) -> Rows:
@@ -142,9 +143,9 @@ _CREATE = sa.insert(provider)
 
 def create(
     uuid: str, name: str, parent_id: int | None, root_id: int | None, revision: int
-) -> Bound:
+) -> Write:
     """Insert a provider; a root gets its root id afterwards by `set_root`."""
-    return _CREATE, {
+    params = {
         "uuid": uuid,
         "name": name,
         "generation": 0,
@@ -153,6 +154,7 @@ def create(
         "revision": revision,
         "created_at": t.now(),
     }
+    return Write(_CREATE, 1, params)
 
 
 _SET_ROOT = (
@@ -162,52 +164,70 @@ _SET_ROOT = (
 )
 
 
-def set_root(ids: Collection[int], root_id: int) -> Bound:
+def set_root(ids: Collection[int], root_id: int) -> Write:
     """Make the providers members of the root's tree."""
-    return _SET_ROOT, {"ids": sorted(ids), "root_id": root_id}
+    return Write(_SET_ROOT, len(ids), {"ids": sorted(ids), "root_id": root_id})
 
 
-def rename(provider_id: int, name: str, parent_id: int | None) -> sa.Update:
+def rename(provider_id: int, name: str, parent_id: int | None) -> Write:
     """Set name and parent."""
-    return (
-        sa.update(provider)
-        .where(provider.c.id == provider_id)
-        .values(name=name, parent_provider_id=parent_id, updated_at=t.now())
+    statement = sa.update(provider).where(provider.c.id == provider_id)
+    values = {"name": name, "parent_provider_id": parent_id, "updated_at": t.now()}
+    return Write(statement.values(values), 1)
+
+
+# What belongs to a provider alone and goes with it, and where.
+_BELONGINGS: Mapping[str, sa.Table] = {
+    "inventories": t.inventories,
+    "traits": t.resource_provider_traits,
+    "aggregates": t.resource_provider_aggregates,
+}
+
+
+def dependants(provider_id: int) -> Rows:
+    """Select one row of what depends on a provider.
+
+    How many `inventories`, `traits` and `aggregates` it has, and whether it has `children` and
+    `allocations`.
+    """
+
+    def number(column: ColumnElement[Any]) -> Any:
+        return sa.select(sa.func.count()).where(column == provider_id).scalar_subquery()
+
+    def some(column: ColumnElement[Any]) -> Any:
+        return sa.case((sa.exists().where(column == provider_id), 1), else_=0)
+
+    return sa.select(
+        *(number(table.c.resource_provider_id).label(what) for what, table in _BELONGINGS.items()),
+        some(_other.c.parent_provider_id).label("children"),
+        some(t.allocations.c.resource_provider_id).label("allocations"),
     )
 
 
-def has_children(provider_id: int) -> Rows:
-    """Select a row if the provider is a parent."""
-    return sa.select(provider.c.id).where(provider.c.parent_provider_id == provider_id).limit(1)
+def delete(provider_id: int, belongings: Mapping[str, int]) -> Sequence[Write]:
+    """Delete a provider and what belongs to it alone, first what refers to it.
 
-
-def has_allocations(provider_id: int) -> Rows:
-    """Select a row if something is allocated on the provider."""
-    return (
-        sa.select(t.allocations.c.id)
-        .where(t.allocations.c.resource_provider_id == provider_id)
-        .limit(1)
-    )
-
-
-def delete(provider_id: int) -> Sequence[sa.Delete | sa.Update]:
-    """Delete a provider and what belongs to it alone, dependants first."""
-    dependants = (t.inventories, t.resource_provider_traits, t.resource_provider_aggregates)
+    belongings: how many inventories, traits and aggregates it has.
+    """
+    one = provider.c.id == provider_id
     return [
         *(
-            sa.delete(table).where(table.c.resource_provider_id == provider_id)
-            for table in dependants
+            Write(
+                sa.delete(table).where(table.c.resource_provider_id == provider_id),
+                belongings[what],
+            )
+            for what, table in _BELONGINGS.items()
         ),
         # MariaDB does not delete a row that its own foreign key holds.
-        sa.update(provider).where(provider.c.id == provider_id).values(root_provider_id=None),
-        sa.delete(provider).where(provider.c.id == provider_id),
+        Write(sa.update(provider).where(one).values(root_provider_id=None), 1),
+        Write(sa.delete(provider).where(one), 1),
     ]
 
 
-def bump_generations(increments: Mapping[int, int]) -> Bound:
+def bump_generations(increments: Mapping[int, int]) -> Write:
     """Add to the generations of providers, by id."""
-    params = fragments.placed(sorted(increments), step=increments)
-    return _bump_generations(len(increments)), {**params, "now": t.now()}
+    params = {**fragments.placed(sorted(increments), step=increments), "now": t.now()}
+    return Write(_bump_generations(len(increments)), len(increments), params)
 
 
 @lru_cache(maxsize=16)

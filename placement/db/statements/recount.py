@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.fragments import Rows
+from placement.db.writes import Write
 
 inventory, allocation = t.inventories, t.allocations
 
@@ -42,34 +43,37 @@ def inventories(after: int, size: int) -> Rows:
     )
 
 
-def set_column(column: str, by_id: Mapping[int, int]) -> sa.Update:
+def set_column(column: str, by_id: Mapping[int, int]) -> Write:
     """Set `used` or `capacity` of inventories, by id."""
-    return (
+    statement = (
         sa.update(inventory)
         .where(inventory.c.id.in_(sorted(by_id)))
         .values({column: fragments.by_key(inventory.c.id, by_id, inventory.c[column])})
     )
+    return Write(statement, len(by_id))
 
 
 def roots(after: int, size: int) -> Rows:
-    """Select the ids of the next roots."""
+    """Select the ids of the next roots, once no other transaction has them."""
     provider = t.resource_providers
     return (
         sa.select(provider.c.id)
         .where(provider.c.parent_provider_id.is_(None), provider.c.id > after)
         .order_by(provider.c.id)
         .limit(size)
+        .with_for_update()
     )
 
 
-def set_revisions(by_id: Mapping[int, int]) -> sa.Update:
+def set_revisions(by_id: Mapping[int, int]) -> Write:
     """Set the revisions of roots, by id."""
     provider = t.resource_providers
-    return (
+    statement = (
         sa.update(provider)
         .where(provider.c.id.in_(sorted(by_id)))
         .values(revision=fragments.by_key(provider.c.id, by_id, provider.c.revision))
     )
+    return Write(statement, len(by_id))
 
 
 def uncounted_roots() -> Rows:

@@ -1,0 +1,445 @@
+"""Every write says how many rows it matches, and is not believed when it matches others.
+
+A database may answer OK, 0 rows, to a statement that it has not carried out. Each write of each
+scenario is answered so once: the request must be run again and come out as it does without.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import typing
+import uuid as uuids
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import falcon.testing
+import pytest
+import sqlalchemy as sa
+
+from placement import app
+from placement.db import statements
+from placement.db.engine import Database
+from placement.db.writes import Write
+from placement.objects import catalog, check, recount
+from tests.builders import make_database
+from tests.rows import damage
+
+MODULES = [
+    importlib.import_module(f"{statements.__name__}.{found.name}")
+    for found in pkgutil.iter_modules(statements.__path__)
+]
+FUNCTIONS = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": (module, name, function)
+    for module in MODULES
+    for name, function in inspect.getmembers(module, inspect.isfunction)
+    if function.__module__ == module.__name__ and not name.startswith("_")
+}
+WRITES = {
+    what
+    for what, (_module, _name, function) in FUNCTIONS.items()
+    if typing.get_type_hints(function)["return"] in {Write, Sequence[Write]}
+}
+DML = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b")
+NOTHING = "UPDATE consumer_types SET name = name WHERE 1 = 0"
+
+
+class World:
+    """A service whose driver answers to one write that it matched nothing, and does nothing."""
+
+    def __init__(self, directory: Path) -> None:
+        settings, self.database = make_database(directory)
+        self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
+        self._drop = -1
+        self.written = 0
+        self.transactions = 0
+        writer = self.database.writer
+        sa.event.listen(writer, "before_cursor_execute", self._execute, retval=True)
+        sa.event.listen(writer, "begin", self._begin)
+
+    def _begin(self, _conn: sa.Connection) -> None:
+        self.transactions += 1
+
+    def _execute(
+        self, _conn: Any, _cursor: Any, statement: str, params: Any, *_rest: Any
+    ) -> tuple[str, Any]:
+        if not DML.match(statement):
+            return statement, params
+        self.written += 1
+        if self.written - 1 != self._drop:
+            return statement, params
+        returning = " RETURNING id" if "RETURNING" in statement else ""
+        return NOTHING + returning, type(params)()
+
+    @contextmanager
+    def dropping(self, number: int) -> Iterator[None]:
+        """Do not carry out the write of this number (-1: none), counted from here."""
+        self.written = self.transactions = 0
+        self._drop = number
+        try:
+            yield
+        finally:
+            self._drop = -1
+
+    def send(self, method: str, path: str, body: object = None, version: str = "1.39") -> Any:
+        """A request of an administrator."""
+        headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": f"placement {version}"}
+        return self._client.simulate_request(method, path, json=body, headers=headers)
+
+    def make(self, method: str, path: str, body: object = None) -> Any:
+        """A request that must succeed."""
+        answer = self.send(method, path, body)
+        assert answer.status_code < 300, answer.text
+        return answer
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A host with a child, and names that nothing else in the database has."""
+
+    world: World
+    tag: str = field(default_factory=lambda: uuids.uuid4().hex[:8].upper())
+    host: str = field(default_factory=lambda: str(uuids.uuid4()))
+    child: str = field(default_factory=lambda: str(uuids.uuid4()))
+    new: str = field(default_factory=lambda: str(uuids.uuid4()))
+
+    def prepare(self) -> None:
+        """Make the host: four classes, of which two are custom, a trait and an aggregate."""
+        make = self.world.make
+        for each in "AB":
+            make("PUT", f"/traits/{self.custom(each)}")
+            make("PUT", f"/resource_classes/{self.custom(each)}")
+        for uuid, parent in ((self.host, None), (self.child, self.host)):
+            body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
+            make("POST", "/resource_providers", body)
+        make("PUT", f"{self.path}/inventories", self.stock(0, VCPU=8, DISK_GB=8))
+        traits = {"resource_provider_generation": 1, "traits": [self.custom("A")]}
+        make("PUT", f"{self.path}/traits", traits)
+        aggregates = {"resource_provider_generation": 2, "aggregates": [self.new]}
+        make("PUT", f"{self.path}/aggregates", aggregates)
+
+    def custom(self, which: str) -> str:
+        return f"CUSTOM_{self.tag}_{which}"
+
+    @property
+    def path(self) -> str:
+        return f"/resource_providers/{self.host}"
+
+    def stock(self, generation: int, **totals: int) -> dict[str, object]:
+        return {
+            "resource_provider_generation": generation,
+            "inventories": {name: {"total": total} for name, total in totals.items()},
+        }
+
+    def claim(self, generation: int | None, **amounts: int) -> dict[str, object]:
+        owner = f"{self.tag}-{generation}"
+        return {
+            "allocations": {self.host: {"resources": amounts}},
+            "project_id": owner,
+            "user_id": owner,
+            "consumer_generation": generation,
+            "consumer_type": owner.replace("-", "_").upper(),
+        }
+
+    def claimed(self) -> None:
+        """Have the consumer use something."""
+        self.world.make("PUT", f"/allocations/{self.new}", self.claim(None, VCPU=1, DISK_GB=1))
+
+    def look(self) -> str:
+        """What the API tells of all this, without the names."""
+        paths = [
+            f"/resource_providers?in_tree={self.host}",
+            *(f"{self.path}/{what}" for what in ("inventories", "traits", "aggregates", "usages")),
+            f"/resource_providers/{self.child}",
+            f"/resource_providers/{self.new}",
+            f"/allocations/{self.new}",
+            *(f"/traits/{self.custom(each)}" for each in "ABC"),
+            *(f"/resource_classes/{self.custom(each)}" for each in "ABC"),
+        ]
+        answers = [self.world.send("GET", path) for path in paths]
+        told = "\n".join(
+            answer.text if answer.status_code == 200 else answer.status for answer in answers
+        )
+        names = {self.host: "HOST", self.child: "CHILD", self.new: "NEW", self.tag: "TAG"}
+        for name, written in names.items():
+            told = told.replace(name, written)
+        return told
+
+
+Act = Callable[[Scene], Any]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A request, the statements that it writes with, and what comes before it."""
+
+    writes: set[str]
+    act: Act
+    before: Callable[[Scene], object] = lambda _scene: None
+
+
+def _request(method: str, path: str, body: Callable[[Scene], object] | None = None) -> Act:
+    def act(scene: Scene) -> Any:
+        where = path.format(scene=scene, A=scene.custom("A"), B=scene.custom("B"))
+        version = "1.6" if "1.6" in where else "1.39"
+        given = body(scene) if body else None
+        return scene.world.send(method, where.removesuffix("@1.6"), given, version)
+
+    return act
+
+
+RENEW, BUMP = "providers.renew_revisions", "providers.bump_generations"
+CLAIM = {"allocations.create", "inventories.move_used"}
+
+SCENARIOS = {
+    "a new root": Scenario(
+        {"providers.create", "providers.set_root"},
+        _request("POST", "/resource_providers", lambda it: {"name": it.new, "uuid": it.new}),
+    ),
+    "a new child": Scenario(
+        {RENEW, "providers.create"},
+        _request(
+            "POST",
+            "/resource_providers",
+            lambda it: {"name": it.new, "uuid": it.new, "parent_provider_uuid": it.host},
+        ),
+    ),
+    "a provider becomes a root": Scenario(
+        {RENEW, "providers.set_root", "providers.rename"},
+        _request(
+            "PUT",
+            "/resource_providers/{scene.child}",
+            lambda it: {"name": it.new, "parent_provider_uuid": None},
+        ),
+    ),
+    "a provider goes with what it has": Scenario(
+        {RENEW, "providers.delete"},
+        _request("DELETE", "{scene.path}"),
+        before=_request("DELETE", "/resource_providers/{scene.child}"),
+    ),
+    "inventories come, change and go": Scenario(
+        {RENEW, BUMP, "inventories.create", "inventories.update", "inventories.delete_unused"},
+        _request("PUT", "{scene.path}/inventories", lambda it: it.stock(3, VCPU=9, MEMORY_MB=9)),
+    ),
+    "traits come and go": Scenario(
+        {RENEW, BUMP, "associations.add_traits", "associations.remove_traits"},
+        _request(
+            "PUT",
+            "{scene.path}/traits",
+            lambda it: {"resource_provider_generation": 3, "traits": [it.custom("B")]},
+        ),
+    ),
+    "aggregates come and go": Scenario(
+        {
+            RENEW,
+            BUMP,
+            "names.add_unless_present",
+            "associations.add_aggregates",
+            "associations.remove_aggregates",
+        },
+        _request(
+            "PUT",
+            "{scene.path}/aggregates",
+            lambda it: {"resource_provider_generation": 3, "aggregates": [it.child]},
+        ),
+    ),
+    "a new consumer": Scenario(
+        {RENEW, BUMP, "names.add_unless_present", "allocations.create_consumers", *CLAIM},
+        _request("PUT", "/allocations/{scene.new}", lambda it: it.claim(None, VCPU=1, DISK_GB=1)),
+    ),
+    "a consumer changes": Scenario(
+        {
+            RENEW,
+            BUMP,
+            "names.add_unless_present",
+            "allocations.update_consumers",
+            "allocations.delete",
+            *CLAIM,
+        },
+        _request("PUT", "/allocations/{scene.new}", lambda it: it.claim(1, VCPU=2)),
+        before=Scene.claimed,
+    ),
+    "a consumer goes": Scenario(
+        {RENEW, "allocations.delete_consumers", "allocations.delete", "inventories.move_used"},
+        _request("DELETE", "/allocations/{scene.new}"),
+        before=Scene.claimed,
+    ),
+    "a new trait": Scenario({"names.add"}, _request("PUT", "/traits/{B}C")),
+    "a trait goes": Scenario({"names.delete_trait"}, _request("DELETE", "/traits/{B}")),
+    "a new class": Scenario({"names.add"}, _request("PUT", "/resource_classes/{B}C")),
+    "a class gets another name": Scenario(
+        {"names.rename_resource_class", RENEW},
+        _request("PUT", "/resource_classes/{A}@1.6", lambda it: {"name": it.custom("C")}),
+        before=lambda it: it.world.make(
+            "PUT", f"{it.path}/inventories", it.stock(3, **{it.custom("A"): 9})
+        ),
+    ),
+    "a class goes": Scenario(
+        {"names.delete_resource_class"}, _request("DELETE", "/resource_classes/{B}")
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    made = World(tmp_path_factory.mktemp("counted"))
+    yield made
+    made.database.dispose()
+
+
+@contextmanager
+def noted() -> Iterator[set[str]]:
+    """Collect the functions of `db.statements` that make writes."""
+    called: set[str] = set()
+
+    def noting(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def note(*args: Any, **kwargs: Any) -> Any:
+            called.add(what)
+            return function(*args, **kwargs)
+
+        return note
+
+    with pytest.MonkeyPatch.context() as patch:
+        for what in WRITES:
+            module, name, function = FUNCTIONS[what]
+            patch.setattr(module, name, noting(what, function))
+        yield called
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_write_of_a_request_that_matches_nothing_is_noticed(world: World, name: str) -> None:
+    scenario = SCENARIOS[name]
+
+    def play(dropped: int) -> str:
+        scene = Scene(world)
+        scene.prepare()
+        scenario.before(scene)
+        with world.dropping(dropped), noted() as called:
+            answer = scenario.act(scene)
+        assert called == scenario.writes
+        assert answer.status_code < 300, answer.text
+        return f"{answer.status_code}\n{scene.look()}"
+
+    plain = play(-1)
+    number = world.written
+    assert world.transactions == 1
+    for dropped in range(number):
+        assert play(dropped) == plain, f"write {dropped} was missed"
+        assert world.transactions == 2, f"write {dropped} was not noticed"
+
+
+Work = Callable[[sa.Connection], object]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What is done to a database from the command line, and the damage that it finds."""
+
+    writes: set[str]
+    work: Work
+    damage: Sequence[str]
+
+
+HOST, CONSUMER = f"{1:08d}-0000-4000-8000-000000000000", f"{2:08d}-0000-4000-8000-000000000000"
+_ALLOCATED = "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
+REPAIRS = {
+    "recount": Repair(
+        {"recount.set_revisions", "recount.set_column"},
+        recount.recount,
+        ["UPDATE inventories SET used = used + 1, capacity = capacity + 1"],
+    ),
+    "mend": Repair(
+        {
+            RENEW,
+            "recount.set_revisions",
+            "recount.set_column",
+            "check.detach",
+            "check.set_roots",
+            "check.delete_lost",
+            "check.record_consumers",
+            "check.delete_idle_consumers",
+            "names.add_unless_present",
+        },
+        partial(check.mend, unowned=("incomplete-p", "incomplete-u")),
+        [
+            "DELETE FROM allocations",
+            "DELETE FROM consumers",
+            "DELETE FROM projects",
+            "UPDATE inventories SET used = used + 1, capacity = capacity + 1",
+            "UPDATE resource_providers SET parent_provider_id = 999, root_provider_id = NULL"
+            " WHERE name = 'below'",
+            "INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved,"
+            " min_unit, max_unit, step_size, allocation_ratio) VALUES (999, 1, 1, 0, 1, 1, 1, 1)",
+            f"{_ALLOCATED} VALUES (999, '{CONSUMER}', 1, 1)",
+            f"{_ALLOCATED} SELECT id, '{CONSUMER}', 0, 1 FROM resource_providers"
+            " WHERE name = 'host'",
+            "INSERT INTO resource_provider_traits (resource_provider_id, trait_id) VALUES (999, 1)",
+            "INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id)"
+            " VALUES (999, 1)",
+            "INSERT INTO consumers (uuid, project_id, user_id, generation)"
+            f" VALUES ('{HOST}', 1, 1, 1)",
+        ],
+    ),
+    "catalogues": Repair(
+        {"names.add", "names.move", "names.add_unless_present"},
+        catalog.sync,
+        [
+            "DELETE FROM resource_classes WHERE name IN ('VCPU', 'VGPU')",
+            "DELETE FROM traits WHERE name = 'HW_CPU_X86_AVX'",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPAIRS)
+def test_a_write_of_a_repair_that_matches_nothing_is_noticed(tmp_path: Path, name: str) -> None:
+    repair = REPAIRS[name]
+    world = World(tmp_path)
+    for uuid, title, parent in ((HOST, "host", None), (CONSUMER, "below", HOST)):
+        body = {"name": title, "uuid": uuid, "parent_provider_uuid": parent}
+        world.make("POST", "/resource_providers", body)
+    inventory = {
+        "resource_provider_generation": 0,
+        "inventories": {"VCPU": {"total": 8}},
+    }
+    world.make("PUT", f"/resource_providers/{HOST}/inventories", inventory)
+
+    def play(dropped: int) -> None:
+        damage(world.database, repair.damage)
+        with world.dropping(dropped):
+            world.database.write(repair.work)
+        assert _faults(world.database) == []
+
+    with noted() as called:
+        play(-1)
+        number = world.written
+    assert called == repair.writes
+    for dropped in range(number):
+        play(dropped)
+        assert world.transactions == 2, f"write {dropped} was not noticed"
+
+
+def _faults(database: Database) -> list[str]:
+    with database.read() as conn:
+        known = {row.name for row in conn.execute(sa.text("SELECT name FROM traits"))}
+        assert known >= catalog.STANDARD_TRAITS
+        number = conn.execute(sa.text("SELECT COUNT(*) FROM resource_classes WHERE id < 10000"))
+        assert number.scalar_one() == len(catalog.STANDARD_CLASSES)
+        return [found.name for found, _finding in check.inspect(conn, ("p", "u"))]
+
+
+def test_every_statement_that_writes_says_how_many_rows_it_matches() -> None:
+    assert (
+        set().union(*(each.writes for each in (*SCENARIOS.values(), *REPAIRS.values()))) == WRITES
+    )
+    for what, (_module, _name, function) in FUNCTIONS.items():
+        made = typing.get_type_hints(function)["return"]
+        kinds = {made, *typing.get_args(made)}
+        assert not any(
+            isinstance(kind, type) and issubclass(kind, (sa.UpdateBase, sa.TextClause))
+            for kind in kinds
+        ), f"{what} makes a write that says nothing"
