@@ -94,7 +94,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Enter one read-only snapshot.  Raises DatabaseUnavailable when the engine fails."""
         try:
-            with self._snapshot() as conn:
+            with _transaction(self.reader) as conn:
                 yield conn
         except exc.DBAPIError as error:
             _refuse_unstorable(error)
@@ -104,19 +104,6 @@ class Database:
             raise DatabaseUnavailable from error
         except exc.TimeoutError as error:
             raise DatabaseUnavailable from error
-
-    def _snapshot(self) -> Connection:
-        conn = self.reader.connect()
-        try:
-            conn.begin()
-        except exc.DBAPIError as error:
-            conn.close()
-            if not error.connection_invalidated:
-                raise
-            # The database was restarted while the connection lay in the pool.
-            conn = self.reader.connect()
-            conn.begin()
-        return conn
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction and return what it returned, once committed.
@@ -155,15 +142,14 @@ class Database:
             attempt += 1
 
     def _attempt(self, work: Callable[[Connection], T]) -> T:
-        with self.writer.connect() as conn, conn.begin() as transaction:
+        with _transaction(self.writer) as conn:
             conn.info.pop(_SETTLE, None)  # belongs to the pooled connection, so to earlier writes
             result = work(conn)
             settle = conn.info.pop(_SETTLE, None)
             try:
-                transaction.commit()
+                conn.commit()
             except exc.DBAPIError as error:
                 if not dialect.is_outcome_unknown(error):
-                    conn.invalidate()  # SQLAlchemy sends no ROLLBACK after a COMMIT that failed
                     raise
                 LOG.warning("a COMMIT was lost: %s", dialect.one_line(error))
                 raise _CommitLost(result, settle) from error
@@ -174,11 +160,13 @@ class Database:
         attempt = 0
         while settle is not None and time.monotonic() < deadline:
             try:
-                with self.writer.connect() as conn:
-                    conn.detach()  # what catching up sets is no concern of later writes
-                    with conn.begin():
+                with _transaction(self.writer) as conn:
+                    try:
                         dialect.catch_up(conn)
                         outcome = settle(conn)
+                        conn.commit()
+                    finally:
+                        conn.invalidate()  # what catching up sets is no concern of later writes
             except (exc.DBAPIError, exc.TimeoutError, Restart) as error:
                 # A database on its way back: nothing else may be answered before it is there.
                 LOG.info("a lost COMMIT is not settled yet: %s", dialect.one_line(error))
@@ -227,6 +215,51 @@ class Database:
         """Close all pooled connections: before a fork, and at the end of a process."""
         self.writer.dispose()
         self.reader.dispose()
+
+
+@contextmanager
+def _transaction(engine: sa.Engine) -> Iterator[Connection]:
+    """Enter a transaction that is rolled back at the end, unless it has been committed before.
+
+    All transactions end here. A connection goes back to the pool only after the database has
+    said that its transaction is over; else it is closed, which ends it too. (A ROLLBACK may fail:
+    MariaDB's can be interrupted, and leaves everything open.)
+    """
+    with engine.connect() as conn:
+        try:
+            _begin(conn)
+        except exc.DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            _begin(conn)  # the database was restarted while the connection lay in the pool
+        try:
+            yield conn
+        finally:
+            _end(conn)
+
+
+def _begin(conn: Connection) -> None:
+    try:
+        conn.begin()
+    except BaseException:
+        conn.invalidate()  # nobody knows whether it has begun
+        raise
+
+
+def _end(conn: Connection) -> None:
+    transaction = conn.get_transaction()
+    if transaction is None:
+        return  # it has been committed
+    over = False
+    try:
+        if transaction.is_active:  # a COMMIT that failed leaves it inactive, and perhaps open
+            transaction.rollback()
+            over = True
+    except exc.DBAPIError as error:
+        LOG.warning("a ROLLBACK failed, its connection is closed: %s", dialect.one_line(error))
+    finally:
+        if not over:
+            conn.invalidate()
 
 
 def _refuse_unstorable(error: exc.DBAPIError) -> None:
