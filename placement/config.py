@@ -55,7 +55,16 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "max_search_steps",
             default=2_000_000,
             min=1,
-            help="Search steps (provider tried for a request group) spent on one request.",
+            help="Work spent on the search for one request, in steps of about a microsecond: a "
+            "provider tried for a group is one, and one more for each condition that joins the "
+            "group to others; eight that are looked at are one; one read from the database is ten.",
+        ),
+        cfg.IntOpt(
+            "max_answer_size",
+            default=64 * 1024 * 1024,
+            min=1,
+            help="Bytes of the candidates in one answer at the most, each taken for as long as "
+            "such a candidate can be. The list ends there, and a warning is logged.",
         ),
         cfg.IntOpt(
             "tree_cache_size",
@@ -156,6 +165,7 @@ class CandidateSettings:
     maximum: int | None
     breadth_first: bool
     max_search_steps: int
+    max_answer_size: int
     tree_cache_size: int
 
 
@@ -301,6 +311,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                     conf.placement.allocation_candidates_generation_strategy == "breadth-first"
                 ),
                 max_search_steps=conf.placement.max_search_steps,
+                max_answer_size=conf.placement.max_answer_size,
                 tree_cache_size=conf.placement.tree_cache_size,
             ),
             max_body_size=conf.placement.max_request_body_size,

@@ -352,11 +352,11 @@ class OutcomeUnknown(Unavailable):
 
 
 class SearchExhausted(Unavailable):
-    """The budget of search steps was spent before a first candidate was found."""
+    """The budget of the search was spent before a first candidate was found."""
 
     def __init__(self, steps: int) -> None:
         super().__init__(
-            f"No candidate was found within {steps} search steps and some were left to try; "
-            f"narrow the request (in_tree, member_of, required) or raise "
+            f"No candidate was found within {steps} steps of work and some were left to try; "
+            f"narrow the request (in_tree, member_of, required, fewer groups) or raise "
             f"[placement]max_search_steps"
         )

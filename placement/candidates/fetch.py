@@ -11,13 +11,14 @@ than by any engine. When few of them serve, the engine is asked for the others.
 import random
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from placement.candidates.model import SHARING_TRAIT, Lent, Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.solve import Plan
-from placement.candidates.trail import ROOT, Trail
+from placement.candidates.trail import LOOKS, ROOT, Trail
 from placement.candidates.trees import Root, Row, TreeCache, build, interned
 from placement.candidates.windows import Seen, Window, first_size, random_runs, windows
 from placement.db.dialect import chunks, read, unpacked
@@ -33,6 +34,8 @@ MAX_NEEDS = 8
 MAX_TERMS = 8  # classes, traits or aggregates of one condition
 FIRST_TREES = 64
 MOST_TREES = 1000
+
+LOADED = 10 * LOOKS  # work that reading a provider and making it part of a tree takes
 
 NOWHERE = ""  # in_tree of a provider that does not exist
 
@@ -65,7 +68,12 @@ class Fetch:
     """What one request reads, on one connection."""
 
     def __init__(
-        self, conn: Connection, cache: TreeCache, request: CandidateRequest, randomize: bool
+        self,
+        conn: Connection,
+        cache: TreeCache,
+        request: CandidateRequest,
+        randomize: bool,
+        trail: Trail,
     ) -> None:
         """Look up every name of the request.
 
@@ -74,6 +82,7 @@ class Fetch:
         self._conn = conn
         self._cache = cache
         self._randomize = randomize
+        self._trail = trail
         self._known = _names(conn, request)
         self._kept: dict[int, Tree] = {}  # trees of sharing providers, for the whole request
         self._tree_ids = {uuid: root_id for root_id, uuid in self._known.trees.values()}
@@ -104,11 +113,7 @@ class Fetch:
         return [found[root_id] for root_id, _revision in roots]
 
     def _load(self, revisions: Mapping[int, int]) -> dict[int, Tree]:
-        found = [
-            row
-            for chunk in chunks(sorted(revisions))
-            for row in self._conn.execute(*statements.members(chunk)).all()
-        ]
+        found = [row for chunk in chunks(sorted(revisions)) for row in self._members(chunk)]
         # Hosts of one model have the same traits, which are most of what there is to read.
         traits = self._trait_sets({traits for *_others, traits, _aggregates in found})
         rows: dict[int, list[Row]] = {root_id: [] for root_id in revisions}
@@ -130,6 +135,11 @@ class Fetch:
         for tree in made.values():
             self._cache.put(tree)
         return made
+
+    def _members(self, root_ids: Sequence[int]) -> Sequence[Any]:
+        rows = self._conn.execute(*statements.members(root_ids)).all()
+        self._trail.spend(LOADED * len(rows))
+        return rows
 
     def _trait_sets(self, texts: Collection[str | None]) -> dict[str | None, frozenset[str]]:
         """The names of sets of traits, by the text that holds their ids."""
@@ -194,14 +204,14 @@ class Fetch:
 
     # -- roots ------------------------------------------------------------------------------
 
-    def anchors(self, plan: Plan, sharing: Sequence[Sharing], trail: Trail) -> Iterator[list[Tree]]:
+    def anchors(self, plan: Plan, sharing: Sequence[Sharing]) -> Iterator[list[Tree]]:
         """Yield the trees that may serve the request, and others that were as near at hand.
 
         They come in lists that are worth loading at once, the first one together with the
         trees of the sharing providers. The trail tells, when the next list is asked for, how the
         earlier ones served.
         """
-        needs = self._needs(plan.wanted, sharing)
+        needs, trail = self._needs(plan.wanted, sharing), self._trail
         pinned = any(need.tree is not None and not need.reach for need in needs)
         first = None if pinned else first_size(self.request.limit)
         looked_at: set[int] = set()
@@ -215,7 +225,7 @@ class Fetch:
         seen = Seen()
         for window in windows(first, seen):
             if window.size is None:
-                roots = self._rest(window, needs, trail)
+                roots = self._rest(window, needs)
             else:
                 roots = self._run(window.after, window.size, seen)
             served = trail.served
@@ -247,14 +257,12 @@ class Fetch:
         seen.last = rows[-1][0] if rows else after
         return [(root_id, revision) for root_id, revision in rows if revision is not None]
 
-    def _rest(
-        self, window: Window, needs: Mapping[Need, Sequence[Hashable]], trail: Trail
-    ) -> list[Root]:
+    def _rest(self, window: Window, needs: Mapping[Need, Sequence[Hashable]]) -> list[Root]:
         order = sorted(needs, key=_rarity)[:MAX_NEEDS]
         # A tree where everything comes from elsewhere is no anchor: see `shared_pools`.
         own = all(need.reach for need in needs) and len(needs) <= MAX_NEEDS
         root = self._root_need(False)
-        start = _start(order, needs, root, trail)
+        start = _start(order, needs, root, self._trail)
         query = statements.rest(window.after, Asked(tuple(order), root, own), start)
         return sorted(
             (root_id, revision)

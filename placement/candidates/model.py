@@ -90,13 +90,78 @@ class Pool(NamedTuple):
         return self.lent[position - self.local].tree
 
 
-class Candidate(NamedTuple):
-    """One way to meet a request.
+class Common(NamedTuple):
+    """What all candidates of a request have in common.
 
-    allocations: provider uuid -> class -> amount. mappings: suffix -> provider uuids.
-    trees: those of the providers with an allocation.
+    slots: in their order. together: class -> amount that one provider gives which serves all;
+    suffixes: of the groups, each once.
     """
 
-    allocations: Mapping[str, Mapping[str, int]]
-    mappings: Mapping[str, tuple[str, ...]]
-    trees: tuple[Tree, ...]
+    slots: tuple[Slot, ...]
+    together: Mapping[str, int]
+    suffixes: tuple[str, ...]
+
+
+class Candidate:
+    """One way to meet a request: which provider of a pool serves which slot.
+
+    It is spelled out only when it is told about, for an answer may have very many.
+    """
+
+    __slots__ = ("_common", "_places", "_pool")
+
+    def __init__(self, common: Common, pool: Pool, places: tuple[int, ...]) -> None:
+        """places: slot -> position in the pool."""
+        self._common = common
+        self._pool = pool
+        self._places = places
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The uuid of the provider of each slot."""
+        members = self._pool.members
+        return tuple([members[position].uuid for position in self._places])
+
+    @property
+    def allocations(self) -> Mapping[str, Mapping[str, int]]:
+        """Provider uuid -> class -> amount."""
+        uuids = self.providers
+        if self._together(uuids):
+            return {uuids[0]: self._common.together}
+        made: dict[str, dict[str, int]] = {}
+        for slot, uuid in zip(self._common.slots, uuids, strict=True):
+            if slot.resources:
+                amounts = made.setdefault(uuid, {})
+                for name, amount in slot.resources:
+                    amounts[name] = amounts.get(name, 0) + amount
+        return made
+
+    @property
+    def mappings(self) -> Mapping[str, tuple[str, ...]]:
+        """Suffix of a group -> uuids of the providers that serve it."""
+        uuids = self.providers
+        if self._together(uuids):
+            return dict.fromkeys(self._common.suffixes, uuids[:1])
+        made: dict[str, tuple[str, ...]] = {}
+        for slot, uuid in zip(self._common.slots, uuids, strict=True):
+            served = made.get(slot.group.suffix, ())
+            if uuid not in served:
+                made[slot.group.suffix] = (*served, uuid)
+        return made
+
+    @property
+    def trees(self) -> tuple[Tree, ...]:
+        """The trees of the providers with an allocation, each once."""
+        pool = self._pool
+        if not pool.lent and pool.anchor is not None:
+            return (pool.anchor,)
+        trees: dict[int, Tree] = {}
+        for slot, position in zip(self._common.slots, self._places, strict=True):
+            if slot.resources:
+                tree = pool.tree(position)
+                trees[tree.id] = tree
+        return tuple(trees.values())
+
+    def _together(self, uuids: tuple[str, ...]) -> bool:
+        # PERF: the flat cloud's case.
+        return bool(self._common.together) and uuids.count(uuids[0]) == len(uuids)

@@ -37,8 +37,12 @@ class Demand:
     """What slots that ask the same ask of a provider, worked out once for a request."""
 
     def __init__(self, slot: Slot) -> None:
+        group = slot.group
         self._resources = slot.resources
-        self._conditions = tuple(_conditions(slot.group))
+        self._conditions = tuple(_conditions(group))
+        # Looks that one provider takes: what is asked of it, of which most is seen at a glance.
+        asked = len(slot.resources) + len(group.required) + len(group.member_of)
+        self.weight = 2 * (1 + len(slot.resources) + len(self._conditions)) + asked
 
     def able(self, of: Pool) -> list[int]:
         """The positions of the members that could serve."""
@@ -85,9 +89,8 @@ Condition = Callable[[Pool, int], bool]
 
 def _conditions(group: RequestGroup) -> Iterator[Condition]:
     """What the group asks of a provider besides resources; only what it does ask."""
-    tree = group.in_tree
-    if tree is not None:
-        yield lambda of, position: of.tree(position).has(tree)
+    if group.in_tree is not None:
+        yield _InTree(group.in_tree)
     if group.forbidden:
         yield lambda of, position: group.forbidden.isdisjoint(of.members[position].traits)
     if group.suffixed and group.required:
@@ -99,6 +102,20 @@ def _conditions(group: RequestGroup) -> Iterator[Condition]:
             yield lambda of, position: _belongs(of.members[position], group)
         else:
             yield lambda of, position: _belongs_unsuffixed(of, position, group)
+
+
+class _InTree:
+    """The member stands in the tree of the provider with this uuid."""
+
+    def __init__(self, uuid: str) -> None:
+        self._uuid = uuid
+        self._known: tuple[Tree | None, bool] = (None, False)  # the tree asked last, the answer
+
+    def __call__(self, of: Pool, position: int) -> bool:
+        tree = of.tree(position)
+        if self._known[0] is not tree:
+            self._known = (tree, tree.has(self._uuid))
+        return self._known[1]
 
 
 def _in_all(member: Member, terms: Iterable[frozenset[str]]) -> bool:

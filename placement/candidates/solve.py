@@ -6,28 +6,20 @@ few steps per slot, and so does each one after it.
 """
 
 from collections import Counter, deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from placement.candidates import slots as slotting
 from placement.candidates import trail as reasons
-from placement.candidates.constraints import (
-    Capacity,
-    CollectiveTraits,
-    Constraint,
-    Isolate,
-    OnePerTree,
-    SameSubtree,
-    subtrees,
-)
-from placement.candidates.model import Candidate, Pool, Slot, Tree
+from placement.candidates.constraints import CollectiveTraits, Constraint
+from placement.candidates.joints import Options, constraints
+from placement.candidates.model import Candidate, Common, Pool, Tree
 from placement.candidates.request import CandidateRequest
-from placement.candidates.trail import Trail
+from placement.candidates.subtrees import SameSubtree
+from placement.candidates.trail import LOOKS, Trail
 
-MOST_SIZES = 8  # amounts of one class that the look-ahead tells apart
-
-Options = list[list[int]]  # slot -> positions of choices
+MOST_COMPARED = 100_000  # members and groups of the anchors that later ones are compared with
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +41,17 @@ class Plan:
         self.wanted = slotting.slots(request)
         self.demands = slotting.demands(self.wanted)
         self.terms = next((group.required for group in request.groups if not group.suffixed), ())
-        self.suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.wanted))
         asking = Counter(name for slot in self.wanted for name, _amount in slot.resources)
         self.contested = tuple(name for name, slots in asking.items() if slots > 1)
         together: Counter[str] = Counter()
         for slot in self.wanted:
             together.update(dict(slot.resources))
-        self.together = dict(together)  # what one provider gives that serves all
+        suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.wanted))
+        self.common = Common(self.wanted, dict(together), suffixes)
         # PERF: hosts of one model are alike in all that a search looks at, so that one of them
         # is searched, and the others begin where it began.
-        self.openings: dict[Hashable, Opening] = {}
+        self._openings: dict[Hashable, Opening] = {}
+        self._compared = 0
 
     def admits(self, anchor: Tree) -> bool:
         """Whether the anchor's root is as the request wants it."""
@@ -72,15 +65,30 @@ class Plan:
             if all(term.isdisjoint(member.traits) for member in pool.members):
                 yield term
 
+    def opening(self, key: Hashable) -> Opening | None:
+        """How the search began at an anchor with this key."""
+        return None if key is None else self._openings.get(key)
+
+    def keep(self, key: Hashable, opening: Opening, pool: Pool) -> None:
+        """Let later anchors of this key begin so, as far as there is room for keys."""
+        self._compared += len(pool.members) + len(self.wanted)
+        if key is not None and self._compared <= MOST_COMPARED:
+            self._openings[key] = opening
+
+    @property
+    def kept(self) -> int:
+        """How many openings are kept."""
+        return len(self._openings)
+
     def alike(self, pool: Pool, options: Options) -> Hashable:
         """Equal for anchors whose searches begin in the same way; None: not to be compared.
 
-        That is everything which `_constraints` reads.
+        That is everything which `joints.constraints` reads.
         """
-        if pool.lent or pool.anchor is None:
+        if pool.lent or pool.anchor is None or len(pool.members) > MOST_COMPARED // 100:
             return None
         members = pool.members
-        key: list[Hashable] = [tuple(positions) for positions in options]
+        key: list[Hashable] = [tuple(options[slots[0]]) for _demand, slots in self.demands]
         if self.request.same_subtree:
             key.append(tuple([member.parent for member in members]))
         if self.terms:
@@ -117,7 +125,8 @@ class Search:
         if assignment is None:
             self.exhausted = True
             return None
-        return self._candidate(assignment)
+        self._trail.spend(LOOKS + len(assignment))
+        return Candidate(self._plan.common, self._pool, tuple(assignment))
 
     def _begin(self) -> Sequence[int] | None:
         """The first assignment."""
@@ -126,7 +135,10 @@ class Search:
         options: Options = [[]] * len(self._wanted)
         local = self._pool.local
         serves = local == 0
+        size = len(self._pool.members)
+        trail.spend(size * len(plan.contested))
         for demand, slots in plan.demands:
+            trail.spend(LOOKS + size * demand.weight)
             able = demand.able(self._pool)
             if not able:
                 trail.refuse(reasons.NO_PROVIDER, self._wanted[slots[0]].group.suffix)
@@ -139,7 +151,7 @@ class Search:
         if not serves:
             return None  # all comes from elsewhere: found once, not at every anchor
         key = plan.alike(self._pool, options)
-        opening = plan.openings.get(key)
+        opening = plan.opening(key)
         if opening is not None:
             trail.step()
             if opening.only:
@@ -149,27 +161,33 @@ class Search:
             return opening.first
         self._more = self._search(options)
         first = next(self._more, None)
-        if first is not None and key is not None:
-            plan.openings[key] = Opening(tuple(first), self.exhausted)
+        if first is not None:
+            plan.keep(key, Opening(tuple(first), self.exhausted), self._pool)
         return first
 
     def _search(self, options: Options) -> Iterator[Sequence[int]]:
-        constraints = _constraints(self._plan, self._pool, options)
-        for constraint in constraints:
+        plan, spend = self._plan, self._trail.spend
+        joints = constraints(plan.request, plan.wanted, self._pool, options, spend)
+        for constraint in joints:
             if not constraint.feasible():
                 self._trail.refuse(constraint.reason)
-                absent = tuple(self._plan.absent(self._pool))
+                absent = tuple(plan.absent(self._pool))
                 self._trail.lacking.update(absent)
                 self._trail.barred.update(absent)
                 return
-        yield from self._assign(options, constraints)
+        yield from self._assign(options, joints)
 
     def _assign(
         self, options: Options, constraints: Sequence[Constraint]
     ) -> Iterator[Sequence[int]]:
         """Yield slot -> choice for every assignment that all constraints accept."""
         order = _order(options, constraints)
-        of_slot = [[each for each in constraints if slot in each.slots] for slot in order]
+        joined: list[list[Constraint]] = [[] for _slot in options]
+        for constraint in constraints:
+            self._trail.spend(len(constraint.slots))
+            for slot in constraint.slots:
+                joined[slot].append(constraint)
+        of_slot = [joined[slot] for slot in order]
         last = len(order) - 1
         tried = [-1] * len(order)  # by depth: position in the slot's options
         assignment = [-1] * len(order)
@@ -186,7 +204,7 @@ class Search:
                 depth -= 1
                 continue
             provider = options[slot][tried[depth]]
-            self._trail.step()
+            self._trail.step(len(of_slot[depth]))
             if not self._add(of_slot[depth], slot, provider):
                 continue
             assignment[slot] = provider
@@ -210,32 +228,6 @@ class Search:
                 return False
         return True
 
-    def _candidate(self, assignment: Sequence[int]) -> Candidate:
-        first = assignment[0]
-        if assignment.count(first) == len(assignment) and self._plan.together:
-            # PERF: the flat cloud's case.
-            one = (self._pool.members[first].uuid,)
-            return Candidate(
-                {one[0]: self._plan.together},
-                dict.fromkeys(self._plan.suffixes, one),
-                (self._pool.tree(first),),
-            )
-        allocations: dict[str, dict[str, int]] = {}
-        mappings: dict[str, tuple[str, ...]] = {}
-        trees: dict[int, Tree] = {}
-        for slot, position in zip(self._wanted, assignment, strict=True):
-            uuid = self._pool.members[position].uuid
-            if slot.resources:
-                amounts = allocations.setdefault(uuid, {})
-                for name, amount in slot.resources:
-                    amounts[name] = amounts.get(name, 0) + amount
-                tree = self._pool.tree(position)
-                trees[tree.id] = tree
-            served = mappings.get(slot.group.suffix, ())
-            if uuid not in served:
-                mappings[slot.group.suffix] = (*served, uuid)
-        return Candidate(allocations, mappings, tuple(trees.values()))
-
 
 def _order(options: Options, constraints: Sequence[Constraint]) -> list[int]:
     """Slots in the order of search: fewest options first, joined ones before free ones.
@@ -250,91 +242,6 @@ def _order(options: Options, constraints: Sequence[Constraint]) -> list[int]:
         range(len(options)),
         key=lambda slot: (len(options[slot]) > 1, slot not in joined, len(options[slot])),
     )
-
-
-def _constraints(plan: Plan, pool: Pool, options: Options) -> list[Constraint]:
-    """Every condition on several slots that this request has, cheapest to check first.
-
-    Narrows `options` where a required trait leaves a slot no choice.
-    """
-    request, wanted = plan.request, plan.wanted
-    found: list[Constraint] = []
-    if plan.terms:
-        found.append(_collective_traits(plan.terms, wanted, pool, options))
-    if not request.nested and len(wanted) > 1:
-        trees = [pool.tree(position).id for position in range(len(pool.members))]
-        found.append(OnePerTree(range(len(wanted)), trees))
-    suffixed = [index for index, slot in enumerate(wanted) if slot.group.suffixed]
-    isolated: list[int] = suffixed if request.isolate and len(suffixed) > 1 else []
-    if isolated:
-        found.append(Isolate({slot: options[slot] for slot in isolated}))
-    found += _capacities(wanted, pool, options)
-    if request.same_subtree:
-        below = subtrees(pool)
-        by_suffix = {wanted[slot].group.suffix: slot for slot in suffixed}
-        for suffixes in request.same_subtree:
-            slots = sorted(by_suffix[suffix] for suffix in suffixes)
-            found.append(_same_subtree(slots, options, below, bool(isolated)))
-    return found
-
-
-def _same_subtree(
-    slots: Sequence[int], options: Options, below: Sequence[int], isolated: bool
-) -> Constraint:
-    def can_host(ancestor: int) -> bool:
-        """Whether the ancestor's subtree has a provider of its own for every slot."""
-        inside = {
-            slot: [each for each in options[slot] if below[ancestor] >> each & 1] for slot in slots
-        }
-        return not isolated or Isolate(inside).feasible()
-
-    return SameSubtree({slot: options[slot] for slot in slots}, below, can_host)
-
-
-def _collective_traits(
-    terms: Sequence[frozenset[str]], wanted: Sequence[Slot], pool: Pool, options: Options
-) -> Constraint:
-    def bits(position: int) -> int:
-        traits = pool.members[position].traits
-        return sum(1 << at for at, term in enumerate(terms) if not term.isdisjoint(traits))
-
-    covers = {
-        index: {position: bits(position) for position in options[index]}
-        for index, slot in enumerate(wanted)
-        if not slot.group.suffixed
-    }
-    for at in range(len(terms)):
-        able = [slot for slot, known in covers.items() if any(b >> at & 1 for b in known.values())]
-        if len(able) == 1:
-            # Only this slot can bring the trait, so it must.
-            (slot,) = able
-            options[slot] = [each for each in options[slot] if covers[slot][each] >> at & 1]
-            covers[slot] = {each: covers[slot][each] for each in options[slot]}
-    return CollectiveTraits(covers, (1 << len(terms)) - 1)
-
-
-def _capacities(wanted: Sequence[Slot], pool: Pool, options: Options) -> Iterator[Constraint]:
-    """What several slots ask of one class fits together.
-
-    One constraint sums all of them up. Its look-ahead takes every slot for as small as the
-    smallest, so that further ones look at the larger slots alone.
-    """
-    amounts: dict[str, dict[int, int]] = {}
-    for index, slot in enumerate(wanted):
-        for name, amount in slot.resources:
-            amounts.setdefault(name, {})[index] = amount
-    for name, by_slot in amounts.items():
-        for least in sorted(set(by_slot.values()))[:MOST_SIZES]:
-            large = {slot: amount for slot, amount in by_slot.items() if amount >= least}
-            if len(large) < 2:
-                break
-            serving = {slot: options[slot] for slot in large}
-            room = {
-                position: pool.members[position].stocks[name].room
-                for positions in serving.values()
-                for position in positions
-            }
-            yield Capacity(serving, large, room)
 
 
 def take_turns(
@@ -385,18 +292,14 @@ class Repeats:
     def __init__(self, lent: bool) -> None:
         # Without sharing providers anchors have nothing in common, and a search repeats nothing.
         self._possible = lent
-        self._known: set[tuple[object, ...]] = set()
+        self._known: set[tuple[str, ...]] = set()
 
     def seen(self, candidate: Candidate) -> bool:
         """Whether the candidate came before; notes it."""
         if not self._possible:
             return False
-        key = (_frozen(candidate.allocations), frozenset(candidate.mappings.items()))
+        key = candidate.providers
         if key in self._known:
             return True
         self._known.add(key)
         return False
-
-
-def _frozen(allocations: Mapping[str, Mapping[str, int]]) -> frozenset[object]:
-    return frozenset((uuid, frozenset(amounts.items())) for uuid, amounts in allocations.items())

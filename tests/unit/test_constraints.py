@@ -12,8 +12,8 @@ from placement.candidates.constraints import (
     Constraint,
     Isolate,
     OnePerTree,
-    SameSubtree,
 )
+from placement.candidates.subtrees import Forest, SameSubtree
 
 OPTIONS = st.lists(
     st.lists(st.integers(0, 4), min_size=1, max_size=5, unique=True), min_size=1, max_size=5
@@ -100,21 +100,56 @@ def test_capacity_never_refuses_what_can_be_completed(options, steps, data) -> N
     walk(constraint, options, steps, judge)
 
 
-@given(OPTIONS, STEPS)
-def test_a_subtree_is_refused_when_no_ancestor_is_left(options, steps) -> None:
-    # 0 is above 1 and 2, 1 above 3; 4 stands alone.
-    below = [0b01111, 0b01010, 0b00100, 0b01000, 0b10000]
+PARENTS = st.tuples(*(st.integers(-1, provider - 1) for provider in range(5)))
+
+
+def above(parents: Sequence[int], provider: int) -> set[int]:
+    """The provider and all above it."""
+    found = set()
+    while provider >= 0:
+        found.add(provider)
+        provider = parents[provider]
+    return found
+
+
+@given(OPTIONS, STEPS, PARENTS, st.booleans())
+def test_a_subtree_is_refused_when_no_ancestor_is_left(options, steps, parents, isolated) -> None:
+    """Not sooner; and not later than when one ancestor has no room left for all by itself."""
 
     def joined(each: Sequence[int]) -> bool:
-        return any(all(below[top] >> provider & 1 for provider in each) for top in each)
+        common = set.intersection(*(above(parents, provider) for provider in each))
+        return not common.isdisjoint(each)
+
+    def apart(each: Sequence[int]) -> bool:
+        return not isolated or len(set(each)) == len(each)
+
+    def possible(placed: Mapping[int, int]) -> bool:
+        """Some provider of a slot is above all placed, and above options for the others."""
+        every = completions(options, placed)
+        tops = {provider for each in every for provider in each}
+        return any(
+            all(top in above(parents, provider) for provider in placed.values())
+            and (top in placed.values() or any(top in options[each] for each in open_slots(placed)))
+            and any(
+                apart(each) and all(top in above(parents, provider) for provider in each)
+                for each in completions(options, {})
+            )
+            for top in tops
+        )
+
+    def open_slots(placed: Mapping[int, int]) -> set[int]:
+        return set(options) - set(placed)
 
     def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        assert accepted == possible(placed)
         if not accepted:
-            assert not any(joined(each) for each in completions(options, placed))
+            assert not any(joined(each) and apart(each) for each in completions(options, placed))
         elif len(placed) == len(options):
             assert joined(list(placed.values()))
 
-    walk(SameSubtree(options, below, lambda _ancestor: True), options, steps, judge)
+    constraint = SameSubtree(options, Forest(parents), isolated)
+    assert constraint.feasible() == possible({})
+    walk(constraint, options, steps, judge)
 
 
 @given(OPTIONS, STEPS, st.lists(st.integers(0, 2), min_size=5, max_size=5))

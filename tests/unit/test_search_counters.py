@@ -1,5 +1,7 @@
 """How much work a search does: steps follow the answer, not the number of combinations."""
 
+import itertools
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -8,7 +10,7 @@ from placement.candidates import slots as slotting
 from placement.candidates.model import Candidate, Member, Tree
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.solve import Plan, Search, take_turns
-from placement.candidates.trail import BudgetSpentError, Trail
+from placement.candidates.trail import LOOKS, BudgetSpentError, Trail
 from placement.objects.capacity import Stock
 
 
@@ -152,6 +154,7 @@ def test_what_is_refused_is_counted_by_reason_and_group() -> None:
     assert trail.summary() == {
         "trees": 2,
         "steps": 0,
+        "work": trail.looks // LOOKS,
         "refused": {"no provider of the tree can serve the group (_B)": 2},
     }
 
@@ -160,3 +163,80 @@ def test_spent_steps_end_the_search() -> None:
     request = CandidateRequest(like_groups(8), isolate=True, limit=10**6)
     with pytest.raises(BudgetSpentError):
         search(request, [tree("host", [1] * 16)], max_steps=500)
+
+
+def chain(levels: int) -> Tree:
+    """A provider below a provider, all with VGPU."""
+    members = tuple(
+        Member(f"p{level}", level - 1, {"VGPU": Stock(100, 0, 1, 100, 1)}, frozenset(), frozenset())
+        for level in range(levels)
+    )
+    return Tree(1, "p0", 1, members, frozenset())
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+def test_groups_joined_in_pairs_on_a_deep_tree_cost_in_proportion_to_its_depth(
+    isolate: bool,
+) -> None:
+    groups = like_groups(100)
+    pairs = tuple(
+        frozenset([one.suffix, other.suffix]) for one, other in itertools.pairwise(groups)
+    )
+    work = {}
+    for levels in (500, 1000, 2000):
+        request = CandidateRequest(groups, isolate=isolate, same_subtree=pairs, limit=10)
+        found, trail = search(request, [chain(levels)])
+        assert len(found) == 10
+        work[levels] = trail.looks // LOOKS
+    assert work[1000] <= 40_000
+    # What is worked out of the tree is worked out once, not for each pair.
+    assert work[1000] - work[500] <= 5 * 500
+    assert work[2000] - work[1000] <= 5 * 1000
+
+
+def test_a_step_costs_more_where_it_is_put_to_more_conditions() -> None:
+    groups = like_groups(40)
+    suffixes = [group.suffix for group in groups]
+    pairs = tuple(frozenset(pair) for pair in itertools.combinations(suffixes, 2))
+    request = CandidateRequest(groups, same_subtree=pairs, limit=10)
+    found, trail = search(request, [chain(100)])
+    assert len(found) == 10
+    # Each of the first 40 steps is put to the 39 pairs of its group, and to the sum of VGPU.
+    assert trail.looks // LOOKS >= 40 * (1 + 39 + 1)
+    with pytest.raises(BudgetSpentError):
+        search(request, [chain(100)], max_steps=40 * (1 + 39 + 1))
+
+
+def test_looking_for_providers_is_work_where_no_step_is_taken() -> None:
+    """Three hundred groups that ask different things, which the last of them finds nowhere."""
+    groups = tuple(RequestGroup(f"_{each}", (("VGPU", 1 + each),)) for each in range(300))
+    request = CandidateRequest((*groups, RequestGroup("_last", (("PGPU", 1),))))
+    trees = [tree(f"host{each}", [300] * 16) for each in range(5)]
+    _found, trail = search(request, trees)
+    assert trail.steps == 0
+    assert trail.looks >= 5 * 300 * 17
+    with pytest.raises(BudgetSpentError):
+        search(request, trees, max_steps=1000)
+
+
+def test_candidates_are_kept_as_positions() -> None:
+    """Of sixty groups each takes some 500 bytes, not the 20,000 that its text is made of."""
+    request = CandidateRequest(like_groups(60), isolate=True, limit=1000)
+    host = tree("host", [1] * 100)
+    tracemalloc.start()
+    found, _trail = search(request, [host])
+    kept, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == 1000
+    assert kept <= 1000 * 60 * 20
+
+
+def test_openings_of_anchors_that_differ_have_a_bound() -> None:
+    """Each host has other amounts of a class that two groups ask for."""
+    plan = Plan(CandidateRequest(like_groups(2)))
+    trail = Trail(10**6)
+    for number in range(3000):
+        host = tree(f"host{number}", [number + each + 2 for each in range(99)])
+        Search(plan, slotting.pool(host, ()), trail).next()
+    assert trail.served == 3000
+    assert plan.kept <= 1000

@@ -13,10 +13,10 @@ import orjson
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
 from placement.api.versioned import Versioned, growing
-from placement.candidates import CandidateRequest, Found
+from placement.candidates import CandidateRequest, Found, longest
 from placement.candidates.model import Candidate, Member, Tree
 
-AT_ONCE = 1000  # candidates made into text together
+AT_ONCE = 400_000  # bytes of candidates made into text together
 LONG = 256  # bytes of a list of traits that is worth sharing among providers
 
 SUMMARY = growing(
@@ -43,18 +43,21 @@ def answer(found: Found, request: CandidateRequest, version: Microversion) -> li
         told[0] = told[0].removeprefix(b",")
     return [
         b'{"allocation_requests":[',
-        *_listed(found, CANDIDATE.at(version)),
+        *_listed(found, request, CANDIDATE.at(version)),
         b'],"provider_summaries":{',
         *told,
         b"}}",
     ]
 
 
-def _listed(found: Found, form: Callable[[Candidate], Mapping[str, Any]]) -> Iterator[bytes]:
-    for start in range(0, len(found.candidates), AT_ONCE):
+def _listed(
+    found: Found, request: CandidateRequest, form: Callable[[Candidate], Mapping[str, Any]]
+) -> Iterator[bytes]:
+    at_once = max(1, AT_ONCE // longest(request))
+    for start in range(0, len(found.candidates), at_once):
         if start:
             yield b","
-        some = found.candidates[start : start + AT_ONCE]
+        some = found.candidates[start : start + at_once]
         yield orjson.dumps([form(candidate) for candidate in some])[1:-1]
 
 

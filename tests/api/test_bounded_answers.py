@@ -1,0 +1,81 @@
+"""The list of candidates ends where its text would grow too long."""
+
+from pathlib import Path
+
+import falcon.testing
+import orjson
+import pytest
+
+from bench.clouds import HOST, Cloud, Provider, load, wide
+from bench.scenarios import FLAT, devices
+from placement import app
+from placement.api.history import LATEST
+from placement.api.query import pairs, parse_candidates
+from placement.candidates import longest
+from tests.builders import make_database
+
+NAMED = "/allocation_candidates?" + "&".join(
+    f"resources_{'g' * 60}{each}=VGPU:1,PGPU:2000000000" for each in range(3)
+)
+
+
+def client(
+    directory: Path, cloud: Cloud, **options: dict[str, object]
+) -> falcon.testing.TestClient:
+    settings, database = make_database(directory, **options)
+    load(database.writer, cloud)
+    return falcon.testing.TestClient(app.create_app(settings, database))
+
+
+def candidates(client: falcon.testing.TestClient, path: str, minor: int = 39) -> list[object]:
+    headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": f"placement 1.{minor}"}
+    answer = client.simulate_get(path, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json["allocation_requests"]
+
+
+def _least(path: str) -> int:
+    return longest(parse_candidates(pairs(path.partition("?")[2]), LATEST))
+
+
+def test_an_answer_ends_at_its_size_and_a_warning_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = devices(4)
+    size = 100 * _least(path)
+    service = client(tmp_path, wide(8, hosts=3), placement={"max_answer_size": size})
+    assert len(candidates(service, path)) == 100  # of 3 * 8 * 7 * 6 * 5
+    assert [record.levelname for record in caplog.records if "max_answer_size" in record.msg] == [
+        "WARNING"
+    ]
+    caplog.clear()
+    assert len(candidates(service, f"{path}&limit=20")) == 20
+    assert len(candidates(service, f"{path}&limit=100")) == 100
+    assert not [record for record in caplog.records if "max_answer_size" in record.msg]
+
+
+def test_one_candidate_is_told_however_small_the_size(tmp_path: Path) -> None:
+    service = client(tmp_path, wide(8, hosts=3), placement={"max_answer_size": 1})
+    assert len(candidates(service, devices(4))) == 1
+
+
+@pytest.mark.parametrize("minor", [10, 12, 17, 29, 33, 34, 39])
+def test_no_candidate_is_longer_than_it_was_taken_for(tmp_path: Path, minor: int) -> None:
+    def members():
+        yield Provider(HOST)
+        for _ in range(3):
+            yield Provider({"VGPU": (10, 1.0), "PGPU": (2 * 10**9, 1.0)}, (), 1)
+
+    service = client(tmp_path, Cloud("spread", members))
+    asked = [FLAT]
+    if minor >= 29:
+        asked.append(f"{devices(3)}&limit=5")
+    if minor >= 33:
+        asked.append(f"{NAMED}&group_policy=isolate")
+    for path in asked:
+        found = candidates(service, path, minor)
+        assert found
+        lengths = [len(orjson.dumps(candidate)) + 1 for candidate in found]
+        assert max(lengths) <= _least(path)
+        if path.startswith(NAMED) and minor >= 34:
+            assert max(lengths) >= 0.9 * _least(path)
