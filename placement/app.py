@@ -17,8 +17,9 @@ from placement.candidates import TreeCache
 from placement.config import Settings
 from placement.db import dialect, schema
 from placement.db.engine import Database
-from placement.errors import ConfigurationError, DatabaseUnavailable, PlacementError
-from placement.objects import catalog, incomplete, recount
+from placement.db.lasting import RIGHT
+from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError, Unavailable
+from placement.objects import catalog, health, incomplete, recount
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -51,8 +52,11 @@ def prepare(database: Database, *, sync: bool) -> None:
             migrate(database)
         with database.read() as conn:
             schema.check(conn)
+            health.check_shape(conn)
             recount.check(conn)
         database.write(catalog.sync)
+    except DatabaseUnusable as error:
+        raise ConfigurationError(error.complaint) from None
     except PlacementError as error:
         raise ConfigurationError(str(error)) from None
     except DatabaseError as error:
@@ -74,13 +78,17 @@ def migrate(database: Database) -> None:
         try:
             database.write(_upgrade)
             break
-        except (DatabaseUnavailable, DatabaseError, schema.Overtaken):
+        except (Unavailable, DatabaseError, schema.Overtaken) as error:
             # Where tables are not made in transactions, somebody else may have been faster.
-            if not left:
+            if not left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
     database.write(recount.recount)
     database.write(catalog.sync)
+
+
+def _lacks_rights(error: Exception) -> bool:
+    return isinstance(error, DatabaseUnusable) and error.reason == RIGHT.reason
 
 
 def _upgrade(conn: Connection) -> None:

@@ -165,7 +165,8 @@ def _complete(conf: cfg.ConfigOpts) -> int:
             if left is not None:
                 left -= totals[name]
         except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
-            print(f"{name} failed: {dialect.one_line(error)}")
+            text = getattr(error, "complaint", dialect.one_line(error))
+            print(f"{name} failed: {text}")
             totals[name] = 0
             failed = True
     table = prettytable.PrettyTable(["Migration", "Total Found", "Completed"])

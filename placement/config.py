@@ -370,4 +370,4 @@ def _with_parameters(url: str, parameters: str) -> str:
 
 def fail(error: Exception) -> None:
     """Print an operator's error as one line on standard error."""
-    print(f"placement: {error}", file=sys.stderr)
+    print(f"placement: {getattr(error, 'complaint', error)}", file=sys.stderr)

@@ -335,12 +335,28 @@ class CapacityExceeded(Conflict):
 class Unavailable(PlacementError):
     """The service cannot answer now; the same request may succeed later."""
 
-    retry_after = 1  # seconds
+    retry_after: int | None = 1  # seconds; None: later is no better
 
 
 class DatabaseUnavailable(Unavailable):
     def __init__(self) -> None:
         super().__init__("The database is unavailable or overloaded; retry later")
+
+
+class DatabaseUnusable(Unavailable):
+    """The database lets the service not do its work, until an operator acts.
+
+    reason: what is wrong, for anybody. complaint: what the database says to which command, and
+    what to do; for operators.
+    """
+
+    retry_after = None
+
+    def __init__(self, reason: str, complaint: str) -> None:
+        super().__init__(f"The database cannot be used: {reason}; the server's log says which")
+        self.reason = reason
+        self.complaint = f"the database cannot be used: {reason}: {complaint}"
+        self.arguments = (reason, complaint)
 
 
 class OutcomeUnknown(Unavailable):

@@ -175,6 +175,23 @@ alembic_version = sa.Table(
 )
 
 
+def lacking(inspector: sa.Inspector) -> list[str]:
+    """The tables and columns that are not there."""
+    return [
+        name
+        for table in metadata.tables.values()
+        if table is not alembic_version
+        for name in _lacking(inspector, table)
+    ]
+
+
+def _lacking(inspector: sa.Inspector, table: sa.Table) -> list[str]:
+    if not inspector.has_table(table.name):
+        return [table.name]
+    present = {column["name"] for column in inspector.get_columns(table.name)}
+    return [f"{table.name}.{each.name}" for each in table.c if each.name not in present]
+
+
 def upgrade() -> None:
     """Create the tables that are not there.
 

@@ -15,8 +15,13 @@ depends_on = None
 INDEX = "inventories_resource_class_max_unit_idx"
 
 
+def lacking(inspector: sa.Inspector) -> list[str]:
+    """The index, if it is not there."""
+    present = {index["name"] for index in inspector.get_indexes("inventories")}
+    return [] if INDEX in present else [INDEX]
+
+
 def upgrade() -> None:
     """Add the index if it is not there."""
-    inspector = sa.inspect(op.get_bind())
-    if INDEX not in {index["name"] for index in inspector.get_indexes("inventories")}:
+    if lacking(sa.inspect(op.get_bind())):
         op.create_index(INDEX, "inventories", ["resource_class_id", "max_unit"])

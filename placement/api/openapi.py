@@ -28,7 +28,7 @@ REASONS = {
     413: "The body is too large.",
     414: "Path and query are too long.",
     415: "The body must be JSON.",
-    503: "Try again after Retry-After seconds.",
+    503: "Try again after Retry-After seconds; without it, an operator has to act.",
 }
 
 

@@ -90,7 +90,9 @@ def domain_error(
 ) -> None:
     """Answer a domain error."""
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    if isinstance(error, errors.Unavailable):
+    if isinstance(error, errors.DatabaseUnusable):
+        LOG.error("%s", error.complaint)
+    if isinstance(error, errors.Unavailable) and error.retry_after is not None:
         resp.set_header("Retry-After", str(error.retry_after))
     _render(
         resp,

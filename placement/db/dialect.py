@@ -145,7 +145,7 @@ def engine(
 
     @sa.event.listens_for(made, "handle_error")
     def leave(context: sa.engine.ExceptionContext) -> None:
-        if not ELSEWHERE.isdisjoint(_codes(context.original_exception)):
+        if not ELSEWHERE.isdisjoint(codes(context.original_exception)):
             context.is_disconnect = True
 
     begin = BEGIN.get((name, role))
@@ -256,17 +256,17 @@ def insert_unless_present(table: sa.Table) -> sa.Insert:
 
 def is_retriable(error: exc.DBAPIError) -> bool:
     """Whether running the whole transaction again may succeed."""
-    return error.connection_invalidated or not RETRIABLE.isdisjoint(_codes(error.orig))
+    return error.connection_invalidated or not RETRIABLE.isdisjoint(codes(error.orig))
 
 
 def is_outcome_unknown(error: exc.DBAPIError) -> bool:
     """Whether a COMMIT that failed so may have happened all the same."""
-    return error.connection_invalidated or not UNKNOWN.isdisjoint(_codes(error.orig))
+    return error.connection_invalidated or not UNKNOWN.isdisjoint(codes(error.orig))
 
 
 def is_duplicate(error: exc.DBAPIError) -> bool:
     """Whether somebody else has taken a unique key."""
-    return not DUPLICATE.isdisjoint(_codes(error.orig))
+    return not DUPLICATE.isdisjoint(codes(error.orig))
 
 
 def unstorable_text(error: exc.DBAPIError) -> str | None:
@@ -274,7 +274,7 @@ def unstorable_text(error: exc.DBAPIError) -> str | None:
 
     It is the one with the character farthest from those that every database has.
     """
-    if UNSTORABLE.isdisjoint(_codes(error.orig)):
+    if UNSTORABLE.isdisjoint(codes(error.orig)):
         return None
     return max(_texts(error.params), key=lambda text: max(text, default=""), default=None)
 
@@ -320,7 +320,7 @@ def catch_up(conn: Connection) -> None:
             conn.exec_driver_sql(f"SET SESSION {variable} = 15")
 
 
-def _codes(origin: BaseException | None) -> set[object]:
+def codes(origin: BaseException | None) -> set[object]:
     if isinstance(origin, sqlite3.Error):
         return {getattr(origin, "sqlite_errorname", None)}
     return {getattr(origin, "sqlstate", None), *(getattr(origin, "args", ()) or ())[:1]}

@@ -20,10 +20,12 @@ from sqlalchemy.engine import Connection, make_url
 
 from placement.config import DatabaseSettings
 from placement.db import dialect
+from placement.db.lasting import fault, unusable
 from placement.db.writes import Restart
 from placement.errors import (
     ConfigurationError,
     DatabaseUnavailable,
+    DatabaseUnusable,
     LostRace,
     OutcomeUnknown,
     Unstorable,
@@ -63,6 +65,7 @@ class Database:
     def __init__(self, settings: DatabaseSettings) -> None:
         """Raise ConfigurationError when a URL cannot be understood; nothing is connected yet."""
         self._settings = settings
+        self._writes_fail: DatabaseUnusable | None = None  # what the latest write has met
         self.writer = self._engine(settings.connection, "write")
         self.reader = self._engine(settings.slave_connection or settings.connection, "read")
 
@@ -92,12 +95,16 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Enter one read-only snapshot.  Raises DatabaseUnavailable when the engine fails."""
+        """Enter one read-only snapshot.
+
+        Raises DatabaseUnavailable when the engine fails, DatabaseUnusable when it will again.
+        """
         try:
             with _transaction(self.reader) as conn:
                 yield conn
         except exc.DBAPIError as error:
             _refuse_unstorable(error)
+            _refuse_for_good(error)
             if not dialect.is_retriable(error) and not isinstance(error, exc.OperationalError):
                 raise
             LOG.warning("a read failed: %s", dialect.one_line(error))
@@ -111,8 +118,9 @@ class Database:
         `work` may be run several times and must not act outside of the connection. Its domain
         errors pass through after a rollback. Raises LostRace when other writers keep changing
         what `work` depends on, DatabaseUnavailable when the engine does not let it through
-        within `[placement_database] write_timeout` seconds, OutcomeUnknown when the connection
-        was lost during COMMIT and it cannot be found out whether that happened.
+        within `[placement_database] write_timeout` seconds, DatabaseUnusable when it never will,
+        OutcomeUnknown when the connection was lost during COMMIT and it cannot be found out
+        whether that happened.
         """
         deadline = time.monotonic() + self._settings.write_timeout
         restarts = duplicates = attempt = 0
@@ -135,6 +143,8 @@ class Database:
                 if self._happened(lost.settle, deadline):
                     return cast(T, lost.result)
             except exc.DBAPIError as error:
+                self._writes_fail = unusable(error)
+                _refuse_for_good(error)
                 _refuse_unless_retriable(error, deadline)
             except exc.TimeoutError as error:
                 raise DatabaseUnavailable from error
@@ -153,6 +163,7 @@ class Database:
                     raise
                 LOG.warning("a COMMIT was lost: %s", dialect.one_line(error))
                 raise _CommitLost(result, settle) from error
+            self._writes_fail = None
             return result
 
     def _happened(self, settle: Settle | None, deadline: float) -> bool:
@@ -179,10 +190,10 @@ class Database:
             return outcome
         raise OutcomeUnknown
 
-    def ping(self) -> None:
-        """Raise DatabaseUnavailable unless the database answers."""
-        with self.read() as conn:
-            conn.execute(sa.select(1))
+    def refuse_if_writes_fail(self) -> None:
+        """Raise DatabaseUnusable when the latest write of this process was refused for good."""
+        if self._writes_fail is not None:
+            raise DatabaseUnusable(*self._writes_fail.arguments)
 
     def connect_first(self) -> None:
         """Connect for the first time, patiently: `max_retries` times, `retry_interval` apart.
@@ -198,7 +209,7 @@ class Database:
             except exc.DBAPIError as error:
                 complaint = dialect.one_line(error)
                 local = self.writer.dialect.name == "sqlite"
-                if local or (tries >= 0 and attempt >= tries):
+                if local or fault(error) or (tries >= 0 and attempt >= tries):
                     raise self._unusable(complaint) from None
             except (OSError, TypeError, ValueError) as error:
                 # Of a driver that makes nothing of what the URL gives it.
@@ -266,6 +277,12 @@ def _refuse_unstorable(error: exc.DBAPIError) -> None:
     text = dialect.unstorable_text(error)
     if text is not None:
         raise Unstorable(text) from error
+
+
+def _refuse_for_good(error: exc.DBAPIError) -> None:
+    refusal = unusable(error)
+    if refusal is not None:
+        raise refusal from error
 
 
 def _refuse_unless_retriable(error: exc.DBAPIError, deadline: float) -> None:

@@ -5,6 +5,7 @@ software that made it. It is read to tell whether we know that schema, and never
 """
 
 import importlib.util
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,13 @@ from sqlalchemy.engine import Connection
 from placement.db import dialect
 from placement.errors import ConfigurationError
 
+LOG = logging.getLogger(__name__)
+
 VERSION_TABLE = "falcon_placement_version"
 ADOPTED_TABLE = "alembic_version"
 ADOPTABLE = frozenset({"422ece571366", "a082b8bb98d0"})
+FIRST = "0001"  # the revision that has the tables of those
+MOST_SHOWN = 5  # names in a message
 TABLES = frozenset({"resource_providers", "inventories", "allocations", "consumers"})
 
 
@@ -44,9 +49,13 @@ def _config(conn: Connection | None = None) -> Config:
     return config
 
 
+def _script() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
 def newest() -> str | None:
     """The revision that this release needs."""
-    return ScriptDirectory.from_config(_config()).get_current_head()
+    return _script().get_current_head()
 
 
 def version(conn: Connection) -> str | None:
@@ -86,23 +95,60 @@ def refuse_unknown(conn: Connection) -> bool:
 def upgrade(conn: Connection) -> None:
     """Bring the schema to the newest revision.
 
+    A database that has not what its version says begins anew: each revision finds its work done.
     Raises Overtaken when the version is none of ours, or is changed by somebody else meanwhile.
     """
     try:
         with dialect.alone(conn):
+            present = version(conn)
+            if present is not None and (absent := lacking(conn, present)):
+                LOG.warning("version %s lacks %s; migrated anew", present, ", ".join(absent))
+                _migration_context(conn).stamp(_script(), "base")
             command.upgrade(_config(conn), "head")
     except CommandError as error:
         raise Overtaken(f"cannot migrate the database: {error}") from None
 
 
+def lacking(conn: Connection, revision: str) -> list[str]:
+    """What the database has not that it has at a revision: tables, columns, indexes.
+
+    Raises CommandError for an unknown revision.
+    """
+    script, inspector = _script(), sa.inspect(conn)
+    script.get_revision(revision)
+    for each in reversed(list(script.iterate_revisions(revision, "base"))):
+        if absent := each.module.lacking(inspector):
+            return list(absent)
+    return []
+
+
 def stamp(conn: Connection, revision: str) -> None:
-    """Record a revision without migrating.  Raises ConfigurationError for an unknown one."""
-    script = ScriptDirectory.from_config(_config())
+    """Record a revision without migrating: ours, or that of an adopted schema.
+
+    Raises ConfigurationError for one that is unknown, or that the database has not.
+    """
+    adopted = revision in ADOPTABLE
     try:
-        script.get_revision(revision)
-        _migration_context(conn).stamp(script, revision)
+        absent = lacking(conn, FIRST if adopted else revision)
+        if absent:
+            raise ConfigurationError(
+                f"cannot stamp {revision}: the database lacks {', '.join(absent[:MOST_SHOWN])}"
+                f"{', …' if len(absent) > MOST_SHOWN else ''}; run placement-manage db sync"
+            )
+        if adopted:
+            _stamp_adopted(conn, revision)
+        else:
+            _migration_context(conn).stamp(_script(), revision)
     except CommandError as error:
         raise ConfigurationError(f"cannot stamp {revision}: {error}") from None
+
+
+def _stamp_adopted(conn: Connection, revision: str) -> None:
+    column = sa.Column("version_num", sa.String(32), primary_key=True)
+    table = sa.Table(ADOPTED_TABLE, sa.MetaData(), column, mysql_engine="InnoDB")
+    table.create(conn, checkfirst=True)
+    conn.execute(sa.delete(table))
+    conn.execute(sa.insert(table).values(version_num=revision))
 
 
 def check(conn: Connection) -> None:

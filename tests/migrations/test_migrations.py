@@ -294,6 +294,54 @@ def test_versions_are_printed_and_stamped(manage: Any, capsys: pytest.CaptureFix
     assert "nothing" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("revision", ["head", "0002", "0003", "0001", *ADOPTABLE])
+def test_a_version_that_the_database_has_not_is_not_stamped(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str], revision: str
+) -> None:
+    assert manage("db", "stamp", revision) == 1  # no tables at all
+    assert "lacks resource_providers" in capsys.readouterr().err
+    existing.make(database)
+    refused = revision in {"head", "0002", "0003"}
+    assert manage("db", "stamp", revision) == refused
+    if refused:
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert "lacks inventories.used, inventories.capacity" in line
+        assert "run placement-manage db sync" in line
+    assert manage("db", "sync") == 0
+    assert manage("db", "stamp", revision) == 0
+    assert derived(database)[:2] == (4, 13)
+
+
+def test_an_adopted_revision_is_stamped_for_what_it_is(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make(database)
+    with database.writer.begin() as conn:
+        conn.execute(sa.text("DROP TABLE alembic_version"))
+    assert manage("db", "sync") == 1
+    for revision in ADOPTABLE:
+        assert manage("db", "stamp", revision) == 0
+        capsys.readouterr()
+        assert manage("db", "version") == 0
+        assert capsys.readouterr().out == f"none (tables of {revision})\n"
+    assert manage("db", "sync") == 0
+    assert derived(database)[:2] == (4, 13)
+
+
+def test_a_database_that_has_not_what_its_version_says_is_migrated_anew(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make(database)
+    with database.writer.begin() as conn:
+        conn.execute(sa.text(f"CREATE TABLE {schema.VERSION_TABLE} (version_num VARCHAR(32))"))
+        conn.execute(sa.text(f"INSERT INTO {schema.VERSION_TABLE} VALUES ('{schema.newest()}')"))
+    assert manage("db", "check") == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "run placement-manage db sync" in line
+    assert manage("db", "sync") == 0
+    assert derived(database)[:2] == (4, 13)
+
+
 def test_help_and_its_exit_codes(manage: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert manage() == 1
     assert "load-cloud" in capsys.readouterr().out

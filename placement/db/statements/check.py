@@ -4,6 +4,7 @@ The columns of a selection are what an operator is shown of an example.
 """
 
 from collections.abc import Collection, Mapping
+from functools import cache
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -15,6 +16,18 @@ from placement.db.writes import Write
 
 provider, inventory, allocation = t.resource_providers, t.inventories, t.allocations
 consumer, resource_class = t.consumers, t.resource_classes
+
+
+@cache
+def shape() -> Rows:
+    """Select nothing from any column; it fails unless all are there and may be read."""
+    empty = (
+        sa.select(sa.func.count()).select_from(
+            sa.select(*table.c).where(sa.false()).subquery(table.name + "_columns")
+        )
+        for table in t.metadata.sorted_tables
+    )
+    return sa.select(*(each.scalar_subquery() for each in empty))
 
 
 def count(rows: Rows) -> Rows:

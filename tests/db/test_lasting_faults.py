@@ -1,0 +1,164 @@
+"""What no retry mends: a right that is missing, a column, a database that lets nobody in."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import falcon.testing
+import psycopg.errors
+import pymysql
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from placement import app, cli
+from placement.config import Settings
+from placement.db import lasting
+from placement.db.engine import Database
+from placement.db.lasting import CODES, LOGIN, RIGHT, SHAPE
+from placement.errors import ConfigurationError
+from tests.builders import make_database, settings
+from tests.engines import ENGINE, server
+from tests.migrations.conftest import ENVIRONMENT
+
+HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
+
+
+def as_reader(url: str) -> tuple[Settings, Database]:
+    """The database as somebody sees it who may read only."""
+    made = sa.make_url(url)
+    if ENGINE == "sqlite":
+        made = made.set(database=f"file:{made.database}", query={"mode": "ro", "uri": "true"})
+    elif ENGINE == "mariadb":
+        with sa.create_engine(url).begin() as conn:
+            conn.exec_driver_sql("CREATE USER IF NOT EXISTS reader@'localhost'")
+            conn.exec_driver_sql(f"GRANT SELECT ON {made.database}.* TO reader@'localhost'")
+            conn.exec_driver_sql("CREATE USER IF NOT EXISTS reader@'127.0.0.1'")
+            conn.exec_driver_sql(f"GRANT SELECT ON {made.database}.* TO reader@'127.0.0.1'")
+        made = made.set(username="reader")
+    else:
+        with sa.create_engine(url).begin() as conn:
+            if not conn.exec_driver_sql("SELECT FROM pg_roles WHERE rolname = 'reader'").all():
+                conn.exec_driver_sql("CREATE USER reader")
+            conn.exec_driver_sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+        made = made.set(username="reader")
+    text = made.render_as_string(hide_password=False)
+    known = settings(text)
+    return known, Database(known.database)
+
+
+def put(client: falcon.testing.TestClient) -> Any:
+    return client.simulate_put("/traits/CUSTOM_A", headers=HEADERS)
+
+
+def test_a_missing_right_is_said_with_the_command_and_health_is_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    known, _database = make_database(tmp_path)
+    reader, database = as_reader(known.database.connection)
+    client = falcon.testing.TestClient(app.create_app(reader, database))
+    assert client.simulate_get("/healthcheck").status_code == 200
+    with caplog.at_level(logging.WARNING):
+        answer = put(client)
+    assert answer.status_code == 503
+    assert "retry-after" not in answer.headers
+    detail = answer.json["errors"][0]["detail"]
+    assert RIGHT.reason in detail
+    assert "retry" not in detail
+    (line,) = [record.getMessage() for record in caplog.records]
+    for words in (RIGHT.reason, "INSERT", RIGHT.remedy):
+        assert words in line
+    health = client.simulate_get("/healthcheck")
+    assert health.status_code == 503
+    assert RIGHT.reason in health.text
+    assert "reader" not in health.text
+    assert client.simulate_get("/traits", headers=HEADERS).status_code == 200
+    database.dispose()
+
+
+def test_health_returns_with_the_right(tmp_path: Path) -> None:
+    known, database = make_database(tmp_path)
+    client = falcon.testing.TestClient(app.create_app(known, database))
+    database._writes_fail = lasting.unusable(
+        exc.OperationalError("INSERT", None, pymysql.err.OperationalError(1142, "denied"))
+    )
+    assert client.simulate_get("/healthcheck").status_code == 503
+    assert put(client).status_code == 201
+    assert client.simulate_get("/healthcheck").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("damage", "name"),
+    [
+        ("ALTER TABLE inventories RENAME COLUMN capacity TO volume", "capacity"),
+        ("ALTER TABLE projects RENAME TO tasks", "projects"),
+    ],
+)
+def test_a_missing_column_or_table_is_named_and_health_is_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str, name: str
+) -> None:
+    known, database = make_database(tmp_path)
+    client = falcon.testing.TestClient(app.create_app(known, database))
+    with database.writer.begin() as conn:
+        conn.exec_driver_sql(damage)
+    for path in ("/healthcheck", "/usages?project_id=p", "/resource_providers?resources=VCPU:1"):
+        caplog.clear()
+        answer = client.simulate_get(path, headers=HEADERS)
+        if path == "/healthcheck" or answer.status_code != 200:
+            assert answer.status_code == 503
+            assert SHAPE.reason in answer.text
+            assert name not in answer.text
+            assert "retry-after" not in answer.headers
+            (line,) = [record.getMessage() for record in caplog.records]
+            assert name in line
+            assert SHAPE.remedy in line
+    assert client.simulate_get("/traits", headers=HEADERS).status_code == 200
+    with pytest.raises(ConfigurationError, match=name):
+        app.prepare(database, sync=False)
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="SQLite lets everybody in")
+@pytest.mark.parametrize("wrong", [{"username": "nobody"}, {"database": "nowhere"}])
+def test_a_database_that_does_not_let_the_service_in_is_not_waited_for(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    wrong: dict[str, str],
+) -> None:
+    url = sa.make_url(server().url(server().admin)).set(**wrong)  # type: ignore[arg-type]
+    monkeypatch.setenv(ENVIRONMENT, url.render_as_string(hide_password=False))
+    monkeypatch.setattr("time.sleep", lambda _seconds: pytest.fail("waited"))
+    assert cli.main(["db", "version"]) == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert next(iter(wrong.values())) in line
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_is_told_apart(code: object) -> None:
+    if isinstance(code, int):
+        origin: Exception = pymysql.err.OperationalError(code, "text")
+    elif str(code).startswith("SQLITE"):
+        origin = sqlite3.OperationalError("text")
+        origin.sqlite_errorname = code  # type: ignore[attr-defined]
+    else:
+        origin = psycopg.errors.lookup(str(code))("text")
+    error = exc.DBAPIError("UPDATE t", None, origin)
+    assert lasting.fault(error) is CODES[code]
+    refusal = lasting.unusable(error)
+    assert refusal is not None
+    assert refusal.complaint.count("UPDATE") == 1
+    assert refusal.retry_after is None
+
+
+def test_what_may_pass_is_no_lasting_fault() -> None:
+    for origin in (
+        pymysql.err.OperationalError(1213, "deadlock"),
+        sqlite3.OperationalError("near x: syntax error"),
+        psycopg.OperationalError("connection failed: FATAL:  the database system is starting up"),
+    ):
+        assert lasting.unusable(exc.OperationalError("X", None, origin)) is None
+    denied = psycopg.OperationalError('connection failed: FATAL:  role "x" does not exist')
+    assert lasting.fault(exc.OperationalError(None, None, denied)) is LOGIN
