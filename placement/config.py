@@ -14,7 +14,7 @@ from pathlib import Path
 from oslo_config import cfg
 from oslo_log import log as oslo_log
 
-from placement import __version__
+from placement import __version__, logs
 from placement.errors import ConfigurationError
 
 LOG = logging.getLogger(__name__)
@@ -246,6 +246,7 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
     except (OSError, ValueError, RuntimeError, oslo_log.LogConfigError) as error:
         text = " ".join(str(error).split())
         raise ConfigurationError(f"cannot log as [DEFAULT] log_* and use_* say: {text}") from None
+    logs.guard()
     for path, group, name in unknown_options(conf):
         LOG.warning(
             "%s: [%s] %s is not an option of this service; it is ignored", path, group, name

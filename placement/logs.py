@@ -1,0 +1,56 @@
+"""Log lines that nobody outside can forge: what is not printable in a record is escaped."""
+
+import copy
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+# Texts of a record that come from formatters and handlers.
+_OURS = frozenset({"color", "exc_text", "stack_info"})
+
+
+def guard() -> None:
+    """Have the handlers of all loggers write one line for a record, and a trace after it.
+
+    JSON has escapes of its own.
+    """
+    for handler in _handlers():
+        formatter: Any = handler.formatter or logging.Formatter()
+        if "formatMessage" not in vars(formatter):
+            formatter.formatMessage = _one_line(formatter.formatMessage)
+            formatter.formatException = _lines(formatter.formatException)
+        handler.setFormatter(formatter)
+
+
+def escaped(text: str) -> str:
+    r"""The text with line breaks, control and format characters as in `\n` and `\x1b`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def _handlers() -> Iterator[logging.Handler]:
+    root = logging.getLogger()
+    for logger in (root, *root.manager.loggerDict.values()):
+        yield from getattr(logger, "handlers", ())
+
+
+def _one_line(format_message: Any) -> Any:
+    # Not the line itself: the format that an operator has set may hold colours.
+    def guarded(record: logging.LogRecord) -> Any:
+        shown = copy.copy(record)
+        for name, value in vars(record).items():
+            if isinstance(value, str) and name not in _OURS:
+                setattr(shown, name, escaped(value))
+        return format_message(shown)
+
+    return guarded
+
+
+def _lines(format_exception: Any) -> Any:
+    def guarded(*args: Any, **kwargs: Any) -> str:
+        return "\n".join(map(escaped, format_exception(*args, **kwargs).split("\n")))
+
+    return guarded
