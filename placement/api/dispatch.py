@@ -3,6 +3,8 @@
 Version gate, content type or accept, policy, body, handler, answer.
 """
 
+import logging
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,10 +22,14 @@ from placement.api.policy import Policy
 from placement.api.problems import Refusal
 from placement.api.routes import OPERATIONS, Route
 from placement.api.versioned import Versioned
-from placement.errors import BadBody, Unstorable
-from placement.objects import providers
+from placement.errors import BadBody, BadPath, Unstorable
+from placement.objects import identifiers, providers
+
+LOG = logging.getLogger(__name__)
 
 PIECES = 256  # of a body, written together
+PIECE = 64 * 1024  # bytes of a body, read together
+LONGEST_READING = 0.5  # seconds of the processor's time: a server takes some µs for each chunk
 
 
 class Endpoint:
@@ -44,6 +50,7 @@ class Endpoint:
         route = self._route(req, version)
         _check_types(req, route)
         self._authorize(req, route)
+        _check_path(path)
         call = Call(
             self._service,
             version,
@@ -131,6 +138,14 @@ def _members(value: Any, text: str, path: str = "") -> Iterator[str]:
         yield from _members(member, text, f"{path}.{key}" if path else key)
 
 
+def _check_path(path: Mapping[str, str]) -> None:
+    """Raise BadPath for characters of which not every engine can be asked."""
+    for name, text in path.items():
+        # MySQL's and MariaDB's utf8mb3 ends at U+FFFF.
+        if not identifiers.storable(text) or max(text) > "\uffff":
+            raise BadPath(f"{name}: {text!r} has a character that no name or UUID has")
+
+
 def _check_types(req: falcon.Request, route: Route) -> None:
     if route.body is not None:
         media = (req.content_type or "").partition(";")[0].strip().lower()
@@ -143,16 +158,36 @@ def _check_types(req: falcon.Request, route: Route) -> None:
 
 
 def _read(req: falcon.Request, most: int) -> bytes:
-    """The body.  Raises Refusal when it is larger than `most` bytes."""
+    """The body.  Raises Refusal: more than `most` bytes, broken off, or in crumbs."""
     too_large = Refusal(413, f"the body may have {most} bytes at the most")
-    if (req.content_length or 0) > most:
+    stated = req.content_length
+    if (stated or 0) > most:
         raise too_large
-    chunked = req.content_length is None and req.env.get("wsgi.input_terminated")
+    chunked = stated is None and req.env.get("wsgi.input_terminated")
     stream: Any = req.stream if chunked else req.bounded_stream
-    raw: bytes = stream.read(most + 1) if chunked else stream.read()
-    if len(raw) > most:
+    pieces: list[bytes] = []
+    size, started = 0, time.thread_time()
+    while size <= most and (piece := _piece(stream)):
+        pieces.append(piece)
+        size += len(piece)
+        if time.thread_time() - started > LONGEST_READING:
+            raise Refusal(400, "the body comes in chunks of too few bytes: send larger ones")
+    if size > most:
         raise too_large
-    return raw
+    if size < (stated or 0):
+        raise Refusal(400, f"the body has {size} bytes, and Content-Length says {stated}")
+    return b"".join(pieces)
+
+
+def _piece(stream: Any) -> bytes:
+    """The next bytes of a body, none at its end.  Raises Refusal when there is no telling."""
+    try:
+        piece: bytes = stream.read(PIECE)
+    # Each server has its own errors for chunks that are none and for clients that have gone.
+    except Exception as error:
+        LOG.info("a body cannot be read: %r", error)
+        raise Refusal(400, "the body cannot be read: it is malformed or ends early") from error
+    return piece
 
 
 def _write(resp: falcon.Response, call: Call, reply: Reply) -> None:

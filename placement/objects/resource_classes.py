@@ -13,7 +13,7 @@ from placement.errors import (
     ResourceClassInUse,
     ResourceClassNotFound,
 )
-from placement.objects import catalog, identifiers, trees
+from placement.objects import catalog, trees
 
 CUSTOM_PREFIX = "CUSTOM_"
 
@@ -34,8 +34,6 @@ def find(conn: Connection) -> list[ResourceClass]:
 
 def get(conn: Connection, name: str) -> ResourceClass:
     """Return one class.  Raises ResourceClassNotFound."""
-    if not identifiers.storable(name):
-        raise ResourceClassNotFound(name)
     query = names.dated("resource_class", names.named("resource_class", [name]))
     for row in conn.execute(query):
         if row.name == name:

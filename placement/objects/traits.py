@@ -10,7 +10,7 @@ from placement.db.dialect import chunks
 from placement.db.statements import associations, names
 from placement.db.writes import Restart, Unmatched, carry_out
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
-from placement.objects import identifiers, providers, trees
+from placement.objects import providers, trees
 from placement.objects.trees import Locked, Provider
 
 CUSTOM_PREFIX = "CUSTOM_"
@@ -54,8 +54,6 @@ def find(conn: Connection, wanted: TraitFilter) -> list[Trait]:
 
 def get(conn: Connection, name: str) -> Trait:
     """Return one trait.  Raises TraitNotFound."""
-    if not identifiers.storable(name):
-        raise TraitNotFound(name)
     for trait in find(conn, TraitFilter(names=frozenset([name]))):
         if trait.name == name:
             return trait

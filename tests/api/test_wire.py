@@ -1,6 +1,8 @@
 """What no well-behaved client sends, and what only the server's side can show."""
 
 import io
+import re
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import orjson
 import pytest
 
 from placement import app
+from placement.api import dispatch
 from placement.api.history import HISTORY
 from placement.api.routes import OPERATIONS, ROUTES, Route
 from placement.db.engine import Database
@@ -45,6 +48,12 @@ def _named(value: Route) -> str:
     return f"{value.method} {value.path}"
 
 
+def _latest(route: Route) -> object:
+    """The last version of the route."""
+    served = OPERATIONS[route.path][route.method]
+    return max(each for each in HISTORY if each >= served.since and served.at(each) is route)
+
+
 def error(answer: Any, status: int) -> str:
     assert answer.status_code == status, answer.text
     (found,) = answer.json["errors"]
@@ -72,6 +81,72 @@ def test_a_chunked_body_is_read_and_bounded(client: falcon.testing.TestClient) -
             },
         )
         assert answer.status_code == status
+
+
+def test_a_body_that_takes_too_long_to_read_is_refused(
+    client: falcon.testing.TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "LONGEST_READING", -1)
+    answer = client.simulate_post("/resource_providers", body=b'{"name": "x"}', headers=HEADERS)
+    assert "too few bytes" in error(answer, 400)
+
+
+def test_a_body_shorter_than_its_stated_length_is_refused(
+    client: falcon.testing.TestClient,
+) -> None:
+    answer = client.simulate_post(
+        "/resource_providers",
+        headers={**HEADERS, "Content-Length": "30"},
+        extras={"wsgi.input": io.BytesIO(b'{"name": "x"}')},
+    )
+    assert "13 bytes, and Content-Length says 30" in error(answer, 400)
+
+
+@pytest.mark.parametrize("failure", [OSError("gone"), ValueError("-2"), EOFError(), KeyError("x")])
+def test_a_body_that_cannot_be_read_is_the_fault_of_the_client(
+    client: falcon.testing.TestClient, failure: Exception
+) -> None:
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise failure
+
+    for more in ({"wsgi.input_terminated": True}, {"CONTENT_LENGTH": "30"}):
+        answer = client.simulate_post(
+            "/resource_providers", headers=HEADERS, extras={"wsgi.input": Broken(), **more}
+        )
+        assert "the body cannot be read" in error(answer, 400)
+
+
+UNHEARD_OF = ("A%00", "%00", "%F0%9F%98%80")  # by some engine
+IN_PATHS = [route for route in ROUTES if "{" in route.path]
+
+
+@pytest.mark.parametrize("route", IN_PATHS, ids=_named)
+@pytest.mark.parametrize("text", [*UNHEARD_OF, "A%01", "%ff", "%e2%80%a8", "%0a"])
+def test_a_text_in_a_path_that_nothing_is_called_is_400_or_404(
+    service: falcon.testing.TestClient, route: Route, text: str
+) -> None:
+    names = re.findall("{(\\w+)}", route.path)
+    usual = {"uuid": HOST, "consumer": HOST, "resource_class": "VCPU", "name": "CUSTOM_A"}
+    body = b"{}" if route.body else None
+    headers = {**HEADERS, "OpenStack-API-Version": f"placement {_latest(route)}"}
+
+    def segment(match: re.Match[str]) -> str:
+        return text if match[1] == name else usual[match[1]]
+
+    for name in names:
+        path = re.sub(r"{(\w+)}", segment, route.path)
+        raw = falcon.testing.create_environ(method=route.method, body=body or b"", headers=headers)
+        raw["PATH_INFO"] = urllib.parse.unquote(path, "latin-1")
+        answer = falcon.testing.StartResponseMock()
+        found = b"".join(service.app(raw, answer))
+        if (route.method, name) == ("GET", "consumer") and text not in UNHEARD_OF:
+            assert answer.status.startswith("200")
+            continue
+        assert answer.status[:3] in {"400", "404"}, found
+        if text in UNHEARD_OF:
+            assert answer.status.startswith("400")
+            assert orjson.loads(found)["errors"][0]["detail"].startswith(f"{name}: ")
 
 
 def test_a_path_and_query_beyond_64_kib_are_refused(client: falcon.testing.TestClient) -> None:
@@ -113,8 +188,7 @@ def test_bytes_that_are_no_json_are_refused(tmp_path: Path, body: bytes) -> None
 def test_deep_and_mixed_members_are_refused_wherever_a_body_is_taken(
     service: falcon.testing.TestClient, route: Route, member: str
 ) -> None:
-    served = OPERATIONS[route.path][route.method]
-    version = max(each for each in HISTORY if each >= served.since and served.at(each) is route)
+    version = _latest(route)
     headers = {
         **HEADERS, "X-Roles": "admin,service", "OpenStack-API-Version": f"placement {version}"
     }  # fmt: skip
