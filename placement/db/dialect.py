@@ -42,22 +42,35 @@ ISOLATION = {
 # autocommit mode, a read would never end.
 DRIVERS = {"postgresql": {"psycopg"}}
 
-# Codes after which the same transaction may succeed when it is run again from its start
-# (design notes on engines). Families cannot be confused: SQLite has names, MySQL integers,
-# PostgreSQL five characters.
+# Codes of drivers, in families that cannot be confused: SQLite has names, MySQL integers,
+# PostgreSQL five characters. tests/db/test_codes.py has each of them happen. What a connection
+# says when it is lost, SQLAlchemy knows.
+
+# After these the same transaction may succeed when it is run again from its start: locks,
+# conflicts (1020: of snapshots), tables that have changed (1412), statements that were
+# interrupted (1317), and what a COMMIT whose outcome is unknown fails with.
 RETRIABLE: frozenset[object] = frozenset(
-    {"SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_LOCKED"}
-    | {1047, 1205, 1213, 1290, 1836, 2006, 2013, 2014, 3101}
-    | {"40001", "40P01", "55P03", "57P01", "57P02", "57P03", "25006"}
-    | {"08000", "08001", "08003", "08004", "08006"}
+    {"SQLITE_BUSY", "SQLITE_BUSY_RECOVERY", "SQLITE_BUSY_SNAPSHOT"}
+    | {"SQLITE_LOCKED", "SQLITE_PROTOCOL"}
+    | {1020, 1180, 1205, 1213, 1317, 1412}
+    | {"08007", "40001", "40003", "40P01", "55P03"}
 )
 
-# Codes of a server that lives but takes no writes: after a failover, or outside of its quorum.
-# The next connection may lead to another one.
-ELSEWHERE: frozenset[object] = frozenset({1047, 1290, 1836, 3101, "25006"})
+# The same, but on another connection: of a server that lives and takes no writes (after a
+# failover, or outside of its quorum), that goes down, or that is not reached from its proxy. The
+# next connection may lead to another one.
+ELSEWHERE: frozenset[object] = frozenset(
+    {1047, 1053, 1290, 1792, 1836, 3101}
+    | {"08000", "08001", "08003", "08004", "08006", "25006", "57P01", "57P02", "57P03"}
+)
 
-# Codes after which a COMMIT may have happened, besides those of a lost connection.
-UNKNOWN: frozenset[object] = frozenset({1047, "40003", "57P01", "57P02", "57P03"})
+# After these a COMMIT has not happened: its transaction lost to another one, or waited too long.
+# After all others (besides those of broken constraints) nobody knows. On Galera, 1180 is the
+# answer to a COMMIT that meets the loss of the majority, and its changes may be applied when the
+# nodes meet again; 1317 and 1969 may come while it waits for them; PostgreSQL has 08007 and 40003
+# for the purpose; a server on its way down (1053, 57P01) no longer knows. To settle one that has
+# not happened costs two statements, to take one that has for the other costs the truth.
+NOT_COMMITTED: frozenset[object] = frozenset({"SQLITE_BUSY", 1205, 1213, "40001", "40P01"})
 
 # Codes for a text that the database cannot hold or compare: one of utf8mb3 ends at U+FFFF.
 UNSTORABLE: frozenset[object] = frozenset({1267, 1270, 1271, 1300, 1366, 3988, "22021", "22P05"})
@@ -261,7 +274,8 @@ def is_retriable(error: exc.DBAPIError) -> bool:
 
 def is_outcome_unknown(error: exc.DBAPIError) -> bool:
     """Whether a COMMIT that failed so may have happened all the same."""
-    return error.connection_invalidated or not UNKNOWN.isdisjoint(codes(error.orig))
+    constraint = isinstance(error, exc.IntegrityError)
+    return not constraint and NOT_COMMITTED.isdisjoint(codes(error.orig))
 
 
 def is_duplicate(error: exc.DBAPIError) -> bool:

@@ -46,12 +46,13 @@ _SETTLE = "settle"
 
 
 class _CommitLost(Exception):
-    """The connection went away during COMMIT."""
+    """A COMMIT has failed and may have happened all the same."""
 
-    def __init__(self, result: object, settle: Settle | None) -> None:
+    def __init__(self, result: object, settle: Settle | None, error: exc.DBAPIError) -> None:
         super().__init__()
         self.result = result
         self.settle = settle
+        self.error = error
 
 
 def settle_by(conn: Connection, settle: Settle) -> None:
@@ -142,6 +143,7 @@ class Database:
             except _CommitLost as lost:
                 if self._happened(lost.settle, deadline):
                     return cast(T, lost.result)
+                _refuse_unless_retriable(lost.error, deadline)
             except exc.DBAPIError as error:
                 self._writes_fail = unusable(error)
                 _refuse_for_good(error)
@@ -162,7 +164,7 @@ class Database:
                 if not dialect.is_outcome_unknown(error):
                     raise
                 LOG.warning("a COMMIT was lost: %s", dialect.one_line(error))
-                raise _CommitLost(result, settle) from error
+                raise _CommitLost(result, settle, error) from error
             self._writes_fail = None
             return result
 

@@ -1,0 +1,227 @@
+"""What the service does about each code of an engine's driver, injected in the driver.
+
+The codes of all engines are listed; those of the engine under test happen.
+"""
+
+import uuid as uuids
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+import falcon.testing
+import pytest
+import sqlalchemy as sa
+
+from placement import app
+from placement.db import dialect
+from tests.builders import make_database
+from tests.db.drivers import failing_once, losing_commit
+from tests.engines import ENGINE
+
+
+class Then(Enum):
+    """What becomes of a request of which one statement fails."""
+
+    AGAIN = "it is run again and done"
+    ELSEWHERE = "it is run again on another connection and done"
+    UNAVAILABLE = "it is answered with 503"
+    REFUSED = "it is answered with 400"
+
+
+STATEMENTS: Mapping[str, Mapping[object, Then]] = {
+    "sqlite": {
+        "SQLITE_BUSY": Then.AGAIN,
+        "SQLITE_BUSY_RECOVERY": Then.AGAIN,  # another process mends the log of one that died
+        "SQLITE_BUSY_SNAPSHOT": Then.AGAIN,
+        "SQLITE_LOCKED": Then.AGAIN,
+        "SQLITE_PROTOCOL": Then.AGAIN,  # a race for the locks of the log
+        "SQLITE_CONSTRAINT_UNIQUE": Then.AGAIN,
+        "SQLITE_CONSTRAINT_PRIMARYKEY": Then.AGAIN,
+        "SQLITE_FULL": Then.UNAVAILABLE,
+        "SQLITE_IOERR_WRITE": Then.UNAVAILABLE,
+    },
+    "mariadb": {
+        1020: Then.AGAIN,  # a snapshot that is too old, where snapshots are isolated
+        1062: Then.AGAIN,  # a unique key is taken
+        1180: Then.AGAIN,
+        1205: Then.AGAIN,  # waited too long for a lock
+        1213: Then.AGAIN,  # deadlock, or a conflict on Galera
+        1317: Then.AGAIN,  # interrupted
+        1412: Then.AGAIN,  # the table has changed
+        1047: Then.ELSEWHERE,  # outside of the quorum
+        1053: Then.ELSEWHERE,  # shutdown
+        1290: Then.ELSEWHERE,  # read only, as 1792 and 1836
+        1792: Then.ELSEWHERE,
+        1836: Then.ELSEWHERE,
+        3101: Then.ELSEWHERE,  # a conflict or the loss of the majority of a replication group
+        1927: Then.ELSEWHERE,  # killed; these four are SQLAlchemy's
+        2006: Then.ELSEWHERE,  # gone away
+        2013: Then.ELSEWHERE,  # lost
+        2014: Then.ELSEWHERE,  # out of step
+        1267: Then.REFUSED,
+        1270: Then.REFUSED,
+        1271: Then.REFUSED,
+        1300: Then.REFUSED,
+        1366: Then.REFUSED,
+        3988: Then.REFUSED,
+        1021: Then.UNAVAILABLE,  # disk full
+    },
+    "postgresql": {
+        "08007": Then.AGAIN,  # the outcome of a COMMIT is unknown, as 40003
+        "23505": Then.AGAIN,  # a unique key is taken
+        "40001": Then.AGAIN,  # not serializable
+        "40003": Then.AGAIN,
+        "40P01": Then.AGAIN,  # deadlock
+        "55P03": Then.AGAIN,  # waited too long for a lock
+        "08000": Then.ELSEWHERE,  # connections, as a proxy tells of them
+        "08001": Then.ELSEWHERE,
+        "08003": Then.ELSEWHERE,
+        "08004": Then.ELSEWHERE,
+        "08006": Then.ELSEWHERE,
+        "25006": Then.ELSEWHERE,  # read only
+        "57P01": Then.ELSEWHERE,  # terminated
+        "57P02": Then.ELSEWHERE,  # crashed
+        "57P03": Then.ELSEWHERE,  # not up yet
+        "22021": Then.REFUSED,
+        "22P05": Then.REFUSED,
+        "53100": Then.UNAVAILABLE,  # disk full
+    },
+}
+
+# A COMMIT that fails so has not happened.
+NOT_COMMITTED: Mapping[str, set[object]] = {
+    "sqlite": {"SQLITE_BUSY"},
+    "mariadb": {1205, 1213},
+    "postgresql": {"40001", "40P01"},
+}
+
+# One that fails so may have happened, as after all that is in neither list.
+UNKNOWN: Mapping[str, set[object]] = {
+    "sqlite": {"SQLITE_FULL", "SQLITE_IOERR_FSYNC"},
+    # 3100: a hook of a replication group; 1105: Vitess, for most; 1969, 3024: limits of time
+    "mariadb": {1047, 1053, 1105, 1180, 1290, 1317, 1836, 1969, 2013, 3024, 3100, 3101},
+    "postgresql": {"08006", "08007", "25006", "40003", "57014", "57P01", "57P02", "57P03"},
+}
+
+HERE = STATEMENTS[ENGINE]
+
+
+class World:
+    """A service, and the connections that its writes begin on."""
+
+    def __init__(self, directory: Any) -> None:
+        settings, self.database = make_database(directory)
+        self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
+        self.connections: list[object] = []
+        for engine in (self.database.reader, self.database.writer):
+            sa.event.listen(engine, "begin", self._begin)
+            with engine.connect():
+                pass
+
+    def _begin(self, conn: sa.Connection) -> None:
+        self.connections.append(conn.connection.dbapi_connection)
+
+    def send(self, method: str, path: str, body: object = None) -> Any:
+        """A request of an administrator; connections are counted from here."""
+        self.connections.clear()
+        headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
+        path, _, query = path.partition("?")
+        return self._client.simulate_request(
+            method, path, query_string=query, json=body, headers=headers
+        )
+
+    def read(self) -> Any:
+        """A read that gives the database a text."""
+        return self.send("GET", "/resource_providers?name=nobody")
+
+    def add_trait(self) -> Any:
+        """A write that leaves no witness."""
+        return self.send("PUT", f"/traits/CUSTOM_{uuids.uuid4().hex.upper()}")
+
+    def add_provider(self) -> Any:
+        """A write that does."""
+        return self.send("POST", "/resource_providers", {"name": str(uuids.uuid4())})
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    made = World(tmp_path_factory.mktemp("codes"))
+    yield made
+    made.database.dispose()
+
+
+@pytest.mark.parametrize("code", HERE)
+def test_a_write_of_which_a_statement_fails(world: World, code: object) -> None:
+    with failing_once(world.database.writer, "INSERT INTO traits", code):
+        answer = world.add_trait()
+    expected = {Then.AGAIN: 201, Then.ELSEWHERE: 201, Then.REFUSED: 400, Then.UNAVAILABLE: 503}
+    then = HERE[code]
+    assert answer.status_code == expected[then], answer.text
+    if then is Then.AGAIN:
+        first, second = world.connections
+        assert first is second
+    elif then is Then.ELSEWHERE:
+        first, second = world.connections
+        assert first is not second
+    else:
+        assert len(world.connections) == 1
+
+
+@pytest.mark.parametrize("code", [code for code in HERE if code not in dialect.DUPLICATE])
+def test_a_read_of_which_a_statement_fails(world: World, code: object) -> None:
+    then = HERE[code]
+    with failing_once(world.database.reader, "SELECT", code):
+        answer = world.read()
+    assert answer.status_code == (400 if then is Then.REFUSED else 503)
+    (failed,) = world.connections
+    assert world.read().status_code == 200
+    assert (failed is not world.connections[0]) == (then is Then.ELSEWHERE)
+
+
+@pytest.mark.parametrize("code", sorted(NOT_COMMITTED[ENGINE], key=str))
+def test_a_commit_that_is_known_not_to_have_happened_is_run_again(
+    world: World, code: object
+) -> None:
+    with losing_commit(world.database.writer, code, happens=False):
+        answer = world.add_trait()
+    assert answer.status_code == 201, answer.text
+
+
+@pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
+def test_a_commit_that_has_happened_and_fails_is_found_out(world: World, code: object) -> None:
+    with losing_commit(world.database.writer, code, happens=True):
+        answer = world.add_provider()
+    assert answer.status_code == 200, answer.text
+    uuid = answer.json["uuid"]
+    assert world.send("GET", f"/resource_providers/{uuid}").json == answer.json
+
+
+@pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
+def test_a_commit_that_has_not_happened_is_found_out(world: World, code: object) -> None:
+    with losing_commit(world.database.writer, code, happens=False):
+        answer = world.add_provider()
+    lasts = HERE.get(code, Then.UNAVAILABLE) is Then.UNAVAILABLE
+    assert answer.status_code == (503 if lasts else 200), answer.text
+    assert "could not be found out" not in answer.text
+
+
+@pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
+@pytest.mark.parametrize("happens", [True, False])
+def test_a_commit_that_fails_without_a_witness_is_answered_as_unknown(
+    world: World, code: object, happens: bool
+) -> None:
+    with losing_commit(world.database.writer, code, happens=happens):
+        answer = world.add_trait()
+    assert answer.status_code == 503
+    assert "could not be found out" in answer.text
+
+
+def test_every_code_is_listed_here() -> None:
+    listed: dict[Then, set[object]] = {then: set() for then in Then}
+    for codes in STATEMENTS.values():
+        for code, then in codes.items():
+            listed[then].add(code)
+    assert listed[Then.AGAIN] == dialect.RETRIABLE | dialect.DUPLICATE
+    assert listed[Then.ELSEWHERE] - {1927, 2006, 2013, 2014} == dialect.ELSEWHERE
+    assert listed[Then.REFUSED] == dialect.UNSTORABLE
+    assert set().union(*NOT_COMMITTED.values()) == dialect.NOT_COMMITTED
