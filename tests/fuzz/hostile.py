@@ -42,6 +42,13 @@ ODD_JSON = (
     f'"{UUIDS[0].upper()}"', f'"{UUIDS[0].replace("-", "")}"', f'"urn:uuid:{UUIDS[0]}"',
     f'"{{{UUIDS[0]}}}"', f'"{"-" * 36}"',
 )  # fmt: skip
+DEPTHS = (31, 32, 33, 300, 980, 1020, 1100)
+LENGTHS = (255, 256, 3000, 60_000)
+# What moves a cursor, ends a line or a text, turns the direction, or is no character at all.
+CONTROL = (
+    *map(chr, range(0x20)), "\x7f", "\x85", "\x9b", "\xa0", "\u200b", "\u2028", "\u2029", "\u202e",
+    "\ufeff", "\ufffe", "\ud800", "\udfff", "\U000e0001", "\U0010ffff", "\x1b[31m", "\r\n\r\n",
+)  # fmt: skip
 ODD_TEXT = (
     "", " ", "x", "0", "-1", "1" * 40, "in:", "!", "!!", "!in:", ",", ":", "VCPU:1", "VCPU:0x1",
     "VCPU:\uff11",
@@ -82,7 +89,10 @@ ODD_PATHS = (
     "/traits/\x00", "/traits/é", "/traits/" + "x" * 3000, "/allocations/\n", "/../etc/passwd",
     "/resource_providers/{uuid}", "/allocations/" + "-" * 36, "/resource_classes/CUSTOM_\n", "*",
 )  # fmt: skip
-JUNK = (b"", b"\xff", b"\x00", b"\xed\xa0\x80", b'"', b"}", b"," * 9)
+JUNK = (
+    b"", b"\xff", b"\x00", b"\x1b", b"\x7f", b"\xc2\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80", b'"',
+    b"}", b"[" * 40, b"," * 9, b'{"":' * 9,
+)  # fmt: skip
 METHODS = ("GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "X", "", "get")
 
 Environ = dict[str, Any]
@@ -93,6 +103,22 @@ class Raw:
     """JSON text that stands in a document as it is."""
 
     text: str
+
+
+class Torn(io.BytesIO):
+    """A body as a server reads it of chunks: some bytes at a time, and then perhaps an error."""
+
+    def __init__(self, body: bytes, most: int, error: Exception | None) -> None:
+        super().__init__(body)
+        self._most = most
+        self._error = error
+
+    def read(self, size: int | None = -1) -> bytes:
+        """The next bytes; the error in place of the end."""
+        piece = super().read(self._most if size is None or size < 0 else min(size, self._most))
+        if not piece and self._error is not None:
+            raise self._error
+        return piece
 
 
 class Hostile:
@@ -148,7 +174,24 @@ class Hostile:
                 made[name] = _wsgi(value)
         if self.goes_wrong():
             made["HTTP_OPENSTACK_API_VERSION"] = _wsgi(self.source.choice(ODD_VERSIONS))
+        if self.goes_wrong():
+            name = self.source.choice([each for each in made if each.startswith("HTTP_")])
+            # Servers keep these from being header values.
+            value = self.controlled(made[name]).translate({0: None, 10: None, 13: None})
+            made[name] = _wsgi(value)
+        if self.goes_wrong():
+            self.tear(made, body)
         return made
+
+    def tear(self, made: Environ, body: bytes) -> None:
+        """Send the body in chunks, or break it off."""
+        error = self.source.choice((None, OSError("gone"), ValueError("-2"), EOFError()))
+        made["wsgi.input"] = Torn(body, self.source.choice((1, 7, 1000, 10**6)), error)
+        if self.source.random() < 0.7:
+            made["wsgi.input_terminated"] = True
+            made.pop("CONTENT_LENGTH", None)
+        else:
+            made["CONTENT_LENGTH"] = str(len(body) + self.source.randrange(30))
 
     def version(self, route: Route) -> object:
         """A version, mostly one of the later ones."""
@@ -164,7 +207,19 @@ class Hostile:
 
     def text(self, usual: Sequence[str]) -> str:
         """A usual text, or an odd one."""
-        return str(self.source.choice(ODD_TEXT if self.goes_wrong() else usual))
+        if not self.goes_wrong():
+            return str(self.source.choice(usual))
+        kind = self.source.randrange(8)
+        if kind == 0:
+            return self.controlled(str(self.source.choice(usual)))
+        if kind == 1:
+            return str(self.source.choice("{-A0%:,é\x1b\U0001f600")) * self.source.choice(LENGTHS)
+        return str(self.source.choice(ODD_TEXT))
+
+    def controlled(self, text: str) -> str:
+        """The text with a control character anywhere in it."""
+        at = self.source.randrange(len(text) + 1)
+        return text[:at] + str(self.source.choice(CONTROL)) + text[at:]
 
     def query(self, route: Route) -> str:
         """A query string: encoded, half encoded or not at all."""
@@ -213,18 +268,13 @@ class Hostile:
         raw = _json(self.like(schema)).encode("utf-8", "surrogatepass")
         if self.goes_wrong() and raw:
             at = self.source.randrange(len(raw))
-            junk = self.source.choice(
-                (b"", b"\xff", b"\x00", b"\xed\xa0\x80", b'"', b"}", b"," * 9)
-            )
-            raw = raw[:at] + junk + raw[at + self.source.randrange(3) :]
+            raw = raw[:at] + self.source.choice(JUNK) + raw[at + self.source.randrange(3) :]
         return raw
 
     def like(self, schema: Mapping[str, Any], name: str = "") -> Any:
         """A value of the schema, but for what goes wrong."""
         if self.goes_wrong():
-            return Raw(self.source.choice(ODD_JSON))
-        if "anyOf" in schema:
-            return self.like(self.source.choice(schema["anyOf"]), name)
+            return Raw(self.odd_json())
         kinds = schema.get("type", "string")
         kind = kinds if isinstance(kinds, str) else self.source.choice(kinds)
         makers: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
@@ -234,6 +284,22 @@ class Hostile:
             return makers[kind](schema, name)
         plain = {"integer": (0, 1, 1, 2, 8), "number": (1, 1.5, 16.0), "null": (None,)}
         return self.source.choice(plain.get(kind, (None,)))
+
+    def odd_json(self) -> str:
+        """The text of a value that suits nothing, or of one that is too much."""
+        kind = self.source.randrange(8)
+        if kind == 0:
+            depth = self.source.choice(DEPTHS)
+            opening, closing = self.source.choice((("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")))
+            nested = opening * depth + "1" + closing * depth
+            return f"[{nested},{nested}]" if self.source.random() < 0.3 else nested
+        if kind == 1:
+            items = self.source.choice(("1,", '"a",', "[],", '{"":1},', '1,"1",true,[1],{"a":1},'))
+            return f"[{items * (self.source.choice(LENGTHS) // len(items))}null]"
+        if kind == 2:
+            long = json.dumps(self.text(["x"]) * self.source.choice(LENGTHS[:3]))
+            return f"{{{long}:1}}" if self.source.random() < 0.5 else long
+        return str(self.source.choice(ODD_JSON))
 
     def an_object(self, schema: Mapping[str, Any], name: str) -> Any:
         """Members of an object."""
@@ -246,7 +312,7 @@ class Hostile:
             for _ in range(self.source.choice((0, 1, 1, 2, 3))):
                 made[self.text(keys)] = self.like(value)
         if self.goes_wrong():
-            made[self.text(["surplus"])] = Raw(self.source.choice(ODD_JSON))
+            made[self.text(["surplus"])] = Raw(self.odd_json())
         if made and self.goes_wrong():
             made.pop(self.source.choice(sorted(made)))
         return made

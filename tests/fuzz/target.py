@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from placement import app
+from placement import app, logs
 from placement.db import tables as t
 from tests.builders import make_database
 from tests.clouds import SHARING, Cloud, aggregate
 
-LARGEST_BODY = 1500
+LARGEST_BODY = 50_000
 
 
 class Target:
@@ -30,6 +32,20 @@ class Target:
             cloud.add("disk", {"DISK_GB": 999}, traits=[SHARING], aggregates=[aggregate(1)])
             cloud.save()
         self._app = app.create_app(settings, self.database)
+        self._log = io.StringIO()
+        self._handler = logging.StreamHandler(self._log)
+        self._handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
+        root = logging.getLogger()
+        self._level = root.level
+        root.addHandler(self._handler)
+        root.setLevel(logging.INFO)
+        logs.guard()
+
+    def close(self) -> None:
+        """Log and connect no more."""
+        logging.getLogger().removeHandler(self._handler)
+        logging.getLogger().setLevel(self._level)
+        self.database.dispose()
 
     def answer(self, environ: dict[str, Any]) -> int:
         """Send one request; the status, when the answer is one that any request may have."""
@@ -43,7 +59,12 @@ class Target:
 
         found = self._app(environ, start_response)
         raw = b"".join(found)
+        close = getattr(found, "close", None)
+        if close is not None:
+            close()
         ((line, headers),) = started
+        assert all(f"{name}{value}".isprintable() for name, value in headers)
+        self._check_log()
         status, names = int(line[:3]), {name.lower(): value for name, value in headers}
         assert names["x-openstack-request-id"].startswith("req-")
         assert status < 500, raw
@@ -58,6 +79,14 @@ class Target:
         elif raw and environ["REQUEST_METHOD"] != "HEAD":
             json.loads(raw)
         return status
+
+    def _check_log(self) -> None:
+        """One line for the request, and nothing in any line that is not to be seen."""
+        lines = self._log.getvalue().split("\n")
+        self._log.seek(0)
+        self._log.truncate()
+        assert all(line.isprintable() for line in lines), lines
+        assert sum(line.startswith("placement.requestlog ") for line in lines) == 1, lines
 
     def dump(self) -> dict[str, list[tuple[Any, ...]]]:
         """All rows of all tables, without revisions, which move with every write that begins."""
