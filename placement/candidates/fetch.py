@@ -44,23 +44,26 @@ NOWHERE = ""  # in_tree of a provider that does not exist
 class Known:
     """Names of a request and what the database knows of them.
 
-    aggregates: identifier as given -> (id, as stored).  trees: provider as given -> (id of its
-    root, as stored).
+    aggregates: `identifiers.key` -> ids of the rows that mean it.  trees: provider as given -> (id
+    of its root, as stored).
     """
 
     classes: Mapping[str, int]
     traits: Mapping[str, int]
-    aggregates: Mapping[str, tuple[int, str]]
+    aggregates: Mapping[str, frozenset[int]]
     trees: Mapping[str, tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """A sharing provider, where it stands and what its stock of the asked classes is."""
+    """A sharing provider, where it stands and what its stock of the asked classes is.
+
+    aggregates: ids.  stocks: by the class's id.
+    """
 
     uuid: str
     root: Root
-    aggregates: dict[int, str]
+    aggregates: set[int]
     stocks: dict[int, Stock]
 
 
@@ -86,7 +89,8 @@ class Fetch:
         self._known = _names(conn, request)
         self._kept: dict[int, Tree] = {}  # trees of sharing providers, for the whole request
         self._tree_ids = {uuid: root_id for root_id, uuid in self._known.trees.values()}
-        self._aggregate_ids = {uuid: row_id for row_id, uuid in self._known.aggregates.values()}
+        self._shared: dict[int, str] = {}  # aggregates of sharing providers: id -> as stored
+        self._meaning: Mapping[str, frozenset[int]] | None = None  # key -> ids of these
         self.request = _as_stored(request, self._known)
 
     @property
@@ -125,7 +129,7 @@ class Fetch:
                     uuid,
                     {name: Stock(*fields) for name, *fields in unpacked(stocks)},
                     traits[of_traits],
-                    interned(name for (name,) in unpacked(aggregates)),
+                    interned(identifiers.key(name) for (name,) in unpacked(aggregates)),
                 )
             )
         made = {
@@ -162,9 +166,10 @@ class Fetch:
         rows = () if trait is None else self._conn.execute(*statements.sharing(trait)).all()
         for row in rows:
             root = (row.root_id, row.revision)
-            provider = found.setdefault(row.uuid, Sharing(row.uuid, root, {}, {}))
+            provider = found.setdefault(row.uuid, Sharing(row.uuid, root, set(), {}))
             if row.aggregate_id is not None:
-                provider.aggregates[row.aggregate_id] = row.aggregate
+                provider.aggregates.add(row.aggregate_id)
+                self._shared[row.aggregate_id] = row.aggregate
             if row.class_id is not None:
                 provider.stocks[row.class_id] = Stock(
                     row.capacity, row.used, row.min_unit, row.max_unit, row.step_size
@@ -201,6 +206,21 @@ class Fetch:
         trees = dict(zip((root[0] for root in roots), self.trees(roots), strict=True))
         self._kept.update((root[0], trees[root[0]]) for root in lent)
         return [trees[root[0]] for root in with_them]
+
+    def _widened(self, need: Need) -> Need:
+        """The need with every row that means an aggregate of its reach."""
+        return replace(need, reach=self._same(need.reach)) if need.reach else need
+
+    def _same(self, aggregates: Iterable[int]) -> frozenset[int]:
+        """The rows that mean the same as these aggregates of sharing providers."""
+        if self._meaning is None:
+            rows = {spelling: row_id for row_id, spelling in self._shared.items()}
+            for some in chunks(sorted(identifiers.spellings(*self._shared.values()))):
+                query = names.ids({"aggregate": some})
+                assert query is not None
+                rows |= {row.name: row.id for row in self._conn.execute(*query)}
+            self._meaning = identifiers.by_key(rows)
+        return _union(self._meaning[identifiers.key(self._shared[each])] for each in aggregates)
 
     # -- roots ------------------------------------------------------------------------------
 
@@ -263,7 +283,8 @@ class Fetch:
         own = all(need.reach for need in needs) and len(needs) <= MAX_NEEDS
         root = self._root_need(False)
         start = _start(order, needs, root, self._trail)
-        query = statements.rest(window.after, Asked(tuple(order), root, own), start)
+        asked = Asked(tuple(map(self._widened, order)), root, own)
+        query = statements.rest(window.after, asked, start)
         return sorted(
             (root_id, revision)
             for root_id, revision, matches in read(self._conn, *query)
@@ -314,11 +335,8 @@ class Fetch:
             ),
             traits=tuple(self._trait_ids(term) for term in terms),
             forbidden=self._trait_ids(group.forbidden),
-            aggregates=tuple(
-                frozenset(self._aggregate_ids[uuid] for uuid in term)
-                for term in group.member_of[:MAX_TERMS]
-            ),
-            not_aggregates=frozenset(self._aggregate_ids[uuid] for uuid in group.not_member_of),
+            aggregates=tuple(self._aggregate_ids(term) for term in group.member_of[:MAX_TERMS]),
+            not_aggregates=self._aggregate_ids(group.not_member_of),
             spans=not group.suffixed,
             tree=None if group.in_tree is None else self._tree_ids[group.in_tree],
             reach=reach,
@@ -326,6 +344,9 @@ class Fetch:
 
     def _trait_ids(self, traits: Iterable[str]) -> frozenset[int]:
         return frozenset(self._known.traits[name] for name in traits)
+
+    def _aggregate_ids(self, keys: Iterable[str]) -> frozenset[int]:
+        return _union(self._known.aggregates[each] for each in keys)
 
     def _root_need(self, with_aggregates: bool) -> RootNeed:
         barred: frozenset[str] = frozenset()
@@ -336,7 +357,7 @@ class Fetch:
         return RootNeed(
             traits=self._trait_ids(self.request.root_required),
             forbidden=self._trait_ids(self.request.root_forbidden),
-            not_in=frozenset(self._aggregate_ids[uuid] for uuid in barred),
+            not_in=self._aggregate_ids(barred),
         )
 
     # -- candidates of sharing providers alone ----------------------------------------------
@@ -357,7 +378,7 @@ class Fetch:
         several = len(wanted) > 1 and len(trees) > 1
         if not all(serving) or (root_need == RootNeed() and not several):
             return
-        order = sorted({aggregate for provider in sharing for aggregate in provider.aggregates})
+        order = sorted(_union(self._same(provider.aggregates) for provider in sharing))
         if not order:
             return
         pools: dict[frozenset[str], list[Sharing]] = {}
@@ -367,7 +388,9 @@ class Fetch:
                 for position, aggregate in enumerate(order)
                 if int(masks[position // statements.BITS]) >> position % statements.BITS & 1
             }
-            members = [each for each in sharing if not reached.isdisjoint(each.aggregates)]
+            members = [
+                each for each in sharing if not reached.isdisjoint(self._same(each.aggregates))
+            ]
             pools.setdefault(frozenset(each.uuid for each in members), members)
         yield from pools.values()
 
@@ -376,6 +399,11 @@ def shared_pool(lent: Iterable[Lent]) -> Pool:
     """A pool of sharing providers, for an anchor that serves nothing itself."""
     all_lent = tuple(lent)
     return Pool(None, tuple(each.member for each in all_lent), all_lent)
+
+
+def _union(sets: Iterable[frozenset[int]]) -> frozenset[int]:
+    nothing: frozenset[int] = frozenset()
+    return nothing.union(*sets)
 
 
 def _roots_of(sharing: Iterable[Sharing]) -> list[Root]:
@@ -426,7 +454,7 @@ def _names(conn: Connection, request: CandidateRequest) -> Known:
         {
             "resource_class": classes,
             "trait": traits | {SHARING_TRAIT},
-            "aggregate": identifiers.forms(*aggregates),
+            "aggregate": identifiers.spellings(*aggregates),
         },
         identifiers.forms(*trees),
     )
@@ -440,9 +468,7 @@ def _names(conn: Connection, request: CandidateRequest) -> Known:
     return Known(
         found["resource_class"],
         found["trait"],
-        identifiers.match(
-            aggregates, {uuid: (row_id, uuid) for uuid, row_id in found["aggregate"].items()}
-        ),
+        identifiers.by_key(found["aggregate"]),
         identifiers.match(trees, {uuid: (row_id, uuid) for uuid, row_id in found["tree"].items()}),
     )
 
@@ -467,10 +493,10 @@ def _refuse_unknown(
 
 
 def _as_stored(request: CandidateRequest, known: Known) -> CandidateRequest:
-    """The request with aggregates as rows hold them; unknown ones cannot be met, nor barred."""
+    """The request with aggregates as trees hold them; unknown ones cannot be met, nor barred."""
 
     def stored(uuids: Iterable[str]) -> frozenset[str]:
-        return frozenset(known.aggregates[uuid][1] for uuid in uuids if uuid in known.aggregates)
+        return frozenset(each for each in map(identifiers.key, uuids) if each in known.aggregates)
 
     return replace(
         request,

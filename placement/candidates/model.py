@@ -11,7 +11,10 @@ SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
 
 
 class Member(NamedTuple):
-    """One provider of a tree; `parent` is its position in the tree, -1 for the root."""
+    """One provider of a tree; `parent` is its position in the tree, -1 for the root.
+
+    aggregates: by `identifiers.key`, whatever the spelling.
+    """
 
     uuid: str
     parent: int

@@ -3,7 +3,7 @@
 An aggregate is only a UUID, which exists from the moment it is named.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.engine import Connection
 
@@ -26,25 +26,34 @@ def replace(
 ) -> tuple[int, list[str]]:
     """Make these the aggregates of the provider; return its new generation and the aggregates.
 
-    The generation moves even if the set stays; with UNSET it is neither checked nor moved.
+    They come in the order wanted, each once, in the spelling in which it was first sent. The
+    generation moves even if the set stays; with UNSET it is neither checked nor moved.
     Raises ProviderNotFound, ProviderGenerationConflict.
     """
-    provider, found = trees.lock_one(conn, uuid, {"aggregate": identifiers.forms(*wanted)})
+    provider, found = trees.lock_one(conn, uuid, {"aggregate": identifiers.spellings(*wanted)})
     if not isinstance(generation, Unset):
         providers.expect_generation(provider, generation)
-    stored = {name: (row_id, name) for name, row_id in found["aggregate"].items()}
-    known = identifiers.match(wanted, stored)
-    unheard = {identifiers.canonical(given) or given for given in wanted if given not in known}
-    aim = dict(known.values())
+    known = _known(wanted, found["aggregate"])
+    unheard: dict[str, str] = {}  # key -> spelling
+    for given in wanted:
+        if given not in known:
+            unheard.setdefault(identifiers.key(given), identifiers.kept(given))
     if unheard:
-        created = catalog.ensure(conn, {"aggregate": unheard})["aggregate"]
-        aim |= {row_id: name for name, row_id in created.items()}
+        created = catalog.create(conn, {"aggregate": unheard.values()})["aggregate"]
+        known |= _known(wanted, {**found["aggregate"], **created})
+    aim = dict(known[given] for given in wanted)
     present = {row.id for row in conn.execute(*associations.aggregates_of(provider.id))}
     for chunk in chunks(sorted(present - aim.keys())):
         carry_out(conn, associations.remove_aggregates(provider.id, chunk))
     for chunk in chunks(sorted(aim.keys() - present)):
         carry_out(conn, associations.add_aggregates(provider.id, chunk))
     if isinstance(generation, Unset):
-        return provider.generation, sorted(aim.values())
+        return provider.generation, list(aim.values())
     providers.bump_generations(conn, {provider.id: 1})
-    return provider.generation + 1, sorted(aim.values())
+    return provider.generation + 1, list(aim.values())
+
+
+def _known(wanted: Sequence[str], ids: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+    """The row (id, spelling) of those wanted that have one: of several the oldest."""
+    rows = {spelling: (ids[spelling], spelling) for spelling in sorted(ids, key=ids.__getitem__)}
+    return identifiers.match(wanted, rows)

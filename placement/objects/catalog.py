@@ -34,6 +34,7 @@ def look(
 ) -> tuple[dict[str, dict[str, int]], dict[int, int]]:
     """Return kind -> name -> id of those wanted names that exist, and root id -> revision.
 
+    Aggregates come under the spelling that is stored, others under the name that was asked.
     The trees are those of the providers named by `uuids` and of all that the consumers use. One
     statement, and one more for each further thousand names.
     """
@@ -52,7 +53,7 @@ def look(
         for kind, row_id, name, revision in conn.execute(*query):
             if kind == "tree":
                 roots[row_id] = revision
-            elif name in wanted[kind]:
+            elif kind == "aggregate" or name in wanted[kind]:
                 found[kind][name] = row_id
             else:
                 alike.add(kind)

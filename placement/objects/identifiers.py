@@ -1,12 +1,17 @@
 """UUIDs as clients write them and as rows hold them.
 
-What is stored anew is canonical (lower case, dashed). Rows of an adopted database may hold
-another form, so a look-up asks for the form given and for the canonical one.
+Providers and consumers are stored in the canonical form (lower case, dashed). Rows of an adopted
+database may hold another one, so a look-up asks for the form given and for the canonical one.
+
+Aggregates keep the spelling in which they were first sent, where it is a usual one: a look-up asks
+for all of these, by the unique index. Rows of an adopted database, and writers at the same time,
+may have several rows for one aggregate; these are one wherever aggregates are compared.
 """
 
 import re
 import uuid
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -44,9 +49,48 @@ def forms(*given: str) -> set[str]:
     return found
 
 
+def _usual(text: str) -> tuple[str, ...]:
+    """The spellings of a UUID that clients use; none for anything else."""
+    normal = canonical(text)
+    if normal is None:
+        return ()
+    plain = normal.replace("-", "")
+    return normal, plain, normal.upper(), plain.upper()
+
+
+def spellings(*given: str) -> set[str]:
+    """The spellings under which rows may hold the aggregates; none for what no row can hold."""
+    return forms(*given).union(*map(_usual, given))
+
+
+def kept(given: str) -> str:
+    """The spelling of an aggregate that a new row gets: the one given, if it is a usual one."""
+    return given if given in _usual(given) else key(given)
+
+
+# PERF: a few aggregates are named by all hosts.
+@lru_cache(maxsize=10_000)
+def key(text: str) -> str:
+    """What all spellings of one UUID have in common."""
+    return canonical(text) or text
+
+
+def by_key(ids: Mapping[str, int]) -> dict[str, frozenset[int]]:
+    """Group the ids of rows (spelling -> id) by what they mean: key -> ids."""
+    found: dict[str, frozenset[int]] = {}
+    for spelling, row_id in ids.items():
+        found[key(spelling)] = found.get(key(spelling), frozenset()) | {row_id}
+    return found
+
+
 def match(given: Iterable[str], rows: Mapping[str, T]) -> dict[str, T]:
-    """Find the row of each identifier: the form given before any other form of the same UUID."""
-    by_canonical = {canonical(name) or name: row for name, row in rows.items()}
+    """Find the row of each identifier: the form given before any other form of the same UUID.
+
+    Of several others it is the first.
+    """
+    by_canonical: dict[str, T] = {}
+    for name, of_name in rows.items():
+        by_canonical.setdefault(canonical(name) or name, of_name)
     found = {}
     for text in given:
         row = rows.get(text) or by_canonical.get(canonical(text) or text)

@@ -1,7 +1,7 @@
 """Resource providers and their trees (contract resources.md section 1)."""
 
 import uuid as uuids
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -85,7 +85,7 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
         {
             "trait": traits,
             "resource_class": classes,
-            "aggregate": identifiers.forms(*aggregates),
+            "aggregate": identifiers.spellings(*aggregates),
         },
         identifiers.forms(wanted.in_tree) if wanted.in_tree is not None else (),
     )
@@ -101,16 +101,19 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
         meant = catalog.nearest(conn, "resource_class", absent)
         raise UnknownResourceClasses(absent, "resources", meant)
 
-    in_aggregate = identifiers.match(aggregates, known["aggregate"])
-    memberships = [
-        {in_aggregate[uuid] for uuid in term if uuid in in_aggregate} for term in wanted.member_of
-    ]
+    in_aggregate = identifiers.by_key(known["aggregate"])
+
+    def rows_of(uuids: Iterable[str]) -> frozenset[int]:
+        nothing: frozenset[int] = frozenset()
+        return nothing.union(*(in_aggregate.get(identifiers.key(uuid), ()) for uuid in uuids))
+
+    memberships = [rows_of(term) for term in wanted.member_of]
     if not all(memberships) or (wanted.in_tree is not None and not known["tree"]):
         return None
     terms = [{known["trait"][name] for name in term} for term in wanted.required]
     single = {trait for term in terms if len(term) == 1 for trait in term}
     banned = {known["trait"][name] for name in wanted.forbidden}
-    barred = {in_aggregate[uuid] for uuid in wanted.not_member_of if uuid in in_aggregate}
+    barred = rows_of(wanted.not_member_of)
     return [
         *(statements.in_tree(root_id) for root_id in known["tree"].values()),
         *([statements.has_all_traits(single)] if single else []),

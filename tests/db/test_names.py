@@ -7,9 +7,11 @@ from typing import Any
 import falcon.testing
 import pytest
 
+from placement import app
 from placement.objects import catalog
 from tests.builders import make_app, make_database
 from tests.engines import ENGINE
+from tests.rows import insert
 
 HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 HOST = str(uuids.UUID(int=1))
@@ -115,3 +117,41 @@ def test_the_first_class_has_id_0_in_a_table_that_generates_ids(tmp_path: Path) 
         assert found.scalar() == 0
         mode = conn.exec_driver_sql("SELECT @@SESSION.sql_mode").scalar()
     assert "NO_AUTO_VALUE_ON_ZERO" not in str(mode)
+
+
+def test_an_adopted_database_may_have_several_rows_for_one_aggregate(tmp_path: Path) -> None:
+    settings, database = make_database(tmp_path)
+    plain, dashed = uuids.UUID(HOST).hex, HOST
+    hosts = {number: str(uuids.UUID(int=number)) for number in (2, 3)}
+    client = falcon.testing.TestClient(app.create_app(settings, database), headers=HEADERS)
+    for number, uuid in hosts.items():
+        client.simulate_post("/resource_providers", json={"name": f"h{number}", "uuid": uuid})
+    with database.writer.begin() as conn:
+        spellings = {2: plain, 3: dashed}
+        rows = [{"id": number, "uuid": spellings[number]} for number in hosts]
+        insert(conn, "placement_aggregates", *rows)
+        ids = dict(conn.exec_driver_sql("SELECT uuid, id FROM resource_providers").all())
+        links = [{"resource_provider_id": ids[hosts[n]], "aggregate_id": n} for n in hosts]
+        insert(conn, "resource_provider_aggregates", *links)
+
+    def shown(number: int) -> Any:
+        answer = client.simulate_get(f"/resource_providers/{hosts[number]}/aggregates")
+        return answer.json["aggregates"]
+
+    def replaced(number: int, *aggregates: str) -> Any:
+        path = f"/resource_providers/{hosts[number]}/aggregates"
+        body = client.simulate_get(path).json | {"aggregates": aggregates}
+        return client.simulate_put(path, json=body).json["aggregates"]
+
+    assert (shown(2), shown(3)) == ([plain], [dashed])
+    for spelling in (plain, dashed, plain.upper(), dashed.upper(), f"{{{dashed}}}"):
+        found = client.simulate_get("/resource_providers", params={"member_of": spelling})
+        assert {each["uuid"] for each in found.json["resource_providers"]} == {*hosts.values()}
+        without = client.simulate_get("/resource_providers", params={"member_of": f"!{spelling}"})
+        assert without.json["resource_providers"] == []
+    # The row of the spelling sent, else the oldest one.
+    assert replaced(2, dashed) == shown(2) == [dashed]
+    assert replaced(2, f"{{{dashed}}}") == shown(2) == [plain]
+    # Both stay where both are sent.
+    assert replaced(3, plain, dashed) == [plain, dashed]
+    assert sorted(shown(3)) == sorted([plain, dashed])

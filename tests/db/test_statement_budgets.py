@@ -154,12 +154,39 @@ def test_a_reshape_takes_as_many_statements_for_100_consumers_as_for_1(
     assert len(set(found)) == 1
 
 
+def test_aggregates_take_as_many_statements_for_200_as_for_1_in_any_spelling(
+    clients: list[Client], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found: dict[str, list[int]] = {"new": [], "again": [], "none": []}
+    for client in clients:
+        path = f"/resource_providers/{uuid(5)}/aggregates"
+        for count in (1, 200):
+            ours = [uuids.uuid4() for _ in range(count)]
+            for what, spellings in (
+                ("new", [each.hex for each in ours]),
+                ("again", [str(each).upper() for each in ours]),
+                ("none", []),
+            ):
+                generation = client.send("GET", path)[1].json["resource_provider_generation"]
+                body = {"resource_provider_generation": generation, "aggregates": spellings}
+                number, answer = client.send("PUT", path, body)
+                found[what].append(number)
+                sent_first = [each.hex for each in ours] if spellings else []
+                assert answer.json["aggregates"] == sent_first
+    with capsys.disabled():
+        print(f"\naggregates: {found} statements with 1 and 200 at {SIZES} hosts")
+    assert all(len(set(numbers)) == 1 for numbers in found.values())
+    assert found["new"][0] <= 10
+    assert found["again"][0] <= 6
+
+
 @pytest.mark.parametrize(
     ("path", "most"),
     [
         ("/resource_providers", 1),
         ("/resource_providers?resources=VCPU:1&required=HW_CPU_X86_AVX2", 2),
         (f"/resource_providers?in_tree={uuid(2)}", 2),
+        (f"/resource_providers?member_of={aggregate(1).upper()}&member_of=!{aggregate(2)}", 2),
         (f"/resource_providers/{uuid(2)}/inventories", 2),
         (f"/resource_providers/{uuid(2)}/usages", 2),
         (f"/resource_providers/{uuid(2)}/allocations", 2),

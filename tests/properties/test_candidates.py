@@ -5,7 +5,8 @@ summaries. The number of examples is printed with the test's name.
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,16 +121,7 @@ def test_windows_of_any_size_lead_to_the_same_answers(
         service.load(world)
         service.renew(rng)
         for _ in range(6):
-            for module, name, sizes in (
-                (windows, "SMALLEST", (1, 2)),
-                (windows, "UNBOUNDED_FIRST", (1, 2)),
-                (windows, "LARGEST", (1, 2, 3)),
-                (windows, "RARE", (0, 1, 2, 16)),
-                (fetch, "FIRST_TREES", (1, 2)),
-                (fetch, "MAX_NEEDS", (1, 2, 8)),
-                (fetch, "MAX_TERMS", (1, 8)),
-            ):
-                monkeypatch.setattr(module, name, rng.choice(sizes))
+            choose_windows(monkeypatch, rng)
             query = seeded_query(rng, world)
             expected = oracle.candidates(world, query)
             assert_whole(ask(service, query), world, query, expected)
@@ -137,6 +129,85 @@ def test_windows_of_any_size_lead_to_the_same_answers(
             found = oracle.parse_answer(ask(service, query, limit=limit))
             assert found <= expected
             assert len(found) == min(limit, len(expected)), query.to_params()
+
+
+def choose_windows(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
+    """Have the search look at few trees at once, so that SQL is asked for others."""
+    for module, name, sizes in (
+        (windows, "SMALLEST", (1, 2)),
+        (windows, "UNBOUNDED_FIRST", (1, 2)),
+        (windows, "LARGEST", (1, 2, 3)),
+        (windows, "RARE", (0, 1, 2, 16)),
+        (fetch, "FIRST_TREES", (1, 2)),
+        (fetch, "MAX_NEEDS", (1, 2, 8)),
+        (fetch, "MAX_TERMS", (1, 8)),
+    ):
+        monkeypatch.setattr(module, name, rng.choice(sizes))
+
+
+def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in an adopted database, several rows may mean one aggregate."""
+    rng = random.Random(26)
+    answered = 0
+    for _ in range(100):
+        world = seeded_world(rng)
+        service.load(spelled_world(rng, world))
+        service.renew(rng)
+        for _ in range(6):
+            choose_windows(monkeypatch, rng)
+            query = seeded_query(rng, world)
+            expected = oracle.candidates(world, query)
+            answered += bool(expected)
+            assert_whole(ask(service, spelled_query(rng, query)), world, query, expected)
+            assert in_aggregates(service, spelled_query(rng, query)) == {
+                uuid
+                for uuid, provider in world.items()
+                for group in query.groups[:1]
+                if all(provider.aggregates & term for term in group.member_of)
+                and not provider.aggregates & group.not_member_of
+            }
+    assert answered > 200
+
+
+def in_aggregates(service: Service, query: oracle.Query) -> set[str]:
+    """The providers that are in the aggregates of the first group."""
+    group = oracle.Group(
+        "",
+        member_of=query.groups[0].member_of,
+        not_member_of=query.groups[0].not_member_of,
+    )
+    answer = service.get("/resource_providers", group.to_params())
+    assert answer.status_code == 200, answer.text
+    return {each["uuid"] for each in answer.json["resource_providers"]}
+
+
+def spelled(rng: random.Random, uuids: Iterable[str]) -> frozenset[str]:
+    """The UUIDs, each in a spelling of its own."""
+    return frozenset(
+        rng.choice((uuid, uuid.replace("-", ""), uuid.upper(), uuid.replace("-", "").upper()))
+        for uuid in uuids
+    )
+
+
+def spelled_world(rng: random.Random, world: oracle.World) -> oracle.World:
+    return {
+        uuid: replace(provider, aggregates=spelled(rng, provider.aggregates))
+        for uuid, provider in world.items()
+    }
+
+
+def spelled_query(rng: random.Random, query: oracle.Query) -> oracle.Query:
+    groups = (
+        replace(
+            group,
+            member_of=tuple(spelled(rng, term) for term in group.member_of),
+            not_member_of=spelled(rng, group.not_member_of),
+        )
+        for group in query.groups
+    )
+    return replace(query, groups=tuple(groups))
 
 
 def sorted_traits(summaries: Mapping[str, Any]) -> Mapping[str, Any]:
