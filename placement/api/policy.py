@@ -1,6 +1,7 @@
 """Who may do what (contract policy.md): oslo.policy rules, one for each operation."""
 
 import logging
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -59,6 +60,8 @@ class Policy:
         self._enforcer.register_defaults(defaults(operations))
         self._answers: dict[tuple[object, ...], bool] = {}
         self._refresh_at = 0.0
+        # While the library reads files, its rules are incomplete.
+        self._lock = threading.Lock()
         try:
             self._load()
         except (ValueError, OSError) as error:
@@ -105,9 +108,10 @@ class Policy:
         question = (rule, *target.items(), *seen)
         answer = self._answers.get(question)
         if answer is None:
-            answer = bool(self._enforcer.authorize(rule, dict(target), credentials))
-            if len(self._answers) < MOST_ANSWERS:
-                self._answers[question] = answer
+            with self._lock:
+                answer = bool(self._enforcer.authorize(rule, dict(target), credentials))
+                if len(self._answers) < MOST_ANSWERS:
+                    self._answers[question] = answer
         return answer
 
     def _roles(self, rule: str) -> Iterable[str]:
@@ -127,16 +131,19 @@ class Policy:
         return roles
 
     def _refresh(self) -> None:
-        now = time.monotonic()
-        if now < self._refresh_at:
+        if time.monotonic() < self._refresh_at:
             return
-        self._refresh_at = now + REFRESH
-        self._answers.clear()
-        try:
-            self._load()
-        except Exception:
-            # A file that is being edited must not stop the service.
-            LOG.exception("the policy files cannot be used; the rules from before them hold")
+        with self._lock:
+            now = time.monotonic()
+            if now < self._refresh_at:
+                return  # another thread has looked meanwhile
+            self._refresh_at = now + REFRESH
+            self._answers.clear()
+            try:
+                self._load()
+            except Exception:
+                # A file that is being edited must not stop the service.
+                LOG.exception("the policy files cannot be used; the rules from before them hold")
 
     def _load(self) -> None:
         # The library looks at the files only here, not at each question.

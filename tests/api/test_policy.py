@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import falcon.testing
 import pytest
 from oslo_context.context import RequestContext
+from oslo_policy.policy import Rules
 
 from placement import config
 from placement.api.policy import REFRESH, Policy
@@ -326,3 +328,33 @@ def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_pat
     assert answer.json["errors"][0]["detail"] == (
         "Policy does not allow placement:traits:list to be performed: it needs the role auditor"
     )
+
+
+def test_nobody_is_judged_while_another_thread_reads_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = policy(tmp_path)
+    enforcer = made._enforcer
+    reading, go_on = threading.Event(), threading.Event()
+
+    def load_rules() -> None:
+        rules, enforcer.rules = enforcer.rules, Rules({})
+        reading.set()
+        go_on.wait(30)
+        enforcer.rules = rules
+
+    monkeypatch.setattr(enforcer, "load_rules", load_rules)
+    answers: list[bool] = []
+
+    def ask() -> None:
+        answers.append(made.allows("placement:traits:list", caller("admin")))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    threads[0].start()
+    assert reading.wait(30)
+    threads[1].start()
+    threads[1].join(0.2)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert answers == [True, True]
