@@ -1,9 +1,10 @@
 """Where engines differ. The only reader of the dialect's name and of drivers' error codes."""
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -127,6 +128,7 @@ def engine(
         wait = min(lock_wait, SQLITE_BUSY_TIMEOUT)
         options.setdefault("connect_args", {})["timeout"] = wait
     made = sa.create_engine(url, **options)
+    sa.event.listen(made, "do_connect", _make_private)
 
     session = {
         "sqlite": (
@@ -169,6 +171,19 @@ def engine(
             conn.exec_driver_sql(begin)
 
     return made
+
+
+def _make_private(dialect: sa.Dialect, _record: Any, arguments: Any, named: Any) -> None:
+    """Make a SQLite file that nobody else may read; those beside it follow it.
+
+    One that is there is not touched: closing it would give up this process's locks on it.
+    """
+    if dialect.name != "sqlite" or named.get("uri"):
+        return
+    (path, *_) = arguments
+    if path != ":memory:":
+        with suppress(OSError):  # SQLite says what is wrong
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 class _UnlessPresent(sa.Insert):

@@ -119,3 +119,10 @@ def test_a_log_that_cannot_be_written_is_one_line(tmp_path, monkeypatch, line) -
 )
 def test_passwords_of_a_url_are_not_shown(url, shown) -> None:
     assert set(re.split("[?&]", dialect.shown(make_url(url)))) == set(re.split("[?&]", shown))
+
+
+def test_the_sample_leaves_authentication_to_the_identity_service(tmp_path, monkeypatch) -> None:
+    sample = Path(__file__).parents[2] / "etc" / "placement.conf"
+    assert config.settings(load(tmp_path, sample.read_text(), monkeypatch)).auth_strategy == (
+        "keystone"
+    )

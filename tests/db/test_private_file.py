@@ -1,0 +1,41 @@
+"""Who may read a database that is a file."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from placement.app import migrate
+from placement.db.engine import Database
+from placement.errors import ConfigurationError
+from tests.builders import settings
+
+
+def test_only_the_owner_reads_a_new_sqlite_file_and_those_beside_it(tmp_path: Path) -> None:
+    former = os.umask(0o022)
+    try:
+        database = Database(settings(f"sqlite:///{tmp_path}/placement.db").database)
+        migrate(database)
+        with database.read():
+            modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+        database.dispose()
+    finally:
+        os.umask(former)
+    assert modes == {
+        "placement.db": 0o600, "placement.db-wal": 0o600, "placement.db-shm": 0o600,
+    }  # fmt: skip
+
+
+def test_the_mode_of_a_file_that_is_there_stays(tmp_path: Path) -> None:
+    path = tmp_path / "placement.db"
+    path.touch(0o640)
+    database = Database(settings(f"sqlite:///{path}").database)
+    migrate(database)
+    database.dispose()
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_directory_that_is_missing_is_said_in_one_line(tmp_path: Path) -> None:
+    database = Database(settings(f"sqlite:///{tmp_path}/missing/placement.db").database)
+    with pytest.raises(ConfigurationError, match="unable to open database file"):
+        database.connect_first()
