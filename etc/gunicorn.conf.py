@@ -1,35 +1,50 @@
-"""Gunicorn settings of the service: `gunicorn --config etc/gunicorn.conf.py`."""
+"""Gunicorn settings of the service: `gunicorn --config etc/gunicorn.conf.py`.
+
+SIGTERM and Ctrl-C finish what has come and lose nothing. SIGHUP reads placement.conf and this
+file again; while they cannot be used, the workers go on as before. New code needs a restart.
+"""
 
 import os
 import signal
 
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # Until gunicorn handles it, Ctrl-C ends quietly whatever is being imported.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+
+from placement.wsgi.master import on_starting  # noqa: F401
+
 bind = "127.0.0.1:8778"
 wsgi_app = "placement.wsgi.api:application"
-
-# Each worker answers one request at a time; all state is in the database.
-worker_class = "sync"
-workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 
 # Configuration is read, the schema checked and the catalogues filled once, before workers fork.
 preload_app = True
 
-# Granular requests are longer than gunicorn's default allows. The application bounds them.
-limit_request_line = 0
+# A process for each core; all state is in the database. A thread is held by a request, never by
+# its client: the worker's loop gathers requests, and sends what a client does not take at once.
+# More threads wait for the database side by side, and for each other in Python; each needs a
+# connection: [placement_database] max_pool_size and max_overflow, 5 and 10 by default.
+worker_class = "placement.wsgi.worker.Worker"
+workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+threads = 4
 
-timeout = 60  # seconds for one request
-graceful_timeout = 30
+# Connections of a worker. Beyond, the one that has waited for its request longest is dropped.
+worker_connections = 1000
+backlog = 2048
+
+# One request for each connection: idle ones cost nothing, and none is closed under a request.
+keepalive = 0
+
+# The application bounds path and query (64 KiB, 414), the worker all of the head (256 KiB).
+limit_request_line = 0
+limit_request_fields = 100
+limit_request_field_size = 8190
+
+timeout = 60  # seconds without a sign of life, after which a worker is killed
+graceful_timeout = 30  # seconds for what is under way when a worker stops
 
 # The service writes one line for each request itself.
 accesslog = None
 errorlog = "-"
 loglevel = "warning"
 
-
-def on_starting(server):
-    """Ctrl-C lets requests under way finish, as SIGTERM does."""
-    server.handle_int = server.handle_term
-
-
-def post_worker_init(worker):
-    """A terminal's Ctrl-C reaches workers too; they stop when the arbiter tells them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+control_socket_disable = True

@@ -1,7 +1,7 @@
 """The application: the one place where everything is wired together."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import falcon
@@ -21,10 +21,9 @@ from placement.db.engine import Database
 from placement.db.lasting import RIGHT
 from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError, Unavailable
 from placement.objects import catalog, health, incomplete, recount
-from placement.objects.recount import Recounted
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 
 MIGRATE_ATTEMPTS = 5
@@ -43,12 +42,14 @@ def create_app(settings: Settings, database: Database) -> "WSGIApplication":
     return outer.surround(app, settings.conf, PUBLIC_PATHS, keystone)
 
 
-def prepare(database: Database, *, sync: bool) -> None:
+def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
     """Make a database ready to serve: its schema (migrated if `sync`) and its catalogues.
+
+    patient: whether to wait for a database that does not answer yet.
 
     Safe to run by many processes at once. Raises ConfigurationError, one line for the operator.
     """
-    database.connect_first()
+    database.connect_first(patient=patient)
     try:
         if sync and not _is_synced(database):
             migrate(database)
@@ -70,28 +71,12 @@ def _is_synced(database: Database) -> bool:
         return schema.version(conn) == schema.newest() and recount.is_right(conn)
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """What `migrate` did: the version before (None: tables without ours, or none at all) and now,
-    whose schema the tables have, what was recounted, and how many classes and traits are new.
-    """
-
-    before: str | None
-    now: str | None
-    adopted: str | None
-    recounted: Recounted
-    classes: int
-    traits: int
-
-
-def migrate(database: Database) -> Migration:
+def migrate(database: Database) -> None:
     """Migrate the schema, fill what is derived and complete the catalogues.
 
     Can be run again at any time: another software may have written meanwhile, or a run may have
     been interrupted. Raises ConfigurationError for a database that cannot be built upon.
     """
-    with database.read() as conn:
-        before = schema.version(conn)
     for left in reversed(range(MIGRATE_ATTEMPTS)):
         try:
             database.write(_upgrade)
@@ -101,11 +86,8 @@ def migrate(database: Database) -> Migration:
             if not left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
-    recounted = database.write(recount.recount)
-    classes, traits = database.write(catalog.sync)
-    with database.read() as conn:
-        now, adopted = schema.version(conn), schema.adopted_version(conn)
-    return Migration(before, now, adopted, recounted, classes, traits)
+    database.write(recount.recount)
+    database.write(catalog.sync)
 
 
 def _lacks_rights(error: Exception) -> bool:
@@ -118,11 +100,29 @@ def _upgrade(conn: Connection) -> None:
     schema.upgrade(conn)
 
 
-def serve() -> "WSGIApplication":
+class Served:
+    """The WSGI application, and what a server should know of it.
+
+    max_body_size: bytes of a request's body, beyond which it is refused unread.
+    """
+
+    def __init__(self, application: "WSGIApplication", max_body_size: int) -> None:
+        self._application = application
+        self.max_body_size = max_body_size
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Answer one request."""
+        return self._application(environ, start_response)
+
+
+def serve(*, patient: bool = True) -> Served:
     """Read the configuration, prepare the database and make the application.
 
     Everything here happens once, before a server forks its workers, and leaves no connection
-    open that they could share. Raises ConfigurationError.
+    open that they could share. patient: whether to wait for a database that does not answer.
+    Raises ConfigurationError.
     """
     conf = config.options()
     config.load_for_service(conf)
@@ -130,6 +130,6 @@ def serve() -> "WSGIApplication":
     settings = config.settings(conf)
     database = Database(settings.database)
     app = create_app(settings, database)
-    prepare(database, sync=settings.database.sync_on_startup)
+    prepare(database, sync=settings.database.sync_on_startup, patient=patient)
     database.dispose()
-    return app
+    return Served(app, settings.max_body_size)

@@ -197,12 +197,12 @@ class Database:
         if self._writes_fail is not None:
             raise DatabaseUnusable(*self._writes_fail.arguments)
 
-    def connect_first(self) -> None:
-        """Connect for the first time, patiently: `max_retries` times, `retry_interval` apart.
+    def connect_first(self, *, patient: bool = True) -> None:
+        """Connect for the first time; if patient, `max_retries` times, `retry_interval` apart.
 
         Raises ConfigurationError, one line, when the database does not answer.
         """
-        tries = self._settings.max_retries
+        tries = self._settings.max_retries if patient else 0
         attempt = 0
         while True:
             try:

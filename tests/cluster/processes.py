@@ -94,7 +94,7 @@ class Process:
         self.port = free_port()
         self._home = home
         home.mkdir(parents=True, exist_ok=True)
-        (home / "placement.conf").write_text("")
+        self.configure("")
         self._environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith("OS_")},
             "WEB_CONCURRENCY": str(workers),
@@ -134,6 +134,18 @@ class Process:
                 if self._process.poll() is not None or time.monotonic() > deadline:
                     raise RuntimeError(f"no server: {self.complaint()}") from None
                 time.sleep(0.05)
+
+    def configure(self, text: str) -> None:
+        """Write placement.conf, which is read at a start or SIGHUP."""
+        (self._home / "placement.conf").write_text(text)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the master."""
+        self._process.send_signal(number)
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Send a signal to the master and its workers, as a terminal does."""
+        os.killpg(self._process.pid, number)
 
     def ended(self) -> int:
         """Wait for the end of the process; its exit code."""

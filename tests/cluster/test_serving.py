@@ -1,0 +1,315 @@
+"""The shipped way to serve: clients that misbehave, servers that stop, start and read again."""
+
+from __future__ import annotations
+
+import collections
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.builders import database_url
+from tests.cluster.processes import (
+    ANSWER,
+    HEADERS,
+    NoAnswerError,
+    Process,
+    exchange,
+    expect,
+    new_host,
+    send,
+    serving,
+)
+
+MANY = 20  # clients that misbehave alike: more than there are threads
+CLIENTS = 8
+STOPS = int(os.environ.get("PLACEMENT_STOPS", "5"))
+
+HEAD = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+BODY = b'{"name": "slow"}'
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return database_url(tmp_path)
+
+
+def connect(port: int, sent: bytes = b"", receive_buffer: int | None = None) -> socket.socket:
+    sock = socket.socket()
+    if receive_buffer is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    sock.settimeout(ANSWER)
+    sock.connect(("127.0.0.1", port))
+    sock.sendall(sent)
+    return sock
+
+
+def answer(sock: socket.socket) -> bytes:
+    """All that the server sends until it ends the connection."""
+    return b"".join(iter(lambda: sock.recv(65536), b""))
+
+
+def is_open(sock: socket.socket) -> bool:
+    """Whether the server has neither ended the connection nor sent anything."""
+    sock.setblocking(False)
+    try:
+        sock.recv(1)
+    except BlockingIOError:
+        return True
+    finally:
+        sock.settimeout(ANSWER)
+    return False
+
+
+BEGUN = {
+    "nothing": b"",
+    "a piece of the request line": b"GET /resource_prov",
+    "a piece of the headers": b"GET / HTTP/1.1\r\nHost:",
+    "a piece of the body": f"POST /traits HTTP/1.1\r\n{HEAD}Content-Length: 30\r\n\r\n[".encode(),
+    "a piece of a chunk": (
+        f"POST /traits HTTP/1.1\r\n{HEAD}Transfer-Encoding: chunked\r\n\r\n9\r\n[".encode()
+    ),
+}
+
+
+def test_clients_that_do_not_go_on_sending_hold_nobody_up(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url]) as (process,):
+        waiting = [connect(process.port, sent) for sent in BEGUN.values() for _ in range(MANY)]
+        for _ in range(3):
+            expect(send(process.port, "GET", "/resource_providers"), 200)
+        assert all(map(is_open, waiting))
+        for sock in waiting:
+            assert answer(sock) == b""  # they are dropped in the end
+            sock.close()
+
+
+def test_clients_that_do_not_read_hold_nobody_up(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url]) as (process,):
+        for number in range(150):
+            body = {"name": f"{number}" * 60}
+            expect(send(process.port, "POST", "/resource_providers", body), 200)
+        request = f"GET /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}\r\n".encode()
+        waiting = [connect(process.port, request, 2048) for _ in range(MANY)]
+        for _ in range(3):
+            expect(send(process.port, "GET", "/resource_providers"), 200)
+        for sock in waiting:
+            # What they did not take at once was kept for them.
+            assert answer(sock).count(b'"uuid"') == 150
+            sock.close()
+
+
+def test_requests_that_come_in_pieces_are_answered(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url]) as (process,):
+        whole = [
+            f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}".encode()
+            + b'Content-Length: 17\r\n\r\n{"name": "whole"}',
+            f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}".encode()
+            + b"Transfer-Encoding: chunked\r\n\r\n"
+            + b'4;a=b\r\n{"na\r\nE\r\nme": "chunks"}\r\n0\r\n\r\n',
+        ]
+        for text in whole:
+            sock = connect(process.port)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for start in range(0, len(text), 7):
+                sock.sendall(text[start : start + 7])
+            assert answer(sock).startswith(b"HTTP/1.1 200")
+            sock.close()
+
+
+def test_a_client_that_waits_for_the_word_is_told_to_go_on(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url]) as (process,):
+        head = f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}Content-Length: {len(BODY)}"
+        sock = connect(process.port, f"{head}\r\nExpect: 100-continue\r\n\r\n".encode())
+        assert sock.recv(100).startswith(b"HTTP/1.1 100 ")
+        sock.sendall(BODY)
+        assert b"HTTP/1.1 200 OK" in answer(sock)
+        sock.close()
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nX-Auth-Token: admin\r\n\r\n", b"414"),
+        (b"GET /" + b"a" * 1_000_000, b"431"),
+        (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"431"),
+        (b"GET / HTTP/1.1\r\nA: " + b"b" * 9000 + b"\r\n\r\n", b"431"),
+        (b"GET / HTTP/1.1\n\n", b"400"),
+        (
+            f"POST /traits HTTP/1.1\r\n{HEAD}Content-Length: {2**40}\r\n\r\n".encode()
+            + b"x" * 10_000,
+            b"405",
+        ),
+        (
+            f"POST /resource_providers HTTP/1.1\r\n{HEAD}".encode()
+            + b"Transfer-Encoding: chunked\r\n\r\n"
+            + b"x" * 10_000,
+            b"400",
+        ),
+    ],
+)
+def test_what_cannot_be_a_request_is_refused_while_it_comes(
+    tmp_path: Path, url: str, request_: bytes, status: bytes
+) -> None:
+    with serving(tmp_path, [url]) as (process,), connect(process.port, request_) as sock:
+        assert answer(sock)[:12] == b"HTTP/1.1 " + status
+
+
+# -- stop, start, read again ----------------------------------------------------------------
+
+
+class Load:
+    """Clients that send requests one after the other, and count what becomes of them."""
+
+    def __init__(self, port: int) -> None:
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.lost: list[str] = []
+        self._port = port
+        self._over = False
+
+    def _act(self) -> None:
+        while not self._over:
+            try:
+                self.counts[str(exchange(self._port, "GET", "/traits?associated=true")[0])] += 1
+            except NoAnswerError as error:
+                if isinstance(error.__cause__, ConnectionRefusedError):
+                    self.counts["refused"] += 1
+                    time.sleep(0.01)
+                else:
+                    self.lost.append(str(error))
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        threads = [threading.Thread(target=self._act) for _ in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        try:
+            self.await_answers()
+            yield
+        finally:
+            self._over = True
+            for thread in threads:
+                thread.join()
+
+    def await_answers(self, number: int = 100) -> None:
+        """Wait until so many more have been answered."""
+        goal = self.counts["200"] + number
+        deadline = time.monotonic() + ANSWER
+        while self.counts["200"] < goal:
+            assert time.monotonic() < deadline, self.counts
+            time.sleep(0.01)
+
+
+def both_workers(process: Process) -> list[int]:
+    """The ids of two workers, once both are there."""
+    deadline = time.monotonic() + ANSWER
+    while len(process.worker_ids()) != 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return process.worker_ids()
+
+
+def are_gone(process_ids: list[int]) -> bool:
+    """Whether processes end, for which they have some time."""
+    deadline = time.monotonic() + ANSWER
+    while any(Path(f"/proc/{number}").exists() for number in process_ids):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_server_that_is_stopped_and_started_loses_no_request(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url], workers=2) as (process,):
+        load = Load(process.port)
+        with load.running():
+            for _ in range(STOPS):
+                process.stop()
+                process.start()
+                load.await_answers()
+        assert (load.lost, set(load.counts)) == ([], {"200", "refused"})
+
+
+def test_a_connection_that_was_accepted_before_the_stop_may_still_send(
+    tmp_path: Path, url: str
+) -> None:
+    with serving(tmp_path, [url]) as (process,):
+        early = [connect(process.port, BEGUN["a piece of the headers"]) for _ in range(3)]
+        process.signal(signal.SIGTERM)
+        for sock in early:
+            sock.sendall(b" x\r\n\r\n")
+            assert answer(sock).startswith(b"HTTP/1.1 200")
+            sock.close()
+        assert process.ended() == 0
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGTERM"])
+def test_a_server_under_load_stops_and_leaves_no_worker(
+    tmp_path: Path, url: str, name: str
+) -> None:
+    with serving(tmp_path, [url], workers=2) as (process,):
+        load = Load(process.port)
+        with load.running():
+            for _ in range(STOPS):
+                workers = both_workers(process)
+                process.signal_group(signal.Signals[name])  # as a terminal does
+                assert process.ended() == 0
+                assert are_gone(workers)
+                process.start()
+                load.await_answers()
+
+
+def test_workers_end_when_their_master_is_killed(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url], workers=2) as (process,):
+        workers = both_workers(process)
+        idle = connect(process.port)
+        process.signal(signal.SIGKILL)
+        assert are_gone(workers)
+        idle.close()
+
+
+def test_sighup_reads_the_configuration_again_and_loses_no_request(
+    tmp_path: Path, url: str
+) -> None:
+    with serving(tmp_path, [url], workers=2) as (process,):
+        new_host(process.port, VCPU=1)
+        new_host(process.port, VCPU=1)
+        path = "/allocation_candidates?resources=VCPU:1"
+        body = expect(send(process.port, "GET", path), 200).body
+        assert len(body["allocation_requests"]) == 2
+        load = Load(process.port)
+        with load.running():
+            for most in (1, 2, 1):
+                workers = both_workers(process)
+                process.configure(f"[placement]\nmax_allocation_candidates = {most}\n")
+                process.signal(signal.SIGHUP)
+                assert are_gone(workers)
+                body = expect(send(process.port, "GET", path), 200).body
+                assert len(body["allocation_requests"]) == most
+        assert (load.lost, set(load.counts)) == ([], {"200"})
+
+
+def test_sighup_with_a_broken_file_is_refused_in_one_line_and_the_workers_go_on(
+    tmp_path: Path, url: str
+) -> None:
+    with serving(tmp_path, [url], workers=2) as (process,):
+        workers = both_workers(process)
+        process.configure("[placement]\nmax_allocation_candidates = many\n")
+        process.signal(signal.SIGHUP)
+        deadline = time.monotonic() + ANSWER
+        while "not reloaded" not in process.complaint() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        (line,) = process.complaint().splitlines()
+        assert "not reloaded, the workers go on as before" in line
+        assert "max_allocation_candidates" in line
+        assert process.worker_ids() == workers
+        expect(send(process.port, "GET", "/resource_providers"), 200)
+        process.configure("")
+        process.signal(signal.SIGHUP)
+        assert are_gone(workers)
+        expect(send(process.port, "GET", "/resource_providers"), 200)
