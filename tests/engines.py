@@ -187,6 +187,7 @@ class MariaDB(Server):
             f"--pid-file={self.directory}/pid",
             f"--port={self.port}",
             "--bind-address=127.0.0.1",
+            f"--tmpdir={self.directory}",  # servers that start delete what others have there
             "--skip-name-resolve",
             "--character-set-server=utf8mb3",
             "--collation-server=utf8mb3_general_ci",

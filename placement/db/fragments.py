@@ -37,15 +37,19 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     )
 
 
-def has_any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
-    """The provider has at least one of the traits (ids)."""
+def any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> Rows:
+    """Select a row if the provider has at least one of the traits (ids)."""
     link = t.resource_provider_traits
     return (
         sa.select(sa.literal(1))
         .select_from(link)
         .where(link.c.resource_provider_id == provider_id, link.c.trait_id.in_(sorted(traits)))
-        .exists()
     )
+
+
+def has_any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
+    """The provider has at least one of the traits (ids)."""
+    return any_trait(provider_id, traits).exists()
 
 
 def has_all_traits(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
@@ -60,10 +64,8 @@ def has_all_traits(provider_id: ColumnElement[int], traits: Collection[int]) -> 
     return count == len(set(traits))
 
 
-def in_any_aggregate(
-    provider_id: ColumnElement[int], aggregates: Collection[int]
-) -> ColumnElement[bool]:
-    """The provider is directly in at least one of the aggregates (ids)."""
+def any_aggregate(provider_id: ColumnElement[int], aggregates: Collection[int]) -> Rows:
+    """Select a row if the provider is directly in at least one of the aggregates (ids)."""
     link = t.resource_provider_aggregates
     return (
         sa.select(sa.literal(1))
@@ -71,8 +73,14 @@ def in_any_aggregate(
         .where(
             link.c.resource_provider_id == provider_id, link.c.aggregate_id.in_(sorted(aggregates))
         )
-        .exists()
     )
+
+
+def in_any_aggregate(
+    provider_id: ColumnElement[int], aggregates: Collection[int]
+) -> ColumnElement[bool]:
+    """The provider is directly in at least one of the aggregates (ids)."""
+    return any_aggregate(provider_id, aggregates).exists()
 
 
 def many(name: str, like: ColumnElement[Any]) -> sa.BindParameter[Any]:

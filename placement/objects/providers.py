@@ -11,6 +11,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import dialect
 from placement.db.dialect import chunks
+from placement.db.fragments import Rows
 from placement.db.statements import names
 from placement.db.statements import providers as statements
 from placement.db.writes import carry_out
@@ -66,17 +67,28 @@ def find(conn: Connection, wanted: ProviderFilter) -> list[Shown]:
         where.append(statements.is_named(wanted.name))
     if wanted.uuid is not None:
         where.append(statements.named(identifiers.forms(wanted.uuid)))
-    met = _named_conditions(conn, wanted)
-    if met is None:
+    conditions = _conditions(conn, wanted)
+    if conditions is None:
         return []
-    rows = sorted(dialect.read(conn, statements.listed(*where, *met)))
+    where += conditions.where
+    query = statements.listed(*where, some=conditions.some, none=conditions.none)
+    rows = sorted(dialect.read(conn, query))
     return [
         Shown(uuid, name, generation, parent, root, dialect.moment(changed_at))
         for _id, uuid, name, generation, parent, root, changed_at in rows
     ]
 
 
-def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnElement[bool]] | None:
+@dataclass(frozen=True, slots=True)
+class _Conditions:
+    """What a filter asks of a provider, as `statements.listed` takes it."""
+
+    where: list[ColumnElement[bool]]
+    some: list[Rows]
+    none: list[Rows]
+
+
+def _conditions(conn: Connection, wanted: ProviderFilter) -> _Conditions | None:
     """The conditions that need ids of names; None when a name leaves nothing to find."""
     traits = wanted.forbidden.union(*wanted.required)
     aggregates = wanted.not_member_of.union(*wanted.member_of)
@@ -114,18 +126,24 @@ def _named_conditions(conn: Connection, wanted: ProviderFilter) -> list[ColumnEl
     single = {trait for term in terms if len(term) == 1 for trait in term}
     banned = {known["trait"][name] for name in wanted.forbidden}
     barred = rows_of(wanted.not_member_of)
-    return [
-        *(statements.in_tree(root_id) for root_id in known["tree"].values()),
-        *([statements.has_all_traits(single)] if single else []),
-        *(statements.has_any_trait(term) for term in terms if len(term) > 1),
-        *([~statements.has_any_trait(banned)] if banned else []),
-        *(statements.in_any_aggregate(term) for term in memberships),
-        *([~statements.in_any_aggregate(barred)] if barred else []),
-        *(
-            statements.has_room(known["resource_class"][name], amount)
-            for name, amount in wanted.resources
-        ),
-    ]
+    return _Conditions(
+        where=[
+            *(statements.in_tree(root_id) for root_id in known["tree"].values()),
+            *([statements.has_all_traits(single)] if single else []),
+        ],
+        some=[
+            *(statements.any_aggregate(term) for term in memberships),
+            *(statements.any_trait(term) for term in terms if len(term) > 1),
+            *(
+                statements.room(known["resource_class"][name], amount)
+                for name, amount in wanted.resources
+            ),
+        ],
+        none=[
+            *([statements.any_trait(banned)] if banned else []),
+            *([statements.any_aggregate(barred)] if barred else []),
+        ],
+    )
 
 
 def create(conn: Connection, name: str, uuid: str | None, parent: str | None) -> Provider:

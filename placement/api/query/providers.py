@@ -9,7 +9,8 @@ from placement.api.query.terms import Membership, Traits, counting, resources
 from placement.errors import BadQuery
 from placement.objects.providers import ProviderFilter
 
-MAX_CONDITIONS = 100  # of one kind in one statement
+# Each is looked up for each provider: fifty take PostgreSQL 0.4 s on 1,000 hosts.
+MAX_CONDITIONS = 50
 
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
@@ -37,14 +38,13 @@ def parse_provider_filter(given: Pairs, version: Microversion) -> ProviderFilter
         elif key == "member_of":
             membership.add(key, value)
     amounts = resources("resources", values["resources"]) if "resources" in values else ()
-    several = [term for term in traits.required if len(term) > 1]
-    for key, terms in (
-        ("required", several), ("member_of", membership.positive), ("resources", amounts)
-    ):  # fmt: skip
-        if len(terms) > MAX_CONDITIONS:
-            raise BadQuery(
-                f"{key}: {len(terms)} conditions are too many, {MAX_CONDITIONS} the most"
-            )
+    several = sum(len(term) > 1 for term in traits.required)
+    conditions = several + len(membership.positive) + len(amounts)
+    if conditions > MAX_CONDITIONS:
+        raise BadQuery(
+            f"required=in:, member_of, resources: {conditions} conditions (sets of traits, sets of "
+            f"aggregates, classes) are too many together, {MAX_CONDITIONS} the most"
+        )
     return ProviderFilter(
         name=values.get("name") or None,
         uuid=values.get("uuid"),

@@ -11,6 +11,9 @@ from placement.objects import identifiers
 
 Pairs = Sequence[tuple[str, str]]
 
+# Parameters and listed values of a query: SQLite takes 32,766 parameters in a statement, and an
+# aggregate has some five spellings.
+MAX_ITEMS = 5_000
 SHOWN = 80  # characters of a value that are repeated to the client
 
 
@@ -49,6 +52,12 @@ def pairs(query_string: str) -> Pairs:
         )
     except (UnicodeError, ValueError) as error:
         raise BadQuery(f"The query string is not valid UTF-8: {error}") from None
+    items = sum(1 + value.count(",") for _key, value in found)
+    if items > MAX_ITEMS:
+        raise BadQuery(
+            f"The query names {items} things (parameters and values between commas): "
+            f"{MAX_ITEMS} are the most"
+        )
     for key, value in found:
         if not identifiers.storable(value):
             raise bad(key, value, "a null character or a lone surrogate cannot be used")

@@ -1,0 +1,95 @@
+"""The list of providers under many conditions: each holds, and no planner is asked to join them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from placement.api.history import LATEST
+from placement.api.query import pairs, parse_provider_filter
+from placement.api.query.providers import MAX_CONDITIONS
+from placement.api.query.strings import MAX_ITEMS
+from placement.db.engine import Database
+from placement.db.statements.providers import MOST_JOINED
+from placement.errors import BadQuery
+from placement.objects import catalog, providers
+from tests.builders import make_database
+from tests.clouds import Cloud, aggregate
+from tests.db.statements import counted
+
+TRAITS = sorted(catalog.STANDARD_TRAITS - {"MISC_SHARES_VIA_AGGREGATE"})[:20]
+CLASSES = sorted(catalog.STANDARD_CLASSES)[:10]
+AGGREGATES = [aggregate(number) for number in range(20)]
+CONDITIONS = [
+    *(f"required=in:{trait},CUSTOM_NOBODY" for trait in TRAITS),
+    *(f"member_of=in:{each},{aggregate(999)}" for each in AGGREGATES),
+    *CLASSES,
+]
+
+
+def without(items: list[str], place: int) -> list[str]:
+    return [item for at, item in enumerate(items) if at != place]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """A host that meets all conditions, and one for each that lacks it alone."""
+    _settings, made = make_database(tmp_path_factory.mktemp("conditions"))
+    with made.writer.begin() as conn:
+        cloud = Cloud(conn)
+        for place in range(-1, len(CONDITIONS)):
+            cloud.add(
+                f"lacks {place}",
+                dict.fromkeys(without(CLASSES, place - 40 if place >= 40 else -1), 8),
+                traits=without(TRAITS, place),
+                aggregates=without(AGGREGATES, place - 20 if place >= 20 else -1),
+            )
+        cloud.add("nobody's", {}, traits=["CUSTOM_NOBODY"], aggregates=[aggregate(999)])
+        cloud.save()
+    yield made
+    made.dispose()
+
+
+def names(database: Database, conditions: list[str]) -> tuple[set[str], list[str]]:
+    """The names of the providers that meet the conditions, and the statements it took."""
+    classes = [f"{each}:1" for each in conditions if "=" not in each]
+    asked = [each for each in conditions if "=" in each]
+    asked += [f"resources={','.join(classes)}"] if classes else []
+    wanted = parse_provider_filter(pairs("&".join(asked)), LATEST)
+    with counted(database) as statements, database.read() as conn:
+        found = {provider.name for provider in providers.find(conn, wanted)}
+    return found, list(statements)
+
+
+def test_every_condition_of_many_holds(database: Database) -> None:
+    assert len(CONDITIONS) == MAX_CONDITIONS
+    assert names(database, CONDITIONS)[0] == {"lacks -1"}
+    for place in range(len(CONDITIONS)):
+        found, _statements = names(database, without(CONDITIONS, place))
+        assert found == {"lacks -1", f"lacks {place}"}
+
+
+def test_few_conditions_are_joined_and_the_others_looked_up(database: Database) -> None:
+    """PostgreSQL and MariaDB try the orders of joins, and thirty are too many for both."""
+    found, statements = names(database, CONDITIONS)
+    assert found == {"lacks -1"}
+    assert len(statements) == 2
+    assert statements[-1].upper().count("EXISTS") == MOST_JOINED
+    few, statements = names(database, CONDITIONS[:MOST_JOINED])
+    assert len(few) > 1
+    assert statements[-1].upper().count("EXISTS") == MOST_JOINED
+    assert "LIMIT" not in statements[-1].upper()
+
+
+def test_more_conditions_together_than_fifty_are_refused(database: Database) -> None:
+    with pytest.raises(BadQuery, match="too many together, 50 the most"):
+        names(database, [*CONDITIONS, f"member_of={aggregate(1)}"])
+    # A trait that must be there is looked up with all others of its kind.
+    assert names(database, [*CONDITIONS, f"required={','.join(TRAITS)}"])[0] == {"lacks -1"}
+
+
+def test_a_query_names_so_many_things_at_the_most() -> None:
+    assert len(pairs(f"required=in:{','.join(['T'] * MAX_ITEMS)}")) == 1
+    with pytest.raises(BadQuery, match=f"{MAX_ITEMS + 1} things"):
+        pairs(f"required=in:{','.join(['T'] * (MAX_ITEMS + 1))}")
+    with pytest.raises(BadQuery, match=f"{MAX_ITEMS + 1} things"):
+        pairs("&".join(["member_of=x"] * (MAX_ITEMS + 1)))
