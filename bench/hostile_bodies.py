@@ -171,12 +171,12 @@ def hostile() -> dict[str, Callable[[], Request]]:
             }))),
         "90,000 consumers, the last one wrong": lambda: (
             "POST", "/allocations", wrong_at_the_end(claiming(90_000))),
-        "9,000 consumers, the last one wrong": lambda: (
-            "POST", "/allocations", wrong_at_the_end(claiming(9_000))),
+        "13,000 consumers, the last one wrong": lambda: (
+            "POST", "/allocations", wrong_at_the_end(claiming(13_000))),
         "reshape of 90,000 consumers, unknown hosts": lambda: (
             "POST", "/reshaper", orjson.dumps(reshape(90_000))),
-        "reshape of 9,000 consumers, unknown hosts": lambda: (
-            "POST", "/reshaper", orjson.dumps(reshape(9_000))),
+        "reshape of 13,000 consumers, unknown hosts": lambda: (
+            "POST", "/reshaper", orjson.dumps(reshape(13_000))),
     }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import falcon
@@ -21,6 +22,7 @@ from placement.db.engine import Database
 from placement.db.lasting import RIGHT
 from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError, Unavailable
 from placement.objects import catalog, health, incomplete, recount
+from placement.objects.recount import Recounted
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -71,12 +73,28 @@ def _is_synced(database: Database) -> bool:
         return schema.version(conn) == schema.newest() and recount.is_right(conn)
 
 
-def migrate(database: Database) -> None:
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What `migrate` did: the version before (None: tables without ours, or none at all) and now,
+    whose schema the tables have, what was recounted, and how many classes and traits are new.
+    """
+
+    before: str | None
+    now: str | None
+    adopted: str | None
+    recounted: Recounted
+    classes: int
+    traits: int
+
+
+def migrate(database: Database) -> Migration:
     """Migrate the schema, fill what is derived and complete the catalogues.
 
     Can be run again at any time: another software may have written meanwhile, or a run may have
     been interrupted. Raises ConfigurationError for a database that cannot be built upon.
     """
+    with database.read() as conn:
+        before = schema.version(conn)
     for left in reversed(range(MIGRATE_ATTEMPTS)):
         try:
             database.write(_upgrade)
@@ -86,8 +104,11 @@ def migrate(database: Database) -> None:
             if not left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
-    database.write(recount.recount)
-    database.write(catalog.sync)
+    recounted = database.write(recount.recount)
+    classes, traits = database.write(catalog.sync)
+    with database.read() as conn:
+        now, adopted = schema.version(conn), schema.adopted_version(conn)
+    return Migration(before, now, adopted, recounted, classes, traits)
 
 
 def _lacks_rights(error: Exception) -> bool:

@@ -1,5 +1,6 @@
 """`placement-manage`: what an operator does by hand (contract config.md section 4)."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -66,6 +67,8 @@ def _commands(subparsers: Any, parsers: dict[str, Any]) -> None:
             parser.add_argument("revision", help="one of the revisions of this release")
         elif action == "check":
             parser.add_argument("--repair", action="store_true", help="mend what can be mended")
+            parser.add_argument("--all", action="store_true", help="list every row, not the first")
+            parser.add_argument("--json", action="store_true", help="list every row, as JSON")
         elif action == "online_data_migrations":
             parser.add_argument("--max-count", help="complete so many rows at the most")
     load = subparsers.add_parser("load-cloud", help="load a cloud file into a server over REST")
@@ -92,7 +95,17 @@ def _database(conf: cfg.ConfigOpts) -> Database:
 
 
 def _sync(conf: cfg.ConfigOpts) -> int:
-    app.migrate(_database(conf))
+    """Migrate and say what was done."""
+    done = app.migrate(_database(conf))
+    before = " as before" if done.before == done.now else f", was {done.before or 'none'}"
+    print(f"schema: {done.now}{before}")
+    print(f"tables: those of {done.adopted}")
+    print(f"trees: {done.recounted.trees}, all with a new revision")
+    print(
+        f"inventories: used corrected of {done.recounted.used}, "
+        f"capacity of {done.recounted.capacity}"
+    )
+    print(f"added: {done.classes} standard resource classes, {done.traits} standard traits")
     return 0
 
 
@@ -113,24 +126,50 @@ def _stamp(conf: cfg.ConfigOpts) -> int:
 def _check(conf: cfg.ConfigOpts) -> int:
     """Print what is wrong, mend it if asked, and return 1 when something stays wrong."""
     database = _database(conf)
+    options = conf.category
     unowned = config.unowned(conf)
-    found = _inspect(database, unowned)
-    _print_findings(found, conf.category.repair)
-    if conf.category.repair and any(each.mend for each, _ in found):
+    most = None if options.all or options.json else check.EXAMPLES
+    faults = left = _inspect(database, unowned, most)
+    if not options.json:
+        _print_findings(faults, options.repair)
+    repaired = options.repair and any(each.mend for each, _ in faults)
+    if repaired:
         database.write(partial(check.mend, unowned=unowned))
-        found = _inspect(database, unowned)
-        print("Repaired." if not found else "Repaired. What is left:")
-        _print_findings(found, False)
-    wrong = any(each.wrong for each, _ in found)
+        left = _inspect(database, unowned, most)
+    wrong = any(each.wrong for each, _ in left)
+    if options.json:
+        document = {"found": _as_json(faults)} | ({"left": _as_json(left)} if repaired else {})
+        print(json.dumps(document, indent=2))
+        return int(wrong)
+    if repaired:
+        print("Repaired. What is left:" if left else "Repaired.")
+        _print_findings(left, False)
     if not wrong:
         print("Nothing is wrong.")
     return int(wrong)
 
 
-def _inspect(database: Database, unowned: tuple[str, str]) -> list[tuple[Check, Finding]]:
+def _inspect(
+    database: Database, unowned: tuple[str, str], most: int | None
+) -> list[tuple[Check, Finding]]:
     with database.read() as conn:
         schema.check(conn)
-        return check.inspect(conn, unowned)
+        return check.inspect(conn, unowned, most)
+
+
+def _as_json(faults: Sequence[tuple[Check, Finding]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": each.name,
+            "meaning": each.meaning,
+            "wrong": each.wrong,
+            "repairable": each.mend is not None,
+            "remedy": each.remedy,
+            "count": finding.count,
+            "rows": [dict(example) for example in finding.examples],
+        }
+        for each, finding in faults
+    ]
 
 
 def _print_findings(found: Sequence[tuple[Check, Finding]], repair: bool) -> None:
@@ -165,7 +204,8 @@ def _complete(conf: cfg.ConfigOpts) -> int:
             if left is not None:
                 left -= totals[name]
         except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
-            text = getattr(error, "complaint", dialect.one_line(error))
+            database_says = isinstance(error, SQLAlchemyError)
+            text = dialect.one_line(error) if database_says else config.line(error)
             print(f"{name} failed: {text}")
             totals[name] = 0
             failed = True

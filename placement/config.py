@@ -369,6 +369,11 @@ def _with_parameters(url: str, parameters: str) -> str:
     return f"{url}{'&' if '?' in url else '?'}{parameters}"
 
 
+def line(error: Exception) -> str:
+    """What an operator is told of an error: more than a client, where there is more to say."""
+    return str(getattr(error, "complaint", error))
+
+
 def fail(error: Exception) -> None:
     """Print an operator's error as one line on standard error."""
-    print(f"placement: {getattr(error, 'complaint', error)}", file=sys.stderr)
+    print(f"placement: {line(error)}", file=sys.stderr)

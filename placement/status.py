@@ -10,11 +10,13 @@ from sqlalchemy.engine import Connection
 
 from placement import config
 from placement.api import policy
+from placement.db import schema
 from placement.db.engine import Database
-from placement.errors import ConfigurationError
+from placement.errors import ConfigurationError, PlacementError
 from placement.objects import incomplete
 
 UNEXPECTED = 255
+NO_TABLES = "The database has no tables of this service. Run placement-manage db sync."
 REMEDY = "Run placement-manage db online_data_migrations."
 
 
@@ -30,24 +32,25 @@ class Checks(upgradecheck.UpgradeCommands):
         self._database = Database(config.database_settings(self._conf))
         self._database.connect_first()
 
-    def _count(self, counter: Callable[[Connection], int]) -> int:
+    def _count(self, counter: Callable[[Connection], int], code: Code, what: str) -> Result:
+        """Tell how many there are of what there should not be; a failure if nobody can."""
         assert self._database is not None
-        with self._database.read() as conn:
-            return counter(conn)
+        try:
+            with self._database.read() as conn:
+                if not schema.refuse_unknown(conn):
+                    return Result(Code.FAILURE, NO_TABLES)
+                number = counter(conn)
+        except (ConfigurationError, PlacementError) as error:
+            return Result(Code.FAILURE, config.line(error))
+        return Result(code, f"{number} {what}. {REMEDY}") if number else Result(Code.SUCCESS)
 
     def _roots(self) -> Result:
-        number = self._count(incomplete.rootless)
-        if number:
-            return Result(Code.FAILURE, f"{number} resource providers have no root id. {REMEDY}")
-        return Result(Code.SUCCESS)
+        what = "resource providers have no root id"
+        return self._count(incomplete.rootless, Code.FAILURE, what)
 
     def _consumers(self) -> Result:
-        number = self._count(incomplete.unrecorded)
-        if number:
-            return Result(
-                Code.WARNING, f"{number} consumers with allocations have no record. {REMEDY}"
-            )
-        return Result(Code.SUCCESS)
+        what = "consumers with allocations have no record"
+        return self._count(incomplete.unrecorded, Code.WARNING, what)
 
     _upgrade_checks = (
         ("Missing Root Provider IDs", _roots),

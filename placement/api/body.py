@@ -13,9 +13,9 @@ from jsonschema.exceptions import ValidationError
 from placement.api.keywords import FORMATS, Validator, in_order
 from placement.errors import BadBody
 
-# As many as a reshape of 18,000 consumers with three classes each has. One takes up to 130 bytes
+# As many as a reshape of 13,000 consumers with three classes each has. One takes up to 130 bytes
 # of memory and some 3 µs.
-MOST_MEMBERS = 200_000
+MOST_MEMBERS = 150_000
 DEEPEST = 32  # lists and objects within each other
 LONGEST_KEY = 255  # characters
 LONGEST_COMPLAINT = 480  # characters

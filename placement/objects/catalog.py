@@ -127,8 +127,8 @@ def hold_classes(conn: Connection, known: Mapping[int, str]) -> None:
             raise Restart
 
 
-def sync(conn: Connection) -> None:
-    """Add the standard classes and traits that the database does not have yet.
+def sync(conn: Connection) -> tuple[int, int]:
+    """Add the standard classes and traits that the database lacks; return how many of each.
 
     Idempotent and safe to run by many processes at once; never removes anything.
     """
@@ -143,4 +143,6 @@ def sync(conn: Connection) -> None:
         if absent[0]["id"] == NO_ID:
             carry_out(conn, names.move("resource_class", NO_ID, 0))
     known = {row.name for row in conn.execute(names.all_names("trait"))}
-    create(conn, {"trait": STANDARD_TRAITS - known})
+    new_traits = STANDARD_TRAITS - known
+    create(conn, {"trait": new_traits})
+    return len(absent), len(new_traits)

@@ -26,7 +26,7 @@ Example = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How many rows have a fault, and the first few of them."""
+    """How many rows have a fault, and the first of them."""
 
     count: int
     examples: Sequence[Example] = ()
@@ -34,10 +34,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Look:
-    """A database under inspection; `unowned` are project and user of consumers without record."""
+    """A database under inspection.
+
+    unowned: project and user of consumers without record. most: rows shown of a fault; None: all.
+    """
 
     conn: Connection
     unowned: tuple[str, str]
+    most: int | None = EXAMPLES
     _uuids: dict[int, str] = field(default_factory=dict)
     _parents: dict[int, int | None] = field(default_factory=dict)
     _roots: dict[int, int | None] = field(default_factory=dict)
@@ -65,7 +69,7 @@ class Look:
 
     def providers(self, ids: Sequence[int] | frozenset[int] | Mapping[int, int]) -> Finding:
         """Tell of providers."""
-        shown = [{"provider": self._uuids[each]} for each in islice(sorted(ids), EXAMPLES)]
+        shown = [{"provider": self._uuids[each]} for each in islice(sorted(ids), self.most)]
         return Finding(len(ids), shown)
 
     def number(self, query: Rows) -> int:
@@ -77,18 +81,18 @@ class Look:
         number = self.number(query)
         if not number:
             return Finding(0)
-        shown = self.conn.execute(statements.examples(query, EXAMPLES)).all()
+        shown = self.conn.execute(statements.examples(query, self.most)).all()
         return Finding(number, [row._asdict() for row in shown])
 
     def inventories(self, wrong_in_chunks: Iterable[Mapping[int, int]]) -> Finding:
         """Tell of inventories of which something derived is not right: id -> what is."""
         wrong = {row: right for chunk in wrong_in_chunks for row, right in chunk.items()}
-        ids = list(islice(sorted(wrong), EXAMPLES))
         shown = []
-        for row in self.conn.execute(statements.numbered_inventories(ids)) if ids else ():
-            example = row._asdict()
-            right = wrong[example.pop("id")]
-            shown.append({**example, "right": right})
+        for chunk in chunks(list(islice(sorted(wrong), self.most))):
+            for row in self.conn.execute(statements.numbered_inventories(chunk)):
+                example = row._asdict()
+                right = wrong[example.pop("id")]
+                shown.append({**example, "right": right})
         return Finding(len(wrong), shown)
 
 
@@ -103,7 +107,7 @@ class Check:
     meaning: str
     find: Callable[[Look], Finding]
     remedy: str
-    mend: Callable[[Look], None] | None = None
+    mend: Callable[[Look], object] | None = None
     wrong: bool = True
 
 
@@ -231,9 +235,11 @@ CHECKS = (
 )
 
 
-def inspect(conn: Connection, unowned: tuple[str, str]) -> list[tuple[Check, Finding]]:
-    """Return the faults that are there, with what is known of each."""
-    look = Look(conn, unowned)
+def inspect(
+    conn: Connection, unowned: tuple[str, str], most: int | None = EXAMPLES
+) -> list[tuple[Check, Finding]]:
+    """Return the faults that are there, each with up to `most` of its rows (None: all)."""
+    look = Look(conn, unowned, most)
     found = [(check, check.find(look)) for check in CHECKS]
     return [(check, finding) for check, finding in found if finding.count]
 

@@ -1,6 +1,7 @@
 """Filling the derived columns anew (DESIGN section 3): after a migration, or a stay elsewhere."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -13,34 +14,49 @@ from placement.objects.capacity import capacity
 from placement.objects.trees import fresh_revision
 
 
-def recount(conn: Connection) -> None:
+@dataclass(frozen=True, slots=True)
+class Recounted:
+    """How many trees there are, and how many inventories had another `used` or `capacity`."""
+
+    trees: int
+    used: int
+    capacity: int
+
+
+def recount(conn: Connection) -> Recounted:
     """Recompute `used` and `capacity` of every inventory, give every tree a new revision.
 
     The revisions come first: with them every tree is owned, and nobody claims meanwhile.
     """
-    renew_all(conn)
-    fill_used(conn)
-    fill_capacity(conn)
+    return Recounted(renew_all(conn), fill_used(conn), fill_capacity(conn))
 
 
-def renew_all(conn: Connection) -> None:
-    """Own every tree until the transaction ends."""
-    after = -1
+def renew_all(conn: Connection) -> int:
+    """Own every tree until the transaction ends; return how many there are."""
+    after, trees = -1, 0
     while rows := conn.execute(statements.roots(after, CHUNK)).all():
+        trees += len(rows)
         carry_out(conn, statements.set_revisions({row.id: fresh_revision() for row in rows}))
         after = rows[-1].id
+    return trees
 
 
-def fill_used(conn: Connection) -> None:
-    """Recompute `used` of every inventory; the caller owns the trees."""
-    for chunk in wrong_used(conn):
-        carry_out(conn, statements.set_column("used", chunk))
+def fill_used(conn: Connection) -> int:
+    """Recompute `used` of every inventory; the caller owns the trees. Return how many changed."""
+    return _fill(conn, "used", wrong_used(conn))
 
 
-def fill_capacity(conn: Connection) -> None:
-    """Recompute `capacity` of every inventory; the caller owns the trees."""
-    for chunk in wrong_capacities(conn):
-        carry_out(conn, statements.set_column("capacity", chunk))
+def fill_capacity(conn: Connection) -> int:
+    """As `fill_used`, of `capacity`."""
+    return _fill(conn, "capacity", wrong_capacities(conn))
+
+
+def _fill(conn: Connection, column: str, chunks: Iterator[dict[int, int]]) -> int:
+    changed = 0
+    for chunk in chunks:
+        carry_out(conn, statements.set_column(column, chunk))
+        changed += len(chunk)
+    return changed
 
 
 def wrong_used(conn: Connection) -> Iterator[dict[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -120,6 +121,49 @@ def test_more_used_than_there_is_is_no_fault(
     damage(adopted, ["UPDATE inventories SET total = 2, capacity = 1"])
     assert manage("db", "check") == 0
     assert "overcommitted: 1 " in capsys.readouterr().out
+
+
+def overcharge(database: Database, number: int) -> None:
+    """Make so many consumers without allocations."""
+    damage(
+        database,
+        [ADD_CONSUMER.replace("idle", f"idle-{each:03}") for each in range(number)],
+    )
+
+
+def test_only_the_first_rows_are_listed_unless_all_are_asked_for(
+    adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    overcharge(adopted, 9)
+    assert manage("db", "check") == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.count("consumer=") == check.EXAMPLES
+    assert line.endswith("; …)")
+    assert manage("db", "check", "--all") == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.count("consumer=") == 9
+    assert "…" not in line
+
+
+def test_everything_is_listed_as_json(
+    adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert manage("db", "check", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"found": []}
+    overcharge(adopted, 9)
+    damage(adopted, [*LEFT["no-owner"], *MENDED["used"]])
+    assert manage("db", "check", "--json") == 1
+    (idle, owner, used) = json.loads(capsys.readouterr().out)["found"]
+    assert (idle["name"], idle["count"], idle["repairable"]) == ("idle-consumers", 9, True)
+    assert [row["consumer"] for row in idle["rows"]] == [f"idle-{each:03}" for each in range(9)]
+    assert (owner["name"], owner["count"], owner["repairable"]) == ("no-owner", 10, False)
+    assert used["rows"] == [
+        {"provider": existing.ROOT, "class": "VCPU", "used": 4, "capacity": 13, "right": 9}
+    ]
+    assert manage("db", "check", "--json", "--repair") == 1
+    shown = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in shown["found"]] == ["idle-consumers", "no-owner", "used"]
+    assert [each["name"] for each in shown["left"]] == ["no-owner"]
 
 
 def test_what_is_mended_is_right(adopted: Database) -> None:

@@ -139,6 +139,40 @@ def test_the_upgrade_check_tells_the_worst(
     assert [each["result"] for each in shown["checks"]] == [0, 0, 0]
 
 
+def test_an_upgrade_check_of_an_empty_database_names_the_command(
+    database: Database, upgrade_check: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert upgrade_check("--json") == 2
+    shown = json.loads(capsys.readouterr().out)
+    assert [each["result"] for each in shown["checks"]] == [2, 2, 0]
+    assert shown["checks"][0]["details"] == status.NO_TABLES
+
+
+def test_an_upgrade_check_of_an_unknown_schema_says_what_db_sync_would(
+    database: Database, manage: Any, upgrade_check: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make(database, "b4ed3a175331")
+    assert manage("db", "sync") == 1
+    refusal = capsys.readouterr().err.strip().removeprefix("placement: ")
+    assert upgrade_check("--json") == 2
+    shown = json.loads(capsys.readouterr().out)
+    assert [each["details"] for each in shown["checks"]][:2] == [refusal, refusal]
+    assert upgrade_check() == 2
+    assert "b4ed3a175331" in capsys.readouterr().out
+
+
+def test_an_upgrade_check_of_a_damaged_schema_names_the_column(
+    database: Database, upgrade_check: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make(database)
+    with database.writer.begin() as conn:
+        conn.execute(sa.text("ALTER TABLE allocations RENAME COLUMN consumer_id TO consumer"))
+    assert upgrade_check("--json") == 2
+    captured = capsys.readouterr()
+    assert "consumer_id" in json.loads(captured.out)["checks"][1]["details"]
+    assert "Traceback" not in captured.out + captured.err
+
+
 def test_a_policy_file_of_json_is_a_failure(
     database: Database, upgrade_check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

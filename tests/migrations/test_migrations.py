@@ -16,7 +16,7 @@ from placement.db import schema
 from placement.db import tables as t
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
-from placement.objects import recount
+from placement.objects import catalog, recount
 from tests.builders import settings
 from tests.engines import empty_database
 from tests.migrations import existing
@@ -90,6 +90,29 @@ def test_an_existing_database_gets_our_columns_and_keeps_everything_else(
     with database.read() as conn:
         assert schema.adopted_version(conn) == version
         assert schema.version(conn) == schema.newest()
+
+
+def test_a_sync_says_what_it_did(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing.make(database)
+    assert manage("db", "sync") == 0
+    classes, traits = len(catalog.STANDARD_CLASSES) - 1, len(catalog.STANDARD_TRAITS)
+    assert capsys.readouterr().out.splitlines() == [
+        f"schema: {schema.newest()}, was none",
+        "tables: those of a082b8bb98d0",
+        "trees: 1, all with a new revision",
+        "inventories: used corrected of 1, capacity of 1",
+        f"added: {classes} standard resource classes, {traits} standard traits",
+    ]
+    assert manage("db", "sync") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"schema: {schema.newest()} as before",
+        "tables: those of a082b8bb98d0",
+        "trees: 1, all with a new revision",
+        "inventories: used corrected of 0, capacity of 0",
+        "added: 0 standard resource classes, 0 standard traits",
+    ]
 
 
 @pytest.mark.parametrize("make", [lambda database: None, existing.make])
@@ -284,6 +307,7 @@ def test_versions_are_printed_and_stamped(manage: Any, capsys: pytest.CaptureFix
     assert manage("db", "version") == 0
     assert capsys.readouterr().out == "none (no tables)\n"
     assert manage("db", "sync") == 0
+    assert capsys.readouterr().out.startswith("schema: 0003, was none\n")
     assert manage("db", "version") == 0
     assert capsys.readouterr().out == "0003 (tables of a082b8bb98d0)\n"
     assert manage("db", "stamp", "0001") == 0

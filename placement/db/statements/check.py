@@ -35,8 +35,8 @@ def count(rows: Rows) -> Rows:
     return sa.select(sa.func.count()).select_from(rows.subquery())
 
 
-def examples(rows: Rows, size: int) -> Rows:
-    """Select the first few rows of a statement."""
+def examples(rows: Rows, size: int | None) -> Rows:
+    """Select the first rows of a statement, or all."""
     return rows.order_by(*rows.selected_columns).limit(size)
 
 
