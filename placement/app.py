@@ -15,7 +15,7 @@ from placement.api.exchange import Service
 from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
 from placement.api.routes import GUARDED, PUBLIC_PATHS
-from placement.candidates import TreeCache
+from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db import dialect, schema
 from placement.db.engine import Database
@@ -32,10 +32,12 @@ MIGRATE_ATTEMPTS = 5
 MIGRATE_PAUSE = 1.0  # seconds
 
 
-def create_app(settings: Settings, database: Database) -> "WSGIApplication":
+def create_app(
+    settings: Settings, database: Database, tuning: SearchTuning = DEFAULT_TUNING
+) -> "WSGIApplication":
     """Make the WSGI application on a database that is migrated and has its catalogues."""
     keystone = settings.auth_strategy == "keystone"
-    service = Service(settings, database, TreeCache(settings.candidates.tree_cache_size))
+    service = Service(settings, database, TreeCache(settings.candidates.tree_cache_size), tuning)
     policy = Policy(settings.conf, GUARDED)
     middleware: list[Any] = [Intake(), Negotiation()]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)

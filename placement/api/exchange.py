@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from placement.api.microversion import Microversion
-from placement.candidates import TreeCache
+from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
 
@@ -18,6 +18,7 @@ class Service:
     settings: Settings
     database: Database
     trees: TreeCache
+    tuning: SearchTuning = DEFAULT_TUNING
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,72 +1,69 @@
-"""Which roots to look at next, and when to ask for all that match (DESIGN section 5).
+"""Which roots to read next, and when to ask the database for those that match.
 
-A window is a run of roots in the order of ids; its cost is that of its length, whatever the
-cloud. Windows grow, and once one shows that matches are rare the engine is asked for all that
-is left, for then it can start from what is rare.
+A window is a run of roots in the order of ids, unfiltered; its cost is that of its length,
+whatever the cloud. Checking a tree that is in memory is some five times cheaper than having the
+database evaluate the conditions. Once a window shows that matches are rare, the database is asked
+for all that is left, for then it can begin with what is rare.
 """
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-SMALLEST = 32
-LARGEST_FIRST = 4096
-UNBOUNDED_FIRST = 64  # where everything is wanted: enough to see whether matches are rare
-LARGEST = 16384
-GROWTH = 4
-RARE = 16  # one match in so many roots, or fewer, is rare
-PIECES = 4  # of a random sample
+from placement.candidates.tuning import SearchTuning
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Roots with after < id, `size` of them; None: all that match."""
+    """The next `size` roots with an id above `after`; None: all of these that match."""
 
     after: int
     size: int | None
 
 
-@dataclass(slots=True)
-class Seen:
-    """What a window showed: told by the reader before it asks for the next one."""
+@dataclass(frozen=True, slots=True)
+class WindowResult:
+    """What a window showed. last: the id of its last root. matches: how many could serve."""
 
-    last: int = 0
-    rows: int = 0
-    matches: int = 0
-
-    @property
-    def rare(self) -> bool:
-        """Whether the engine should be asked for those that match."""
-        return self.matches * RARE <= self.rows
+    rows: int
+    last: int
+    matches: int
 
 
-def first_size(limit: int | None) -> int:
-    """Roots of the first window."""
-    if limit is None or 2 * limit > LARGEST_FIRST:
-        return UNBOUNDED_FIRST
-    return max(SMALLEST, 2 * limit)
+def is_rare(rows: int, matches: int, tuning: SearchTuning) -> bool:
+    """Whether the database should be asked for the roots that match."""
+    return matches * tuning.rare_match <= rows
 
 
-def windows(first: int | None, seen: Seen) -> Iterator[Window]:
-    """Yield the windows that together cover all roots.
+def first_size(limit: int | None, tuning: SearchTuning) -> int:
+    """Return the number of roots of the first window: few, for nobody knows yet who matches."""
+    if limit is None:
+        return tuning.first_window
+    return min(max(tuning.smallest_window, 2 * limit), tuning.first_window)
 
-    first: the size of the first one, None when few roots are known to match. `seen` must tell of
-    each window before the next one is asked for.
+
+def next_window(
+    window: Window, result: WindowResult, missing: int | None, tuning: SearchTuning
+) -> Window | None:
+    """Return the window after one that was read, or None where all roots have been read.
+
+    missing: how many more matches are wanted; None: all.
     """
-    size, after = first, 0
-    while size is not None:
-        yield Window(after, size)
-        if seen.rows < size:
-            return
-        after = seen.last
-        size = None if seen.rare else min(size * GROWTH, LARGEST)
-    yield Window(after, None)
+    if window.size is None or result.rows < window.size:
+        return None
+    if is_rare(result.rows, result.matches, tuning):
+        return Window(result.last, None)
+    size = window.size * tuning.window_growth
+    if missing is not None:
+        # As many as it takes if matches go on as they were, and a tenth more.
+        size = max(size, missing * result.rows * 11 // (result.matches * 10) + 1)
+    return Window(result.last, min(size, tuning.largest_window))
 
 
-def random_runs(least: int, most: int, size: int) -> list[Window]:
-    """Windows at random places among the ids from `least` to `most`, of `size` roots together.
+def random_runs(least: int, most: int, size: int, tuning: SearchTuning) -> list[tuple[int, int]]:
+    """Return runs (after, size) at random places among the ids from `least` to `most`.
 
-    They give a fair spread over the cloud, not a uniform sample; they may overlap.
+    They have `size` roots in all, give a fair spread over the cloud and not a uniform sample,
+    and may overlap.
     """
-    part = -(-size // PIECES)
-    return [Window(random.randint(least, most) - 1, part) for _ in range(PIECES)]
+    part = -(-size // tuning.sample_runs)
+    return [(random.randint(least, most) - 1, part) for _ in range(tuning.sample_runs)]

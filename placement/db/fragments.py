@@ -20,6 +20,11 @@ Union = sa.CompoundSelect[*tuple[Any, ...]]
 # one takes several times as long as running it. `conn.execute(*bound)`.
 Bound = tuple[Rows | Union, Mapping[str, Any]]
 
+# In the order of `Stock`, the value that is made of them.
+STOCK_COLUMNS = tuple(
+    t.inventories.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")
+)
+
 
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     """The inventory row has room for `amount` (contract candidates.md section 4).

@@ -11,7 +11,8 @@ from bench.scenarios import FLAT, devices
 from placement import app
 from placement.api.history import LATEST
 from placement.api.query import pairs, parse_candidates
-from placement.candidates import longest
+from placement.candidates.candidate import longest_text
+from placement.candidates.plan import SearchPlan
 from tests.builders import make_database
 
 NAMED = "/allocation_candidates?" + "&".join(
@@ -35,7 +36,8 @@ def candidates(client: falcon.testing.TestClient, path: str, minor: int = 39) ->
 
 
 def _least(path: str) -> int:
-    return longest(parse_candidates(pairs(path.partition("?")[2]), LATEST))
+    request = parse_candidates(pairs(path.partition("?")[2]), LATEST)
+    return longest_text(SearchPlan(request))
 
 
 def test_an_answer_ends_at_its_size_and_a_warning_says_so(

@@ -8,7 +8,7 @@ import pytest
 
 from placement.api.history import LATEST
 from placement.api.query import pairs, parse_candidates
-from placement.candidates import Found, TreeCache, find_candidates
+from placement.candidates import SearchResult, TreeCache, find_candidates
 from placement.errors import SearchExhausted
 from tests.builders import make_database
 from tests.clouds import SHARING, Cloud, aggregate, uuid
@@ -28,7 +28,7 @@ class Asked:
             fill(cloud)
             cloud.save()
 
-    def find(self, query: str) -> tuple[Found, int, int]:
+    def find(self, query: str) -> tuple[SearchResult, int, int]:
         """The answer, the number of statements, and the number of trees that were loaded."""
         cache = TreeCache(10**6)
         with counted(self.database) as statements, self.database.read() as conn:
@@ -51,8 +51,8 @@ def diskless(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def test_a_disk_that_hosts_share_is_one_candidate_however_many_they_are(diskless: Asked) -> None:
     found, statements, trees = diskless.find("resources=DISK_GB:10&limit=10")
     assert len(found.candidates) == 1
-    assert found.trail.served == 1
-    assert found.trail.steps <= 2
+    assert found.stats.trees_served == 1
+    assert found.stats.steps <= 2
     assert statements <= 7  # with a few hosts, the first window is the whole cloud
     assert trees <= 33
 
@@ -62,7 +62,7 @@ def test_diskless_hosts_get_their_disk_from_the_shared_one(diskless: Asked) -> N
     assert len({tuple(each.allocations) for each in found.candidates}) == 10
     assert statements == 5
     assert trees <= 33  # a window of hosts, and the disk
-    assert found.trail.steps <= 40
+    assert found.stats.steps <= 40
 
 
 def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Pa
     asked = Asked(tmp_path, fill)
     found, statements, trees = asked.find("resources=DISK_GB:1&root_required=HW_CPU_X86_AVX2")
     assert {tuple(each.allocations) for each in found.candidates} == {(uuid(501),), (uuid(502),)}
-    assert found.trail.served == 1
+    assert found.stats.trees_served == 1
     assert statements <= 8
     assert trees <= 64 + 2
 
@@ -106,7 +106,7 @@ def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path
     few = Asked(tmp_path, fill, placement={"max_search_steps": 1000})
     found, _statements, _trees = few.find(query)
     assert 0 < len(found.candidates) < 1000
-    assert found.trail.exhausted
+    assert found.stats.exhausted
     none = Asked(tmp_path, fill, placement={"max_search_steps": 5})
     with pytest.raises(SearchExhausted, match="max_search_steps"):
         none.find(query)

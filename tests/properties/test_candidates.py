@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from placement.candidates import fetch, windows
+from placement.candidates import SearchTuning
 from tests.properties import oracle, versions
 from tests.properties.strategies import seeded_query, seeded_world
 from tests.properties.worlds import Service
@@ -108,10 +108,24 @@ def test_older_versions_answer_as_much_as_they_can_express(service: Service, min
     assert answered > 15
 
 
+def any_tuning(rng: random.Random) -> SearchTuning:
+    """Sizes that cut small clouds into many pieces, and conditions into few."""
+    return SearchTuning(
+        smallest_window=rng.choice((1, 2)),
+        first_window=rng.choice((1, 2)),
+        largest_window=rng.choice((1, 2, 3)),
+        rare_match=rng.choice((0, 1, 2, 16)),
+        first_batch=rng.choice((1, 2)),
+        largest_batch=rng.choice((2, 1000)),
+        max_conditions=rng.choice((1, 2, 8)),
+        max_terms=rng.choice((1, 8)),
+    )
+
+
 @pytest.mark.parametrize("randomize", [False, True])
 @pytest.mark.parametrize("strategy", ["breadth-first", "depth-first"])
 def test_windows_of_any_size_lead_to_the_same_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, randomize: bool
+    tmp_path: Path, strategy: str, randomize: bool
 ) -> None:
     """As they are, a window covers these small clouds, and nothing is asked for in SQL."""
     service = generating(tmp_path, strategy, randomize)
@@ -121,7 +135,7 @@ def test_windows_of_any_size_lead_to_the_same_answers(
         service.load(world)
         service.renew(rng)
         for _ in range(6):
-            choose_windows(monkeypatch, rng)
+            service.tune(any_tuning(rng))
             query = seeded_query(rng, world)
             expected = oracle.candidates(world, query)
             assert_whole(ask(service, query), world, query, expected)
@@ -131,24 +145,11 @@ def test_windows_of_any_size_lead_to_the_same_answers(
             assert len(found) == min(limit, len(expected)), query.to_params()
 
 
-def choose_windows(monkeypatch: pytest.MonkeyPatch, rng: random.Random) -> None:
-    """Have the search look at few trees at once, so that SQL is asked for others."""
-    for module, name, sizes in (
-        (windows, "SMALLEST", (1, 2)),
-        (windows, "UNBOUNDED_FIRST", (1, 2)),
-        (windows, "LARGEST", (1, 2, 3)),
-        (windows, "RARE", (0, 1, 2, 16)),
-        (fetch, "FIRST_TREES", (1, 2)),
-        (fetch, "MAX_NEEDS", (1, 2, 8)),
-        (fetch, "MAX_TERMS", (1, 8)),
-    ):
-        monkeypatch.setattr(module, name, rng.choice(sizes))
-
-
 def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     """As in an adopted database, several rows may mean one aggregate."""
+    service = Service(tmp_path)
     rng = random.Random(26)
     answered = 0
     for _ in range(100):
@@ -156,7 +157,7 @@ def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
         service.load(spelled_world(rng, world))
         service.renew(rng)
         for _ in range(6):
-            choose_windows(monkeypatch, rng)
+            service.tune(any_tuning(rng))
             query = seeded_query(rng, world)
             expected = oracle.candidates(world, query)
             answered += bool(expected)

@@ -11,6 +11,7 @@ import falcon.testing
 import sqlalchemy as sa
 
 from placement import app
+from placement.candidates import DEFAULT_TUNING, SearchTuning
 from placement.db import tables as t
 from placement.objects import catalog, recount
 from tests.builders import make_database
@@ -32,8 +33,13 @@ class Service:
     """An application on a database of its own, asked in process."""
 
     def __init__(self, directory: Path, **overrides: dict[str, object]) -> None:
-        settings, self.database = make_database(directory, **overrides)
-        self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
+        self._settings, self.database = make_database(directory, **overrides)
+        self.tune(DEFAULT_TUNING)
+
+    def tune(self, tuning: SearchTuning) -> None:
+        """Search in pieces of these sizes from now on."""
+        application = app.create_app(self._settings, self.database, tuning)
+        self._client = falcon.testing.TestClient(application)
 
     def get(self, path: str, params: Sequence[tuple[str, object]], version: str = "1.39") -> Any:
         """Send a GET with these query parameters, in this order."""

@@ -10,10 +10,12 @@ from placement.candidates.constraints import (
     Capacity,
     CollectiveTraits,
     Constraint,
-    Isolate,
+    Isolation,
     OnePerTree,
+    SameSubtree,
+    Undo,
 )
-from placement.candidates.subtrees import Forest, SameSubtree
+from placement.candidates.constraints.forest import Forest
 
 OPTIONS = st.lists(
     st.lists(st.integers(0, 4), min_size=1, max_size=5, unique=True), min_size=1, max_size=5
@@ -30,17 +32,20 @@ def completions(
 def walk(constraint: Constraint, options: Mapping[int, Sequence[int]], steps, judge) -> None:
     """Place and take back at random; `judge` gets each verdict with what would be placed."""
     placed: list[tuple[int, int]] = []
+    undo: list[Undo] = []
     for pick, forward in steps if constraint.feasible() else []:
         open_slots = sorted(options.keys() - {slot for slot, _provider in placed})
         if forward and open_slots:
             slot = open_slots[pick % len(open_slots)]
             provider = options[slot][pick % len(options[slot])]
-            accepted = constraint.add(slot, provider)
-            judge(accepted, {**dict(placed), slot: provider})
-            if accepted:
+            taken_back = constraint.add(slot, provider)
+            judge(taken_back is not None, {**dict(placed), slot: provider})
+            if taken_back is not None:
                 placed.append((slot, provider))
+                undo.append(taken_back)
         elif placed:
-            constraint.remove(*placed.pop())
+            placed.pop()
+            undo.pop()()
 
 
 def walk_exactly(constraint: Constraint, options, steps, possible) -> None:
@@ -61,7 +66,7 @@ def test_isolation_refuses_exactly_what_has_no_completion(options, steps) -> Non
     def possible(placed: Mapping[int, int]) -> bool:
         return any(len(set(each)) == len(each) for each in completions(options, placed))
 
-    walk_exactly(Isolate(options), options, steps, possible)
+    walk_exactly(Isolation(options), options, steps, possible)
 
 
 @given(OPTIONS, STEPS, st.lists(st.integers(1, 3), min_size=5, max_size=5))
@@ -147,7 +152,7 @@ def test_a_subtree_is_refused_when_no_ancestor_is_left(options, steps, parents, 
         elif len(placed) == len(options):
             assert joined(list(placed.values()))
 
-    constraint = SameSubtree(options, Forest(parents), isolated)
+    constraint = SameSubtree(options, Forest(parents), isolated=isolated)
     assert constraint.feasible() == possible({})
     walk(constraint, options, steps, judge)
 

@@ -3,14 +3,19 @@
 import itertools
 import tracemalloc
 from collections.abc import Sequence
+from itertools import islice
 
 import pytest
 
-from placement.candidates import slots as slotting
-from placement.candidates.model import Candidate, Member, Tree
+from placement.candidates.anchors import AnchorSearches
+from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.candidate import Candidate
+from placement.candidates.interleave import interleave
+from placement.candidates.model import Member, Tree
+from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.candidates.solve import Plan, Search, take_turns
-from placement.candidates.trail import LOOKS, BudgetSpentError, Trail
+from placement.candidates.sharing import anchor_pool
+from placement.candidates.trace import Refusal, Trace
 from placement.objects.capacity import Stock
 
 
@@ -36,21 +41,22 @@ def like_groups(count: int, amount: int = 1) -> tuple[RequestGroup, ...]:
 
 def search(
     request: CandidateRequest, trees: Sequence[Tree], max_steps: int = 10**6
-) -> tuple[list[Candidate], Trail]:
-    """The candidates up to the request's limit, and what it took."""
-    trail = Trail(max_steps)
-    plan = Plan(request)
-    searches = (Search(plan, slotting.pool(each, ()), trail) for each in trees)
-    return list(take_turns(searches, request.limit, breadth_first=True)), trail
+) -> tuple[list[Candidate], Budget]:
+    """The candidates up to the request's limit, and the work that it took."""
+    budget = Budget(max_steps)
+    anchors = AnchorSearches(SearchPlan(request), budget, Trace())
+    searches = (anchors.begin(anchor_pool(each, ())) for each in trees)
+    candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
+    return candidates, budget
 
 
 def test_isolated_groups_on_wide_trees_cost_a_few_steps_a_candidate() -> None:
     steps = {}
     for limit in (1, 100, 200, 1000):
         request = CandidateRequest(like_groups(8), isolate=True, limit=limit)
-        found, trail = search(request, [tree("host", [1] * 16)])
+        found, budget = search(request, [tree("host", [1] * 16)])
         assert len(found) == limit
-        steps[limit] = trail.steps
+        steps[limit] = budget.steps
     # The first one tries each of the devices that earlier groups hold: 8 * 9 / 2.
     assert steps[1] <= 8 * 9 // 2
     for limit in (100, 200, 1000):
@@ -61,18 +67,18 @@ def test_isolated_groups_on_wide_trees_cost_a_few_steps_a_candidate() -> None:
 @pytest.mark.parametrize("isolate", [True, False])
 def test_more_like_groups_than_devices_are_refused_before_the_first_step(isolate: bool) -> None:
     request = CandidateRequest(like_groups(17), isolate=isolate)
-    found, trail = search(request, [tree("host", [1] * 16)])
+    found, budget = search(request, [tree("host", [1] * 16)])
     assert not found
-    assert trail.steps == 0
+    assert budget.steps == 0
 
 
 def test_groups_that_fit_nowhere_together_are_refused_before_the_first_step() -> None:
     """16 devices with 4 units have room for 32 groups of 2, not for 33."""
     trees = [tree("host", [4] * 16)]
     assert len(search(CandidateRequest(like_groups(32, 2), limit=5), trees)[0]) == 5
-    found, trail = search(CandidateRequest(like_groups(33, 2), limit=5), trees)
+    found, budget = search(CandidateRequest(like_groups(33, 2), limit=5), trees)
     assert not found
-    assert trail.steps == 0
+    assert budget.steps == 0
 
 
 @pytest.mark.parametrize("devices", [8, 16])
@@ -80,23 +86,23 @@ def test_unlike_groups_that_cannot_fit_are_refused_before_the_first_step(devices
     """A device of 3 units takes one group of 2; a group of 1 beside them changes nothing."""
     one = RequestGroup("_one", (("VGPU", 1),))
     request = CandidateRequest((one, *like_groups(devices + 1, 2)))
-    found, trail = search(request, [tree("host", [3] * devices)])
+    found, budget = search(request, [tree("host", [3] * devices)])
     assert not found
-    assert trail.steps == 0
+    assert budget.steps == 0
 
 
 @pytest.mark.parametrize("count", [60, 500])
 def test_many_groups_get_an_answer(count: int) -> None:
     request = CandidateRequest(like_groups(count), limit=10)
-    found, trail = search(request, [tree("host", [100] * 16)])
+    found, budget = search(request, [tree("host", [100] * 16)])
     assert len(found) == 10
-    assert trail.steps <= count * 16
+    assert budget.steps <= count * 16
 
 
 def test_hosts_take_turns() -> None:
     trees = [tree(f"host{each}", [1] * 4) for each in range(10)]
     request = CandidateRequest(like_groups(2), isolate=True, limit=20)
-    found, _trail = search(request, trees)
+    found, _budget = search(request, trees)
     hosts = [next(iter(candidate.allocations)).partition("-")[0] for candidate in found]
     assert sorted(hosts) == sorted(tree.uuid for tree in trees for _ in range(2))
 
@@ -116,11 +122,11 @@ def test_a_trait_that_only_one_slot_can_bring_decides_that_slot_first() -> None:
         (*((name, 1) for name in names), ("VGPU", 1)),
         (frozenset(["CUSTOM_X"]), frozenset(["CUSTOM_Y"])),
     )
-    found, trail = search(
+    found, budget = search(
         CandidateRequest((group,)), [Tree(1, "host", 1, tuple(members), frozenset())]
     )
     assert not found
-    assert trail.steps <= 2
+    assert budget.steps <= 2
 
 
 def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() -> None:
@@ -143,20 +149,19 @@ def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() ->
         same_subtree=(frozenset(group.suffix for group in groups),),
         limit=1,
     )
-    found, trail = search(request, [Tree(1, "host", 1, tuple(members), frozenset())])
+    found, budget = search(request, [Tree(1, "host", 1, tuple(members), frozenset())])
     assert len(found) == 1
-    assert trail.steps <= 200
+    assert budget.steps <= 200
 
 
-def test_what_is_refused_is_counted_by_reason_and_group() -> None:
+def test_what_is_refused_is_counted_by_code_and_group() -> None:
     groups = (RequestGroup("_A", (("VGPU", 1),)), RequestGroup("_B", (("PGPU", 1),)))
-    _found, trail = search(CandidateRequest(groups), [tree("a", [1]), tree("b", [1])])
-    assert trail.summary() == {
-        "trees": 2,
-        "steps": 0,
-        "work": trail.looks // LOOKS,
-        "refused": {"no provider of the tree can serve the group (_B)": 2},
-    }
+    trace = Trace()
+    anchors = AnchorSearches(SearchPlan(CandidateRequest(groups)), Budget(100), trace)
+    for host in (tree("a", [1]), tree("b", [1])):
+        assert anchors.begin(anchor_pool(host, ())).exhausted
+    assert trace.trees == {(Refusal.NO_INVENTORY, "_B"): 2}
+    assert trace.summary() == {"no provider has inventory of every class (_B)": 2}
 
 
 def test_spent_steps_end_the_search() -> None:
@@ -185,9 +190,9 @@ def test_groups_joined_in_pairs_on_a_deep_tree_cost_in_proportion_to_its_depth(
     work = {}
     for levels in (500, 1000, 2000):
         request = CandidateRequest(groups, isolate=isolate, same_subtree=pairs, limit=10)
-        found, trail = search(request, [chain(levels)])
+        found, budget = search(request, [chain(levels)])
         assert len(found) == 10
-        work[levels] = trail.looks // LOOKS
+        work[levels] = budget.looks // LOOKS_PER_STEP
     assert work[1000] <= 40_000
     # What is worked out of the tree is worked out once, not for each pair.
     assert work[1000] - work[500] <= 5 * 500
@@ -199,10 +204,10 @@ def test_a_step_costs_more_where_it_is_put_to_more_conditions() -> None:
     suffixes = [group.suffix for group in groups]
     pairs = tuple(frozenset(pair) for pair in itertools.combinations(suffixes, 2))
     request = CandidateRequest(groups, same_subtree=pairs, limit=10)
-    found, trail = search(request, [chain(100)])
+    found, budget = search(request, [chain(100)])
     assert len(found) == 10
     # Each of the first 40 steps is put to the 39 pairs of its group, and to the sum of VGPU.
-    assert trail.looks // LOOKS >= 40 * (1 + 39 + 1)
+    assert budget.looks // LOOKS_PER_STEP >= 40 * (1 + 39 + 1)
     with pytest.raises(BudgetSpentError):
         search(request, [chain(100)], max_steps=40 * (1 + 39 + 1))
 
@@ -212,9 +217,9 @@ def test_looking_for_providers_is_work_where_no_step_is_taken() -> None:
     groups = tuple(RequestGroup(f"_{each}", (("VGPU", 1 + each),)) for each in range(300))
     request = CandidateRequest((*groups, RequestGroup("_last", (("PGPU", 1),))))
     trees = [tree(f"host{each}", [300] * 16) for each in range(5)]
-    _found, trail = search(request, trees)
-    assert trail.steps == 0
-    assert trail.looks >= 5 * 300 * 17
+    _found, budget = search(request, trees)
+    assert budget.steps == 0
+    assert budget.looks >= 5 * 300 * 17
     with pytest.raises(BudgetSpentError):
         search(request, trees, max_steps=1000)
 
@@ -224,19 +229,35 @@ def test_candidates_are_kept_as_positions() -> None:
     request = CandidateRequest(like_groups(60), isolate=True, limit=1000)
     host = tree("host", [1] * 100)
     tracemalloc.start()
-    found, _trail = search(request, [host])
+    found, _budget = search(request, [host])
     kept, _peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(found) == 1000
     assert kept <= 1000 * 60 * 20
 
 
-def test_openings_of_anchors_that_differ_have_a_bound() -> None:
+def test_the_shapes_that_are_remembered_have_a_bound() -> None:
     """Each host has other amounts of a class that two groups ask for."""
-    plan = Plan(CandidateRequest(like_groups(2)))
-    trail = Trail(10**6)
+    plan = SearchPlan(CandidateRequest(like_groups(2)))
+    anchors = AnchorSearches(plan, Budget(10**6), Trace())
     for number in range(3000):
         host = tree(f"host{number}", [number + each + 2 for each in range(99)])
-        Search(plan, slotting.pool(host, ()), trail).next()
-    assert trail.served == 3000
-    assert plan.kept <= 1000
+        anchors.begin(anchor_pool(host, ()))
+    assert anchors.served == 3000
+    assert anchors.shapes <= 1000
+
+
+def test_hosts_of_one_shape_share_a_refusal() -> None:
+    """Two classes; the traits are there, but on no provider that has room for either."""
+    resources = (("VGPU", 1), ("DISK_GB", 1))
+    trait = frozenset(["CUSTOM_X"])
+    request = CandidateRequest((RequestGroup("", resources, (trait,)),))
+    host = tree("host", [2, 2], [frozenset(), frozenset()])
+    alike = [Tree(number, str(number), 1, host.members, frozenset()) for number in range(100)]
+    trace = Trace()
+    anchors = AnchorSearches(SearchPlan(request), Budget(10**6), trace)
+    for each in alike:
+        assert anchors.begin(anchor_pool(each, ())).exhausted
+    assert trace.trees == {(Refusal.COLLECTIVE_TRAITS, ""): 100}
+    assert trace.placements == {Refusal.COLLECTIVE_TRAITS: 1}
+    assert anchors.shapes == 1

@@ -2,8 +2,8 @@
 
 import threading
 
-from placement.candidates.model import Member, Tree
-from placement.candidates.trees import TreeCache
+from placement.candidates.model import Member, Root, Tree
+from placement.candidates.tree_cache import TreeCache
 
 
 def tree(root_id: int, revision: int, providers: int = 5) -> Tree:
@@ -25,12 +25,12 @@ def test_hosts_under_churn_have_one_tree_each() -> None:
 def test_another_revision_takes_the_place_of_the_one_before_it() -> None:
     cache = TreeCache(100)
     cache.put(tree(1, 77))
-    assert cache.get((1, 78)) is None
+    assert cache.get(Root(1, 78)) is None
     # A snapshot may be older than what is kept; whoever reads the newer one puts it back.
     for revision in (78, 77, 78):
         newest = tree(1, revision)
         cache.put(newest)
-        assert cache.get((1, revision)) is newest
+        assert cache.get(Root(1, revision)) is newest
         assert len(cache) == 1
 
 
@@ -39,7 +39,7 @@ def test_the_same_revision_is_kept_as_it_is() -> None:
     kept = tree(1, 77)
     cache.put(kept)
     cache.put(tree(1, 77))
-    assert cache.get((1, 77)) is kept
+    assert cache.get(Root(1, 77)) is kept
 
 
 def test_replaced_trees_take_no_room() -> None:
@@ -49,18 +49,18 @@ def test_replaced_trees_take_no_room() -> None:
     for revision in range(1, 50):
         cache.put(tree(2, revision, 3))
         cache.put(tree(2, revision + 50, 5))
-    assert cache.get((1, 1)) is not None
+    assert cache.get(Root(1, 1)) is not None
     cache.put(tree(3, 1))
     assert len(cache) == 2
-    assert cache.get((2, 99)) is None  # used least lately
+    assert cache.get(Root(2, 99)) is None  # used least lately
 
 
 def test_a_changed_tree_counts_as_used() -> None:
     cache = TreeCache(10)
     for root_id, revision in ((1, 1), (2, 1), (1, 2), (3, 1)):
         cache.put(tree(root_id, revision))
-    assert cache.get((1, 2)) is not None
-    assert cache.get((2, 1)) is None
+    assert cache.get(Root(1, 2)) is not None
+    assert cache.get(Root(2, 1)) is None
 
 
 def test_a_tree_without_revisions_is_not_kept() -> None:
@@ -75,7 +75,7 @@ def test_threads_share_it() -> None:
 
     def churn(seed: int) -> None:
         for number in range(2000):
-            root = ((seed + number) % 15, number % 7 + 1)
+            root = Root((seed + number) % 15, number % 7 + 1)
             found = cache.get(root)
             if found is None:
                 cache.put(tree(*root))

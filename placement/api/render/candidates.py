@@ -7,17 +7,23 @@ most trees of an answer are those of the one before.
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import orjson
 
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
 from placement.api.versioned import Versioned, growing
-from placement.candidates import CandidateRequest, Found, longest
-from placement.candidates.model import Candidate, Member, Tree
+from placement.candidates import CandidateRequest, SearchResult
+from placement.candidates.candidate import Candidate
+from placement.candidates.model import Member, Tree
 
 AT_ONCE = 400_000  # bytes of candidates made into text together
 LONG = 256  # bytes of a list of traits that is worth sharing among providers
+
+# PERF: most trees of an answer are those of the one before. What was made of a tree for the latest
+# version asked goes with the tree.
+_RENDERED: WeakKeyDictionary[Tree, tuple[Collection[str], Collection[bytes]]] = WeakKeyDictionary()
 
 SUMMARY = growing(
     {
@@ -28,22 +34,22 @@ SUMMARY = growing(
 )
 
 
-def answer(found: Found, request: CandidateRequest, version: Microversion) -> list[bytes]:
+def answer(result: SearchResult, request: CandidateRequest, version: Microversion) -> list[bytes]:
     """Candidates, and the providers of the trees that they take something from."""
     shown = SUMMARY.at(version)
     if Feature.NESTED_CANDIDATES.at(version):
-        told = [piece for tree in found.trees for piece in _all_told(tree, shown)]
+        told = [piece for tree in result.trees for piece in _all_told(tree, shown)]
     else:
-        used = {uuid for candidate in found.candidates for uuid in candidate.allocations}
+        used = {uuid for candidate in result.candidates for uuid in candidate.allocations}
         asked = None
         if not Feature.ALL_INVENTORIES.at(version):
             asked = {name for group in request.groups for name, _amount in group.resources}
-        told = [piece for tree in found.trees for piece in _told(tree, shown, used, asked)]
+        told = [piece for tree in result.trees for piece in _told(tree, shown, used, asked)]
     if told:
         told[0] = told[0].removeprefix(b",")
     return [
         b'{"allocation_requests":[',
-        *_listed(found, request, CANDIDATE.at(version)),
+        *_listed(result, CANDIDATE.at(version)),
         b'],"provider_summaries":{',
         *told,
         b"}}",
@@ -51,13 +57,13 @@ def answer(found: Found, request: CandidateRequest, version: Microversion) -> li
 
 
 def _listed(
-    found: Found, request: CandidateRequest, form: Callable[[Candidate], Mapping[str, Any]]
+    result: SearchResult, form: Callable[[Candidate], Mapping[str, Any]]
 ) -> Iterator[bytes]:
-    at_once = max(1, AT_ONCE // longest(request))
-    for start in range(0, len(found.candidates), at_once):
+    at_once = max(1, AT_ONCE // result.candidate_size)
+    for start in range(0, len(result.candidates), at_once):
         if start:
             yield b","
-        some = found.candidates[start : start + at_once]
+        some = result.candidates[start : start + at_once]
         yield orjson.dumps([form(candidate) for candidate in some])[1:-1]
 
 
@@ -89,10 +95,10 @@ CANDIDATE: Versioned[Callable[[Candidate], Mapping[str, Any]]] = Versioned(
 
 def _all_told(tree: Tree, shown: Collection[str]) -> Collection[bytes]:
     """`_told` of all providers with all their classes, kept with the tree."""
-    told = tree.told  # another thread may replace it
-    if told is None or told[0] != shown:
-        told = tree.told = (shown, tuple(_told(tree, shown, None, None)))
-    return told[1]
+    rendered = _RENDERED.get(tree)
+    if rendered is None or rendered[0] != shown:
+        rendered = _RENDERED[tree] = (shown, tuple(_told(tree, shown, None, None)))
+    return rendered[1]
 
 
 def _told(

@@ -11,5 +11,7 @@ def list_candidates(call: Call) -> Reply:
     request = query.parse_candidates(query.pairs(call.query), call.version)
     service = call.service
     with service.database.read() as conn:
-        found = find_candidates(conn, service.trees, request, service.settings.candidates)
-    return Reply(200, render.answer(found, request, call.version), changed_at=NOW)
+        result = find_candidates(
+            conn, service.trees, request, service.settings.candidates, service.tuning
+        )
+    return Reply(200, render.answer(result, request, call.version), changed_at=NOW)

@@ -1,0 +1,190 @@
+"""The search of one anchor after the other.
+
+Hosts of one model are alike in all that a search looks at. Of those, one is searched, and the
+others begin where it began: with the same first assignment, or with the same refusal.
+"""
+
+from collections.abc import Generator, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from placement.candidates.budget import LOOKS_PER_STEP, Budget
+from placement.candidates.candidate import Candidate
+from placement.candidates.constraints import CONSTRAINTS, Constraint
+from placement.candidates.model import Assignment, Options, Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.requirements import Requirement
+from placement.candidates.solver import assignments
+from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, TraitSet
+from placement.candidates.trace import Refusal, Trace
+
+# Bounds on what is remembered of shapes: members and slots of all, members of one.
+MOST_REMEMBERED = 100_000
+MOST_SHAPES_MEMBERS = 1000
+
+Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How the search of a pool begins: its first assignment, or why there is none.
+
+    last: there is no second assignment.
+    """
+
+    assignment: Assignment | None
+    last: bool
+    refusal: Refusal | None = None
+    unmet_traits: tuple[TraitSet, ...] = ()
+
+
+class Search:
+    """The candidates of one pool: the first is known, the others are searched when asked for.
+
+    outcome: what came of the pool.
+    """
+
+    def __init__(
+        self,
+        outcome: Outcome,
+        plan: SearchPlan,
+        pool: Pool,
+        first: Assignment | None = None,
+        others: Iterator[tuple[Assignment, bool]] | None = None,
+    ) -> None:
+        self.outcome = outcome
+        self._plan = plan
+        self._pool = pool
+        self._first = first
+        self._others = others
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it is known that no further candidate comes."""
+        return self._first is None and self._others is None
+
+    def next(self) -> Candidate | None:
+        """Return the next candidate, or None.  Raises BudgetSpentError."""
+        assignment, self._first = self._first, None
+        if assignment is None and self._others is not None:
+            assignment, last = next(self._others, (None, True))
+            if last:
+                self._others = None
+        if assignment is None:
+            return None
+        return Candidate(self._plan, self._pool, assignment)
+
+
+class AnchorSearches:
+    """Begins the searches of one request, one anchor at a time.
+
+    searched and served count the pools looked at, and those that have a candidate.
+    """
+
+    def __init__(self, plan: SearchPlan, budget: Budget, trace: Trace) -> None:
+        self.searched = 0
+        self.served = 0
+        self._plan = plan
+        self._budget = budget
+        self._trace = trace
+        self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
+        self._beginnings: dict[Hashable, Beginning] = {}
+        self._remembered = 0  # members and slots of the shapes remembered
+
+    def begin(self, pool: Pool) -> Search:
+        """Search the pool as far as its first candidate.  Raises BudgetSpentError."""
+        plan = self._plan
+        if pool.anchor is not None:
+            code = plan.root_refusal(pool.anchor)
+            if code is not None:
+                return self._refused(pool, code, WRONG_ROOT)
+        self.searched += 1
+
+        # Who could serve each slot alone.
+        size = len(pool.members)
+        self._budget.spend(size * len(plan.contended_classes))
+        options: list[Sequence[int]] = [()] * len(plan.slots)
+        for requirement in plan.requirements:
+            self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
+            providers = requirement.providers(pool)
+            if not providers:
+                return self._unmet(pool, requirement)
+            for slot in requirement.slots:
+                options[slot] = providers
+        if pool.sharing and pool.anchor is not None:
+            local = pool.local
+            if all(providers[0] >= local for providers in options):
+                # Sharing providers by themselves: found at their own trees, or once for all.
+                return self._refused(pool, Refusal.ELSEWHERE, UNSERVED)
+
+        # Who can serve them together.
+        shape = self._shape(pool, options)
+        beginning = self._beginnings.get(shape)
+        others: Iterator[tuple[Assignment, bool]]
+        if beginning is None:
+            others = self._solutions(pool, options)
+            beginning = self._beginning(pool, others)
+            self._remember(shape, beginning, pool)
+        else:
+            self._budget.step()
+            others = islice(self._solutions(pool, options), 1, None)
+        if beginning.assignment is None:
+            refusal = beginning.refusal or Refusal.ELSEWHERE
+            return self._refused(pool, refusal, Outcome(unmet_traits=beginning.unmet_traits))
+        self.served += 1
+        more = None if beginning.last else others
+        return Search(SERVED, plan, pool, beginning.assignment, more)
+
+    def _refused(self, pool: Pool, code: Refusal, outcome: Outcome, suffix: str = "") -> Search:
+        self._trace.refuse_tree(pool.root, code, suffix)
+        return Search(outcome, self._plan, pool)
+
+    def _unmet(self, pool: Pool, requirement: Requirement) -> Search:
+        outcome = Outcome(
+            unmet_slot=requirement.slots[0], with_capacity=requirement.has_capacity(pool)
+        )
+        return self._refused(pool, requirement.refusal(pool), outcome, requirement.suffix)
+
+    def _shape(self, pool: Pool, options: Options) -> Hashable | None:
+        """Return what is equal for pools that begin alike; None where it cannot be told.
+
+        That is all that the constraints read of a pool. Sharing providers are read in too many
+        ways, and few hosts have the same.
+        """
+        if pool.sharing or len(pool.members) > MOST_SHAPES_MEMBERS:
+            return None
+        return (
+            tuple([tuple(options[each.slots[0]]) for each in self._plan.requirements]),
+            *[kind.signature(self._plan, pool) for kind in self._kinds],
+        )
+
+    def _remember(self, shape: Hashable | None, beginning: Beginning, pool: Pool) -> None:
+        """Let later pools of this shape begin so, as far as there is room for shapes."""
+        self._remembered += len(pool.members) + len(self._plan.slots)
+        if shape is not None and self._remembered <= MOST_REMEMBERED:
+            self._beginnings[shape] = beginning
+
+    @property
+    def shapes(self) -> int:
+        """How many shapes are remembered."""
+        return len(self._beginnings)
+
+    def _solutions(self, pool: Pool, options: Options) -> Solutions:
+        """Yield the assignments, as `assignments` does, under all constraints of the request."""
+        constraints: list[Constraint] = []
+        for kind in self._kinds:
+            for constraint in kind.build(self._plan, pool, options, self._budget.spend):
+                options = constraint.narrow(options)
+                constraints.append(constraint)
+
+        def refuse(code: Refusal) -> None:
+            self._trace.refuse_placement(pool.root, code)
+
+        return (yield from assignments(options, constraints, self._budget, refuse))
+
+    def _beginning(self, pool: Pool, solutions: Solutions) -> Beginning:
+        try:
+            assignment, last = next(solutions)
+        except StopIteration as end:
+            return Beginning(None, True, end.value, self._plan.unmet_traits(pool))
+        return Beginning(assignment, last)

@@ -1,0 +1,155 @@
+"""What a request asks of a tree, in the database's ids; and with what the database should begin.
+
+The conditions may let through too many trees, never too few: the search decides.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from placement.candidates.model import Slot
+from placement.candidates.plan import SearchPlan
+from placement.candidates.resolve import ResolvedRequest
+from placement.candidates.sharing import Sharing
+from placement.candidates.stats import RootStats, TraitSet
+from placement.candidates.tuning import SearchTuning
+from placement.db.conditions import (
+    Driver,
+    DrivingCondition,
+    MemberCondition,
+    RootCondition,
+)
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCondition:
+    """A condition that some provider of each tree has to meet, and who asks for it.
+
+    slots: those that have the condition. trait_sets: collective ones that it stands for.
+    """
+
+    member: MemberCondition
+    slots: set[int] = field(default_factory=set)
+    trait_sets: set[TraitSet] = field(default_factory=set)
+
+    def unmet(self, stats: RootStats) -> int:
+        """Return in how many trees nothing met the condition."""
+        return _total(stats.unmet_slots, self.slots) + _total(stats.unmet_traits, self.trait_sets)
+
+    def unmet_with_capacity(self, stats: RootStats) -> int:
+        """Return in how many of these trees there was capacity all the same."""
+        with_capacity = _total(stats.unmet_with_capacity, self.slots)
+        return with_capacity + _total(stats.unmet_traits, self.trait_sets)
+
+
+def _total(counter: Mapping[Key, int], keys: Iterable[Key]) -> int:
+    return sum(counter.get(key, 0) for key in keys)
+
+
+def tree_conditions(
+    resolved: ResolvedRequest, plan: SearchPlan, sharing: Sharing, tuning: SearchTuning
+) -> list[TreeCondition]:
+    """Return the conditions on trees, rarest first by what can be told beforehand.
+
+    Slots that ask the same share a condition.
+    """
+    conditions: dict[MemberCondition, TreeCondition] = {}
+
+    def condition(member: MemberCondition) -> TreeCondition:
+        return conditions.setdefault(member, TreeCondition(member))
+
+    alone = len(plan.unsuffixed_slots) == 1
+    for position, slot in enumerate(plan.slots):
+        with_traits = alone or slot.group.suffixed
+        member = _member_condition(resolved, slot, sharing.reach(position), with_traits, tuning)
+        condition(member).slots.add(position)
+    for traits in plan.collective_traits:
+        # Any provider of the unsuffixed group may bring them.
+        member = MemberCondition(traits=(resolved.ids_of_traits(traits),), reach=sharing.aggregates)
+        condition(member).trait_sets.add(traits)
+    return sorted(conditions.values(), key=lambda each: _rarity(each.member))
+
+
+def _member_condition(
+    resolved: ResolvedRequest,
+    slot: Slot,
+    reach: frozenset[int],
+    with_traits: bool,
+    tuning: SearchTuning,
+) -> MemberCondition:
+    """Return what the slot asks; terms beyond `max_terms` are left to the search."""
+    group, most = slot.group, tuning.max_terms
+    required = group.required[:most] if with_traits else ()
+    return MemberCondition(
+        resources=resolved.resource_ids(slot.resources[:most]),
+        traits=tuple(resolved.ids_of_traits(traits) for traits in required),
+        forbidden=resolved.ids_of_traits(group.forbidden),
+        aggregates=tuple(resolved.ids_of_aggregates(uuids) for uuids in group.member_of[:most]),
+        not_aggregates=resolved.ids_of_aggregates(group.not_member_of),
+        spans=not group.suffixed,
+        tree=None if group.in_tree is None else resolved.root_ids[group.in_tree],
+        reach=reach,
+    )
+
+
+def root_condition(resolved: ResolvedRequest) -> RootCondition:
+    """Return what the request asks of an anchor's root."""
+    request = resolved.request
+    return RootCondition(
+        traits=resolved.ids_of_traits(request.root_required),
+        forbidden=resolved.ids_of_traits(request.root_forbidden),
+    )
+
+
+def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
+    """Return what an anchor's root has to be for sharing providers alone to serve there.
+
+    The unsuffixed group's excluded aggregates are the anchor's as well.
+    """
+    excluded = [group.not_member_of for group in resolved.request.groups if not group.suffixed]
+    root = root_condition(resolved)
+    return RootCondition(
+        root.traits,
+        root.forbidden,
+        not_in=resolved.ids_of_aggregates(frozenset().union(*excluded)),
+    )
+
+
+def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
+    """Sort key: what few trees are likely to meet comes first."""
+    return (
+        condition.tree is None,
+        bool(condition.reach),
+        not condition.aggregates,
+        -len(condition.traits) - len(condition.resources),
+        -sum(amount for _class_id, amount in condition.resources),
+    )
+
+
+def choose_driver(
+    conditions: Sequence[TreeCondition], root: RootCondition, stats: RootStats
+) -> DrivingCondition | None:
+    """Return with what the database should begin: what most trees searched so far had not.
+
+    No engine knows how rare a class, trait or aggregate is. Where one begins decides whether it
+    reads three rows or all. A condition that sharing providers help to meet cannot lead to all
+    trees. None: begin with the roots, by their traits where the request names some.
+    """
+    most_unmet = stats.wrong_root if root.traits else -1
+    driving: DrivingCondition | None = None
+    for place, condition in enumerate(conditions):
+        member = condition.member
+        drivers = [driver for driver in Driver if driver.is_in(member)]
+        unmet = condition.unmet(stats)
+        if member.reach or not drivers or unmet <= most_unmet:
+            continue
+        most_unmet = unmet
+        driver = drivers[0]
+        # Where the capacity was there in few of those trees, it is the capacity that is rare.
+        short_of_room = 2 * condition.unmet_with_capacity(stats) <= unmet
+        if short_of_room and Driver.RESOURCES in drivers:
+            driver = Driver.RESOURCES
+        driving = DrivingCondition(place, driver)
+    return driving

@@ -1,0 +1,67 @@
+"""What a constraint is: a condition on the providers of several slots at once.
+
+The solver places providers on slots one after the other. A constraint accepts a placement or
+refuses it, and gives it back when the search steps back, in the reverse order.
+
+To add one: a subclass in a module of this package, and its name in `CONSTRAINTS`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from typing import ClassVar, Self
+
+from placement.candidates.budget import Spend
+from placement.candidates.model import Options, Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.trace import Refusal
+
+Undo = Callable[[], object]
+
+
+class Constraint(ABC):
+    """A condition on several slots; slots and providers are given by position.
+
+    code: what a refusal is counted as. decides_early: its slots can be dead ends, and are searched
+    before others. slots: those that it looks at.
+    """
+
+    code: ClassVar[Refusal]
+    decides_early: ClassVar[bool] = False
+    slots: frozenset[int]
+
+    @classmethod
+    @abstractmethod
+    def applies(cls, plan: SearchPlan) -> bool:
+        """Whether the request can have such a condition at all."""
+
+    @classmethod
+    def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        """Return all that `build` reads of a pool without sharing providers, but its options.
+
+        Pools with equal signatures and equal options begin alike, and only one is searched.
+        """
+        return None
+
+    @classmethod
+    @abstractmethod
+    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        """Make the conditions of this kind that the pool has to meet.
+
+        spend: is told of work that takes more than a few looks at providers, here and later.
+        Slots that ask the same share a list of options.
+        """
+
+    def narrow(self, options: Options) -> Options:
+        """Return the options without those that can be part of no answer."""
+        return options
+
+    def feasible(self) -> bool:
+        """Whether the condition can hold with nothing placed yet."""
+        return True
+
+    @abstractmethod
+    def add(self, slot: int, provider: int) -> Undo | None:
+        """Place a provider on one of `slots` and return what undoes it.
+
+        None, with nothing changed, when the placement makes the condition impossible.
+        """

@@ -1,0 +1,103 @@
+"""What several slots take of one class from one provider has to fit together."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Self
+
+from placement.candidates.budget import Spend, free
+from placement.candidates.constraints.base import Constraint, Undo
+from placement.candidates.constraints.matching import Matching, all_providers
+from placement.candidates.model import Options, Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.trace import Refusal
+
+MOST_SIZES = 8  # amounts of one class that the look-ahead tells apart
+
+
+class Capacity(Constraint):
+    """The amounts of one class that slots take from a provider stay within its room.
+
+    options: slot -> providers that may serve it. amounts: slot -> units. room: provider -> the
+    most units that may be taken from it.
+    """
+
+    code = Refusal.CAPACITY_SUM
+
+    def __init__(
+        self,
+        options: Mapping[int, Sequence[int]],
+        amounts: Mapping[int, int],
+        room: Mapping[int, int],
+        spend: Spend = free,
+    ) -> None:
+        self.slots = frozenset(options)
+        self._amounts = amounts
+        self._room = dict(room)
+        # As many seats as slots would fit if all were like the smallest: never too few.
+        self._least = min(amounts.values())
+        self._matching = Matching(
+            options, {provider: units // self._least for provider, units in room.items()}, spend
+        )
+        self._placed: list[tuple[int, int]] = []
+
+    @classmethod
+    def applies(cls, plan: SearchPlan) -> bool:
+        return bool(plan.contended_classes)
+
+    @classmethod
+    def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        return tuple(
+            [
+                tuple([stock and stock.room for stock in pool.stocks(name)])
+                for name in plan.contended_classes
+            ]
+        )
+
+    @classmethod
+    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        return [
+            cls._of_slots(name, amounts, pool, options, spend)
+            for name in plan.contended_classes
+            for amounts in _by_least_amount(plan.amounts_of(name))
+        ]
+
+    @classmethod
+    def _of_slots(
+        cls, name: str, amounts: Mapping[int, int], pool: Pool, options: Options, spend: Spend
+    ) -> Self:
+        serving = {slot: options[slot] for slot in amounts}
+        room = {
+            position: pool.members[position].stocks[name].room
+            for position in all_providers(serving)
+        }
+        spend(2 * len(room) + len(amounts))
+        return cls(serving, amounts, room, spend)
+
+    def feasible(self) -> bool:
+        return self._matching.complete()
+
+    def add(self, slot: int, provider: int) -> Undo | None:
+        amount = self._amounts[slot]
+        left = self._room[provider] - amount
+        if left < 0 or self._matching.place(slot, provider, left // self._least) is None:
+            return None
+        self._room[provider] = left
+        self._placed.append((provider, amount))
+        return self._undo
+
+    def _undo(self) -> None:
+        provider, amount = self._placed.pop()
+        self._room[provider] += amount
+        self._matching.undo()
+
+
+def _by_least_amount(amounts: Mapping[int, int]) -> Iterator[Mapping[int, int]]:
+    """Yield the slots (with their amounts) of at least each size that occurs.
+
+    The look-ahead takes every slot for as small as the smallest. So the large ones get
+    constraints of their own, in which they do not count as small.
+    """
+    for least in sorted(set(amounts.values()))[:MOST_SIZES]:
+        large = {slot: amount for slot, amount in amounts.items() if amount >= least}
+        if len(large) < 2:
+            return
+        yield large

@@ -1,0 +1,97 @@
+"""The unsuffixed group: its providers have every required trait between them."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Self
+
+from placement.candidates.budget import Spend, free
+from placement.candidates.constraints.base import Constraint, Undo
+from placement.candidates.constraints.matching import all_providers
+from placement.candidates.model import Options, Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.trace import Refusal
+
+
+class CollectiveTraits(Constraint):
+    """The providers of the slots meet every trait set together.
+
+    covers: slot -> provider -> bits of the trait sets that the provider meets. needed: the bits
+    of all sets.
+    """
+
+    code = Refusal.COLLECTIVE_TRAITS
+    decides_early = True
+
+    def __init__(
+        self, covers: Mapping[int, Mapping[int, int]], needed: int, spend: Spend = free
+    ) -> None:
+        self.slots = frozenset(covers)
+        self._covers = covers
+        self._needed = needed
+        self._spend = spend
+        self._possible = {slot: _union(bits.values()) for slot, bits in covers.items()}
+        self._open = set(covers)
+        self._placed: list[tuple[int, int]] = []  # slot, bits of its provider
+
+    @classmethod
+    def applies(cls, plan: SearchPlan) -> bool:
+        return bool(plan.collective_traits)
+
+    @classmethod
+    def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        return tuple([member.traits for member in pool.members])
+
+    @classmethod
+    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        trait_sets = plan.collective_traits
+        slots = plan.unsuffixed_slots
+        serving = all_providers({slot: options[slot] for slot in slots})
+        spend(len(serving) * len(trait_sets) + len(slots) * (len(serving) + len(trait_sets)))
+        bits = {}
+        for position in serving:
+            traits = pool.members[position].traits
+            met = [not trait_set.isdisjoint(traits) for trait_set in trait_sets]
+            bits[position] = sum(1 << place for place, holds in enumerate(met) if holds)
+        covers = {slot: {each: bits[each] for each in options[slot]} for slot in slots}
+        return (cls(covers, (1 << len(trait_sets)) - 1, spend),)
+
+    def narrow(self, options: Options) -> Options:
+        """A trait set that one slot alone can meet decides that slot's provider."""
+        narrowed = list(options)
+        for place in range(self._needed.bit_length()):
+            able = [slot for slot, bits in self._possible.items() if bits >> place & 1]
+            if len(able) != 1:
+                continue
+            (slot,) = able
+            self._spend(2 * len(narrowed[slot]))
+            bits = self._covers[slot]
+            narrowed[slot] = [each for each in narrowed[slot] if bits[each] >> place & 1]
+            self._possible[slot] = _union(bits[each] for each in narrowed[slot])
+        return narrowed
+
+    def feasible(self) -> bool:
+        return self._within_reach()
+
+    def _within_reach(self) -> bool:
+        self._spend(len(self.slots))
+        bits = _union(bits for _slot, bits in self._placed)
+        bits |= _union(self._possible[slot] for slot in self._open)
+        return bits & self._needed == self._needed
+
+    def add(self, slot: int, provider: int) -> Undo | None:
+        self._open.discard(slot)
+        self._placed.append((slot, self._covers[slot][provider]))
+        if self._within_reach():
+            return self._undo
+        self._undo()
+        return None
+
+    def _undo(self) -> None:
+        slot, _bits = self._placed.pop()
+        self._open.add(slot)
+
+
+def _union(masks: Iterable[int]) -> int:
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union

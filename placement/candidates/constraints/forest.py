@@ -1,0 +1,182 @@
+"""A pool as a forest: who is above whom, and which providers could be above all that serve.
+
+Worked out once for a search, and shared by all `same_subtree` conditions.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from placement.candidates.budget import Spend, free
+from placement.candidates.constraints.matching import Matching, all_providers
+from placement.candidates.model import Pool
+
+NOBODY = -1
+
+
+def pool_parents(pool: Pool) -> list[int]:
+    """Return for each member the nearest one above it that is in the pool too, or NOBODY."""
+    parents = [member.parent for member in pool.members[: pool.local]]
+    positions = {
+        (sharing.tree.id, sharing.position): position
+        for position, sharing in enumerate(pool.sharing, start=pool.local)
+    }
+    for sharing in pool.sharing:
+        members, above = sharing.tree.members, sharing.member.parent
+        while above >= 0 and (sharing.tree.id, above) not in positions:
+            above = members[above].parent
+        parents.append(positions.get((sharing.tree.id, above), NOBODY))
+    return parents
+
+
+class Forest:
+    """The providers of a pool by their parents, who come before their children."""
+
+    def __init__(self, parents: Sequence[int], spend: Spend = free) -> None:
+        spend(4 * len(parents))
+        self.parents = parents
+        self._spend = spend
+        self._first, self._end = _number(parents)
+        # By the identity of lists of options, which slots that ask the same share.
+        self._counts: dict[int, Sequence[int]] = {}
+        self._hosts: dict[tuple[bool, tuple[int, ...]], Hosts] = {}
+
+    def covers(self, top: int, provider: int) -> bool:
+        """Whether the provider is `top` or below it."""
+        return self._first[top] <= self._first[provider] < self._end[top]
+
+    def counts(self, options: Sequence[int]) -> Sequence[int]:
+        """Return how many of the options are in the subtree of each provider."""
+        counts = self._counts.get(id(options))
+        if counts is None:
+            self._spend(2 * len(self.parents))
+            counts = self._counts[id(options)] = self._count(options)
+        return counts
+
+    def _count(self, options: Sequence[int]) -> Sequence[int]:
+        counts = [0] * len(self.parents)
+        for provider in options:
+            counts[provider] = 1
+        for provider in range(len(counts) - 1, -1, -1):  # children before parents
+            parent = self.parents[provider]
+            if parent >= 0:
+                counts[parent] += counts[provider]
+        return counts
+
+    def hosts(self, options: Sequence[Sequence[int]], *, isolated: bool) -> "Hosts":
+        """Return who could be above all that serve some slots, given the options of each.
+
+        isolated: the slots use different providers. The lists must live as long as the forest.
+        """
+        key = isolated, tuple(sorted(map(id, options)))
+        hosts = self._hosts.get(key)
+        if hosts is None:
+            hosts = self._hosts[key] = Hosts(self, options, isolated, self._spend)
+        return hosts
+
+
+def _number(parents: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """Number providers so that each subtree is a run: its first number, and the one after it.
+
+    Then one provider is below another when its number is in the other's run.
+    """
+    sizes = [1] * len(parents)
+    for provider in range(len(parents) - 1, -1, -1):
+        if parents[provider] >= 0:
+            sizes[parents[provider]] += sizes[provider]
+    first = [0] * len(parents)
+    end = [0] * len(parents)
+    next_child = [0] * len(parents)  # where the run of a provider's next child begins
+    next_root = 0
+    for provider, parent in enumerate(parents):
+        if parent >= 0:
+            first[provider] = next_child[parent]
+            next_child[parent] += sizes[provider]
+        else:
+            first[provider] = next_root
+            next_root += sizes[provider]
+        end[provider] = first[provider] + sizes[provider]
+        next_child[provider] = first[provider] + 1
+    return first, end
+
+
+class Hosts:
+    """Providers that may serve one of some slots, and have options for all of them below.
+
+    nearest: provider -> the lowest host at or above it, or NOBODY.
+    """
+
+    def __init__(
+        self, forest: Forest, options: Sequence[Sequence[int]], isolated: bool, spend: Spend
+    ) -> None:
+        self._forest = forest
+        self._spend = spend
+        self._serving: dict[int, Sequence[bool]] = {}
+        hosts = self._find(options, isolated)
+        self.exist = bool(hosts)
+        spend(2 * len(forest.parents))
+        self.nearest: list[int] = []
+        for provider, parent in enumerate(forest.parents):
+            nearest_above = self.nearest[parent] if parent >= 0 else NOBODY
+            self.nearest.append(provider if provider in hosts else nearest_above)
+
+    def _find(self, options: Sequence[Sequence[int]], isolated: bool) -> set[int]:
+        distinct = {id(each): each for each in options}
+        askers = Counter(map(id, options))
+        needed = [
+            (self._forest.counts(each), askers[key] if isolated else 1)
+            for key, each in distinct.items()
+        ]
+        hosts: set[int] = set()
+        # Providers that have a host below: what can be placed there can be placed here too.
+        above_host: set[int] = set()
+        serving = sorted(all_providers(distinct), reverse=True)  # children before parents
+        self._spend(len(serving) * len(needed))
+        for provider in serving:
+            if any(counts[provider] < least for counts, least in needed):
+                continue
+            if provider not in above_host:
+                # Counts are enough where all slots have the same options, or may share providers.
+                if isolated and len(distinct) > 1 and not self._seats_all(provider, options):
+                    continue
+                above = provider
+                while above >= 0 and above not in above_host:
+                    above_host.add(above)
+                    above = self._forest.parents[above]
+            hosts.add(provider)
+        return hosts
+
+    def _seats_all(self, top: int, options: Sequence[Sequence[int]]) -> bool:
+        """Whether the subtree has a provider of its own for every slot."""
+        below: dict[int, Sequence[int]] = {}
+        for each in options:
+            if id(each) not in below:
+                self._spend(len(each))
+                below[id(each)] = [
+                    provider for provider in each if self._forest.covers(top, provider)
+                ]
+        within = {slot: below[id(each)] for slot, each in enumerate(options)}
+        seats = dict.fromkeys(all_providers(within), 1)
+        return Matching(within, seats, self._spend).complete()
+
+    def above(self, host: int) -> int:
+        """Return the next host above a host, or NOBODY."""
+        parent = self._forest.parents[host]
+        return self.nearest[parent] if parent >= 0 else NOBODY
+
+    def serving(self, options: Sequence[int]) -> Sequence[bool]:
+        """Return for each host whether it or one above it is among the options."""
+        serving = self._serving.get(id(options))
+        if serving is None:
+            self._spend(2 * len(self.nearest))
+            serving = self._serving[id(options)] = self._find_serving(options)
+        return serving
+
+    def _find_serving(self, options: Sequence[int]) -> Sequence[bool]:
+        serving = [False] * len(self.nearest)
+        for provider in options:
+            serving[provider] = self.nearest[provider] == provider
+        for provider, nearest in enumerate(self.nearest):  # parents before children
+            if nearest == provider and not serving[provider]:
+                above = self.above(provider)
+                serving[provider] = above >= 0 and serving[above]
+        return serving

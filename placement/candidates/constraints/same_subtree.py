@@ -1,0 +1,106 @@
+"""`same_subtree`: one of the providers of these groups is ancestor-or-self of all of them.
+
+The condition is not monotonic: two siblings fail until their parent joins. So a placement is
+refused only when no placed and no possible provider can be above all.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Self
+
+from placement.candidates.budget import Spend, free
+from placement.candidates.constraints.base import Constraint, Undo
+from placement.candidates.constraints.forest import Forest, pool_parents
+from placement.candidates.model import Options, Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.trace import Refusal
+
+
+class SameSubtree(Constraint):
+    """Some provider that serves a slot has the providers of all slots in its subtree.
+
+    A *host* is a provider that could be that one. options: slot -> providers that may serve it;
+    equal lists are best the same list. isolated: the slots use different providers.
+    """
+
+    code = Refusal.SAME_SUBTREE
+    decides_early = True
+
+    def __init__(
+        self,
+        options: Mapping[int, Sequence[int]],
+        forest: Forest,
+        *,
+        isolated: bool = False,
+        spend: Spend = free,
+    ) -> None:
+        self.slots = frozenset(options)
+        self._forest = forest
+        self._spend = spend
+        self._hosts = forest.hosts(list(options.values()), isolated=isolated)
+        self._serving = {slot: self._hosts.serving(each) for slot, each in options.items()}
+        # Slots that ask the same share what hosts can serve them, and are counted together.
+        self._distinct = {id(serving): serving for serving in self._serving.values()}
+        self._open = Counter(map(id, self._serving.values()))
+        self._times_placed: Counter[int] = Counter()
+        self._placed: list[tuple[int, int]] = []
+        self._tops: list[int] = []  # with each placement: the lowest host above all placed
+
+    @classmethod
+    def applies(cls, plan: SearchPlan) -> bool:
+        return bool(plan.request.same_subtree)
+
+    @classmethod
+    def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        return tuple([member.parent for member in pool.members])
+
+    @classmethod
+    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        forest = Forest(pool_parents(pool), spend)
+        isolated = len(plan.isolated_slots) > 1
+        constraints = []
+        for suffixes in plan.request.same_subtree:
+            spend(8 + 4 * len(suffixes))
+            joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, suffixes))}
+            constraints.append(cls(joined, forest, isolated=isolated, spend=spend))
+        return constraints
+
+    def feasible(self) -> bool:
+        return self._hosts.exist
+
+    def add(self, slot: int, provider: int) -> Undo | None:
+        top = self._lowest_host_above(provider)
+        if top < 0:
+            return None
+        kind = id(self._serving[slot])
+        self._open[kind] -= 1
+        # Whether the host serves already, or itself or one above it may serve an open slot.
+        if top != provider and not self._times_placed[top] and not self._may_serve(top):
+            self._open[kind] += 1
+            return None
+        self._times_placed[provider] += 1
+        self._placed.append((slot, provider))
+        self._tops.append(top)
+        return self._undo
+
+    def _lowest_host_above(self, provider: int) -> int:
+        """Return the lowest host above all placed and the provider, or a number below 0."""
+        if not self._tops:
+            return self._hosts.nearest[provider]
+        top, climbed = self._tops[-1], 0
+        while top >= 0 and not self._forest.covers(top, provider):
+            top = self._hosts.above(top)
+            climbed += 1
+        self._spend(climbed)
+        return top
+
+    def _may_serve(self, top: int) -> bool:
+        """Whether an open slot may be served by a host at or above `top`."""
+        self._spend(len(self._distinct))
+        return any(self._open[kind] and serving[top] for kind, serving in self._distinct.items())
+
+    def _undo(self) -> None:
+        slot, provider = self._placed.pop()
+        self._tops.pop()
+        self._times_placed[provider] -= 1
+        self._open[id(self._serving[slot])] += 1

@@ -1,0 +1,95 @@
+"""What a request asks of every anchor, worked out once."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from placement.candidates.model import Pool, Slot, Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.requirements import Requirement, requirements
+from placement.candidates.stats import TraitSet
+from placement.candidates.trace import Refusal
+
+
+class SearchPlan:
+    """The slots of a request and what they have to meet alone and together.
+
+    slots: one for each suffixed group, one for each class of the unsuffixed group.
+    requirements: what a slot asks of one provider, once for slots that ask the same.
+    collective_traits: trait sets that the unsuffixed slots must meet together.
+    isolated_slots: those that must be served by different providers.
+    contended_classes: classes that several slots ask for.
+    combined_amounts: class -> units that one provider gives when it serves every slot.
+    """
+
+    def __init__(self, request: CandidateRequest) -> None:
+        self.request = request
+        self.slots = slots_of(request)
+        self.requirements: list[Requirement] = requirements(self.slots)
+        self.unsuffixed_slots = self._slots_where(suffixed=False)
+        suffixed = self._slots_where(suffixed=True)
+        self.isolated_slots = suffixed if request.isolate else ()
+        self.collective_traits = self._collective_traits()
+        self.suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.slots))
+        self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
+        askers: Counter[str] = Counter()
+        units: Counter[str] = Counter()
+        for slot in self.slots:
+            askers.update(name for name, _amount in slot.resources)
+            units.update(dict(slot.resources))
+        self.contended_classes = tuple(name for name, slots in askers.items() if slots > 1)
+        self.combined_amounts = dict(units)
+
+    def _slots_where(self, *, suffixed: bool) -> tuple[int, ...]:
+        return tuple(
+            position for position, slot in enumerate(self.slots) if slot.group.suffixed == suffixed
+        )
+
+    def _collective_traits(self) -> tuple[TraitSet, ...]:
+        """A single provider must meet them all by itself, which is no matter of several slots."""
+        if len(self.unsuffixed_slots) == 1:
+            return ()
+        for group in self.request.groups:
+            if not group.suffixed:
+                return group.required
+        return ()
+
+    def slot_of(self, suffix: str) -> int:
+        """Return the slot of a suffixed group."""
+        return self._slot_by_suffix[suffix]
+
+    def amounts_of(self, name: str) -> Mapping[int, int]:
+        """Return slot -> units of a class, for the slots that ask for it."""
+        return {
+            position: amount
+            for position, slot in enumerate(self.slots)
+            for asked, amount in slot.resources
+            if asked == name
+        }
+
+    def root_refusal(self, anchor: Tree) -> Refusal | None:
+        """Return why the anchor's root is not as the request says, or None."""
+        traits = anchor.root.traits
+        if not self.request.root_required <= traits:
+            return Refusal.ROOT_TRAIT_MISSING
+        if not self.request.root_forbidden.isdisjoint(traits):
+            return Refusal.ROOT_TRAIT_FORBIDDEN
+        return None
+
+    def unmet_traits(self, pool: Pool) -> tuple[TraitSet, ...]:
+        """Return the collective trait sets that no provider of the pool meets."""
+        return tuple(
+            traits
+            for traits in self.collective_traits
+            if all(traits.isdisjoint(member.traits) for member in pool.members)
+        )
+
+
+def slots_of(request: CandidateRequest) -> tuple[Slot, ...]:
+    """Return one slot for each suffixed group, one for each class of the unsuffixed group."""
+    slots: list[Slot] = []
+    for group in request.groups:
+        if group.suffixed:
+            slots.append(Slot(group, group.resources))
+        else:
+            slots += [Slot(group, (resource,)) for resource in group.resources]
+    return tuple(slots)

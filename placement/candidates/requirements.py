@@ -1,0 +1,172 @@
+"""What a slot asks of a single provider, and which providers of a pool meet it alone.
+
+What joins several slots is in `constraints`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from placement.candidates.model import Member, Pool, Slot, Tree
+from placement.candidates.request import RequestGroup
+from placement.candidates.trace import Refusal
+from placement.objects.capacity import Stock, fits
+
+# Whether the member of the pool at this position meets one condition.
+Condition = Callable[[Pool, int], bool]
+
+
+class Requirement:
+    """What slots that ask the same ask of a provider, worked out once for a request.
+
+    slots: their positions. looks: the work that one provider takes.
+    """
+
+    def __init__(self, slot: Slot, *, alone: bool) -> None:
+        """alone: one provider serves the whole group, and so has to have all its traits."""
+        self.slots: list[int] = []
+        group = slot.group
+        self.suffix = group.suffix
+        self._resources = slot.resources
+        self._conditions = tuple(_conditions(group, alone))
+        # What one provider takes, in looks; most is seen at a glance.
+        terms = len(slot.resources) + len(group.required) + len(group.member_of)
+        self.looks = 2 * (1 + len(slot.resources) + len(self._conditions)) + terms
+
+    def providers(self, pool: Pool) -> list[int]:
+        """Return the positions of the members that could serve."""
+        positions = [
+            position for position, member in enumerate(pool.members) if self._has_room(member)
+        ]
+        for _code, holds in self._conditions:
+            positions = [position for position in positions if holds(pool, position)]
+        return positions
+
+    def has_capacity(self, pool: Pool) -> bool:
+        """Whether some member could serve but for its traits, aggregates and tree."""
+        return any(map(self._has_room, pool.members))
+
+    def _has_room(self, member: Member) -> bool:
+        for name, amount in self._resources:
+            stock = member.stocks.get(name)
+            if stock is None or not fits(stock, amount):
+                return False
+        return True
+
+    def refusal(self, pool: Pool) -> Refusal:
+        """Return the condition at which the last provider of the pool falls out."""
+        members = list(enumerate(pool.members))
+        for code, allows in _STOCK_CONDITIONS:
+            members = [each for each in members if self._allowed(each[1], allows)]
+            if not members:
+                return code
+        positions = [position for position, _member in members]
+        for code, holds in self._conditions:
+            positions = [position for position in positions if holds(pool, position)]
+            if not positions:
+                return code
+        raise ValueError("some provider of the pool can serve")
+
+    def _allowed(self, member: Member, allows: "StockCondition") -> bool:
+        return all(allows(member.stocks.get(name), amount) for name, amount in self._resources)
+
+
+def requirements(slots: Sequence[Slot]) -> list[Requirement]:
+    """Return the different requirements, each with the slots (by position) that have it."""
+    unsuffixed = sum(not slot.group.suffixed for slot in slots)
+    by_key: dict[tuple[object, ...], Requirement] = {}
+    for position, slot in enumerate(slots):
+        group = slot.group
+        alone = group.suffixed or unsuffixed == 1
+        key = (
+            group.suffixed,
+            slot.resources,
+            group.required if alone else (),
+            group.forbidden,
+            group.member_of,
+            group.not_member_of,
+            group.in_tree,
+        )
+        requirement = by_key.setdefault(key, Requirement(slot, alone=alone))
+        requirement.slots.append(position)
+    return list(by_key.values())
+
+
+# Whether a stock, or the lack of one, allows an amount. Together they say what `fits` says.
+StockCondition = Callable[[Stock | None, int], bool]
+
+_STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
+    (Refusal.NO_INVENTORY, lambda stock, _amount: stock is not None),
+    (Refusal.MIN_UNIT, lambda stock, amount: stock is not None and amount >= stock.min_unit),
+    (Refusal.MAX_UNIT, lambda stock, amount: stock is not None and amount <= stock.max_unit),
+    (Refusal.STEP_SIZE, lambda stock, amount: stock is not None and amount % stock.step_size == 0),
+    (Refusal.CAPACITY, lambda stock, amount: stock is not None and fits(stock, amount)),
+)
+
+
+def _conditions(group: RequestGroup, alone: bool) -> Iterator[tuple[Refusal, Condition]]:
+    """Yield what the group asks of a provider besides resources; only what it does ask."""
+    if alone and group.required:
+        yield (
+            Refusal.TRAIT_MISSING,
+            lambda pool, position: all(
+                not traits.isdisjoint(pool.members[position].traits) for traits in group.required
+            ),
+        )
+    if group.forbidden:
+        yield (
+            Refusal.TRAIT_FORBIDDEN,
+            lambda pool, position: group.forbidden.isdisjoint(pool.members[position].traits),
+        )
+    if group.member_of:
+        yield Refusal.NOT_IN_AGGREGATE, _membership(group)
+    if group.not_member_of:
+        yield Refusal.IN_FORBIDDEN_AGGREGATE, _exclusion(group)
+    if group.in_tree is not None:
+        yield Refusal.IN_TREE, _InTree(group.in_tree)
+
+
+class _InTree:
+    """Whether a member stands in the tree of the provider with this UUID."""
+
+    def __init__(self, uuid: str) -> None:
+        self._uuid = uuid
+        self._latest: tuple[Tree | None, bool] = (None, False)  # a tree, and whether it has it
+
+    def __call__(self, pool: Pool, position: int) -> bool:
+        tree = pool.tree(position)
+        if self._latest[0] is not tree:
+            self._latest = (tree, tree.has(self._uuid))
+        return self._latest[1]
+
+
+def _in_all(member: Member, aggregate_sets: Iterable[frozenset[str]]) -> bool:
+    return all(not aggregates.isdisjoint(member.aggregates) for aggregates in aggregate_sets)
+
+
+def _membership(group: RequestGroup) -> Condition:
+    """The provider is in the aggregates; the root's count for the unsuffixed group in its tree."""
+
+    def itself(pool: Pool, position: int) -> bool:
+        return _in_all(pool.members[position], group.member_of)
+
+    def itself_or_root(pool: Pool, position: int) -> bool:
+        anchor = pool.anchor
+        if anchor is not None and position < pool.local and _in_all(anchor.root, group.member_of):
+            return True
+        return itself(pool, position)
+
+    return itself if group.suffixed else itself_or_root
+
+
+def _exclusion(group: RequestGroup) -> Condition:
+    """The provider is in none of the aggregates; for the unsuffixed group, nor is the anchor."""
+
+    def itself(pool: Pool, position: int) -> bool:
+        return group.not_member_of.isdisjoint(pool.members[position].aggregates)
+
+    def itself_and_anchor(pool: Pool, position: int) -> bool:
+        anchor = pool.anchor
+        if anchor is not None and not group.not_member_of.isdisjoint(anchor.root.aggregates):
+            return False
+        return itself(pool, position)
+
+    return itself if group.suffixed else itself_and_anchor

@@ -1,0 +1,163 @@
+"""The roots of trees that may serve a request, in batches that are worth loading at once."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.conditions import TreeCondition, choose_driver
+from placement.candidates.model import Root
+from placement.candidates.sharing import Spellings
+from placement.candidates.stats import RootStats
+from placement.candidates.trace import Trace
+from placement.candidates.tuning import SearchTuning
+from placement.candidates.windows import (
+    Window,
+    WindowResult,
+    first_size,
+    is_rare,
+    next_window,
+    random_runs,
+)
+from placement.db.conditions import MemberCondition, RootCondition, TreeFilter
+from placement.db.dialect import read
+from placement.db.statements import roots as statements
+
+
+class RootSource:
+    """Hands out roots, window by window; each is sized by what the ones before have shown.
+
+    Where answers are to be spread over the cloud, a random sample comes first.
+    """
+
+    def __init__(
+        self, reader: "RootReader", limit: int | None, *, randomize: bool, tuning: SearchTuning
+    ) -> None:
+        self._reader = reader
+        self._limit = limit
+        self._tuning = tuning
+        self._to_sample = randomize and limit is not None and not reader.pinned
+        self._sample: frozenset[int] = frozenset()  # ids
+        self._window: Window | None = None  # the latest one, its rows, and the id of the last
+        self._rows = 0
+        self._last = 0
+        self._served_before = 0  # trees with a candidate when it was read
+        self._pending: Sequence[Root] = ()
+        self._batch_size = tuning.first_batch
+
+    def next_batch(self, stats: RootStats) -> Sequence[Root] | None:
+        """Return the next roots, or None when there are no more.
+
+        stats: what came of all the roots returned so far.
+        """
+        while not self._pending:
+            pending = self._read(stats)
+            if pending is None:
+                return None
+            self._pending = pending
+            self._batch_size = self._tuning.first_batch
+        batch = self._pending[: self._batch_size]
+        self._pending = self._pending[self._batch_size :]
+        self._batch_size = min(4 * self._batch_size, self._tuning.largest_batch)
+        return batch
+
+    def _read(self, stats: RootStats) -> Sequence[Root] | None:
+        if self._to_sample:
+            self._to_sample = False
+            roots = self._reader.sample(first_size(self._limit, self._tuning))
+            self._sample = frozenset(root.id for root in roots)
+            return roots
+        window = self._next_window(stats)
+        if window is None:
+            return None
+        self._window = window
+        self._served_before = stats.served
+        if window.size is None:
+            roots = self._reader.matching(window.after, stats)
+        else:
+            roots, self._rows, self._last = self._reader.run(window.after, window.size)
+        return [root for root in roots if root.id not in self._sample]
+
+    def _next_window(self, stats: RootStats) -> Window | None:
+        tuning = self._tuning
+        if self._window is not None:
+            result = WindowResult(self._rows, self._last, stats.served - self._served_before)
+            missing = None if self._limit is None else self._limit - stats.served
+            return next_window(self._window, result, missing, tuning)
+        poor_sample = self._sample and is_rare(len(self._sample), stats.served, tuning)
+        if self._reader.pinned or poor_sample:
+            return Window(0, None)
+        return Window(0, first_size(self._limit, tuning))
+
+
+class RootReader:
+    """Reads roots from the database: runs of them as they come, or those that match.
+
+    pinned: the request names the one tree that may serve.
+    """
+
+    def __init__(
+        self,
+        conn: Connection,
+        conditions: Sequence[TreeCondition],
+        root: RootCondition,
+        spellings: Spellings,
+        trace: Trace,
+        tuning: SearchTuning,
+    ) -> None:
+        self.pinned = any(
+            condition.member.tree is not None and not condition.member.reach
+            for condition in conditions
+        )
+        self._conn = conn
+        self._conditions = conditions
+        self._root = root
+        self._spellings = spellings
+        self._trace = trace
+        self._tuning = tuning
+
+    def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
+        """Return the next roots after an id, how many rows were read, and the last one's id."""
+        rows = sorted(read(self._conn, *statements.next_roots(after, size)))
+        # A row that names another root, as in a damaged database, has no revision here.
+        roots = [Root(root_id, revision) for root_id, revision in rows if revision is not None]
+        return roots, len(rows), rows[-1][0] if rows else after
+
+    def sample(self, size: int) -> list[Root]:
+        """Return some roots from random places, in random order."""
+        least, most = self._conn.execute(statements.outermost_roots()).one()
+        if least is None:
+            return []
+        roots: set[Root] = set()
+        for after, length in random_runs(least, most, size, self._tuning):
+            roots.update(self.run(after, length)[0])
+        return random.sample(sorted(roots), len(roots))
+
+    def matching(self, after: int, stats: RootStats) -> list[Root]:
+        """Return the roots after an id whose trees seem to match.
+
+        stats decide with which of the conditions the database begins.
+        """
+        conditions = self._conditions[: self._tuning.max_conditions]
+        # A tree where everything comes from elsewhere is no anchor. That can be said only where
+        # no condition was left out.
+        own = len(conditions) == len(self._conditions) and all(
+            condition.member.reach for condition in conditions
+        )
+        members = tuple(self._widened(condition.member) for condition in conditions)
+        driving = choose_driver(conditions, self._root, stats)
+        query = statements.matching_roots(after, TreeFilter(members, self._root, own), driving)
+        roots = sorted(
+            Root(root_id, revision)
+            for root_id, revision, matches in read(self._conn, *query)
+            if matches and revision is not None
+        )
+        self._trace.filter_trees(len(roots))
+        return roots
+
+    def _widened(self, condition: MemberCondition) -> MemberCondition:
+        """Return the condition with every row that means an aggregate of its reach."""
+        if not condition.reach:
+            return condition
+        return replace(condition, reach=self._spellings.rows(condition.reach))

@@ -1,0 +1,195 @@
+"""Allocation candidates: every way in which a request can be met now.
+
+`find_candidates` is the whole pipeline, top to bottom; each step is a module of its own::
+
+    request ─ resolve ─ plan ─ sharing ─ conditions ─┐
+                                                     │
+        ┌─ statistics of the trees so far ───────────┤
+        ▼                                            │
+      roots ─ tree_store ─ anchors ─ solver ─────────┴─ interleave ─ candidates
+"""
+
+import logging
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.anchors import AnchorSearches, Search
+from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.candidate import Candidate, longest_text
+from placement.candidates.conditions import (
+    root_condition,
+    sharing_root_condition,
+    tree_conditions,
+)
+from placement.candidates.interleave import interleave, unique
+from placement.candidates.model import Tree
+from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest
+from placement.candidates.resolve import ResolvedRequest, resolve
+from placement.candidates.roots import RootReader, RootSource
+from placement.candidates.sharing import (
+    Sharing,
+    anchor_pool,
+    read_sharing,
+    sharing_alone,
+    sharing_members,
+    sharing_pool,
+)
+from placement.candidates.stats import RootStats
+from placement.candidates.trace import Trace
+from placement.candidates.tree_cache import TreeCache
+from placement.candidates.tree_store import TreeStore
+from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.config import CandidateSettings
+from placement.errors import SearchExhausted
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStats:
+    """What a search took.
+
+    steps: providers tried for a slot. looks: all work, as `budget` counts it. trees_searched:
+    anchors looked at; trees_served: those of them with a candidate. exhausted: the bound on work
+    cut the answer short.
+    """
+
+    steps: int = 0
+    looks: int = 0
+    trees_searched: int = 0
+    trees_served: int = 0
+    exhausted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Candidates, the trees that they take something from, and how the search went.
+
+    candidate_size: bytes that the text of one of them has at the most.
+    """
+
+    candidates: Sequence[Candidate]
+    trees: Sequence[Tree]
+    trace: Trace
+    stats: SearchStats = SearchStats()
+    candidate_size: int = 1
+
+
+def find_candidates(
+    conn: Connection,
+    cache: TreeCache,
+    request: CandidateRequest,
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+) -> SearchResult:
+    """Find the candidates of a request on the connection's snapshot.
+
+    Raises UnknownResourceClasses, UnknownTraits; SearchExhausted when the bound on steps is
+    reached before the first candidate. Reached later, it cuts the answer short.
+    """
+    trace = Trace()
+    resolved = resolve(conn, request)
+    if resolved.unsatisfiable:
+        for code, suffix in resolved.unsatisfiable:
+            trace.refuse_request(code, suffix)
+        LOG.debug("no candidates: %s", trace.summary())
+        return SearchResult((), (), trace)
+
+    # What is asked of each tree: in Python's terms, and in the database's.
+    plan = SearchPlan(resolved.request)
+    sharing = read_sharing(conn, resolved, plan.slots)
+    conditions = tree_conditions(resolved, plan, sharing, tuning)
+
+    # Anchors are read, and searched, as candidates are asked for.
+    budget = Budget(settings.max_search_steps)
+    candidate_size = longest_text(plan)
+    most_told = max(1, settings.max_answer_size // candidate_size)
+    limit = _least(request.limit, settings.maximum)
+    sized = limit is None or most_told < limit
+    if sized:
+        limit = most_told
+    reader = RootReader(
+        conn, conditions, root_condition(resolved), sharing.spellings, trace, tuning
+    )
+    roots = RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
+    store = TreeStore(conn, cache, sharing.roots, budget.spend)
+    anchors = AnchorSearches(plan, budget, trace)
+    searches = chain(
+        _search_anchors(anchors, roots, store, sharing, budget),
+        _search_sharing_alone(anchors, conn, resolved, store, sharing),
+    )
+
+    # Anchors take turns until there are enough candidates.
+    offered = interleave(searches, breadth_first=settings.breadth_first)
+    if sharing.providers:
+        offered = unique(offered)
+    candidates: list[Candidate] = []
+    try:
+        for candidate in islice(offered, limit):
+            candidates.append(candidate)
+    except BudgetSpentError:
+        if not candidates:
+            LOG.warning("no candidate within max_search_steps: %s", trace.summary())
+            raise SearchExhausted(settings.max_search_steps) from None
+        LOG.warning("max_search_steps cut an answer short: %s", trace.summary())
+    if sized and len(candidates) == most_told:
+        LOG.warning("max_answer_size cut an answer short at %s candidates", most_told)
+    if settings.randomize:
+        random.shuffle(candidates)
+    if not candidates:
+        LOG.debug("no candidates: %s", trace.summary())
+    return SearchResult(
+        candidates,
+        _trees_of(candidates),
+        trace,
+        SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent),
+        candidate_size,
+    )
+
+
+def _least(limit: int | None, maximum: int | None) -> int | None:
+    return min((bound for bound in (limit, maximum) if bound is not None), default=None)
+
+
+def _search_anchors(
+    anchors: AnchorSearches,
+    roots: RootSource,
+    store: TreeStore,
+    sharing: Sharing,
+    budget: Budget,
+) -> Iterator[Search]:
+    """Yield the search of each tree in turn; how they go decides which roots are read next."""
+    stats = RootStats()
+    while (batch := roots.next_batch(stats)) is not None:
+        trees = store.trees(batch)
+        members = sharing_members(sharing.providers, store.pinned())
+        outcomes = []
+        for tree in trees:
+            budget.spend(2 * LOOKS_PER_STEP + len(members))
+            search = anchors.begin(anchor_pool(tree, members))
+            outcomes.append(search.outcome)
+            yield search
+        stats = stats.plus(outcomes)
+
+
+def _search_sharing_alone(
+    anchors: AnchorSearches,
+    conn: Connection,
+    resolved: ResolvedRequest,
+    store: TreeStore,
+    sharing: Sharing,
+) -> Iterator[Search]:
+    """Yield the search of each set of sharing providers that may serve by themselves."""
+    for providers in sharing_alone(conn, sharing, sharing_root_condition(resolved)):
+        yield anchors.begin(sharing_pool(sharing_members(providers, store.pinned())))
+
+
+def _trees_of(candidates: Iterable[Candidate]) -> list[Tree]:
+    """Return the trees that some candidate takes something from, each once."""
+    trees = {tree.uuid: tree for candidate in candidates for tree in candidate.trees}
+    return list(trees.values())

@@ -1,0 +1,194 @@
+"""Sharing providers: who they are, which anchors they can serve, what they serve by themselves.
+
+A sharing provider serves every tree that has a member in one of its aggregates.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.model import SHARING_TRAIT, Pool, Root, SharingMember, Slot, Tree
+from placement.candidates.resolve import ResolvedRequest
+from placement.db.conditions import RootCondition
+from placement.db.dialect import chunks
+from placement.db.statements import names as name_statements
+from placement.db.statements import sharing as statements
+from placement.objects import identifiers
+from placement.objects.capacity import Stock, fits
+
+
+@dataclass(frozen=True, slots=True)
+class SharingProvider:
+    """A sharing provider as rows tell of it; aggregates and classes are ids."""
+
+    uuid: str
+    root: Root
+    aggregates: set[int]
+    stocks: dict[int, Stock]
+
+    def has_room(self, resources: Iterable[tuple[int, int]]) -> bool:
+        """Whether it could give all of the (class id, units) pairs."""
+        for class_id, amount in resources:
+            stock = self.stocks.get(class_id)
+            if stock is None or not fits(stock, amount):
+                return False
+        return True
+
+
+class Spellings:
+    """The rows that mean the same aggregates as those of sharing providers.
+
+    A UUID may stand in several rows, each in a spelling of its own. They are read when they are
+    first asked for: most requests need none of them.
+    """
+
+    def __init__(self, conn: Connection, names: Mapping[int, str]) -> None:
+        """names: id -> as stored, of the aggregates of sharing providers."""
+        self._conn = conn
+        self._names = names
+        self._ids_by_key: Mapping[str, frozenset[int]] | None = None
+
+    def rows(self, aggregates: Iterable[int]) -> frozenset[int]:
+        """Return the ids of all rows that mean one of the aggregates."""
+        if self._ids_by_key is None:
+            self._ids_by_key = self._read()
+        nothing: frozenset[int] = frozenset()
+        keys = [identifiers.key(self._names[aggregate]) for aggregate in aggregates]
+        return nothing.union(*(self._ids_by_key[key] for key in keys))
+
+    def _read(self) -> Mapping[str, frozenset[int]]:
+        ids = {name: aggregate for aggregate, name in self._names.items()}
+        for chunk in chunks(sorted(identifiers.spellings(*self._names.values()))):
+            query = name_statements.ids({"aggregate": chunk})
+            if query is not None:
+                ids |= {row.name: row.id for row in self._conn.execute(*query)}
+        return identifiers.by_key(ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """The sharing providers of a request.
+
+    serving: for each slot those that have room for it. providers: those that have room for any.
+    """
+
+    serving: tuple[tuple[SharingProvider, ...], ...]
+    providers: tuple[SharingProvider, ...]
+    spellings: Spellings
+
+    @property
+    def roots(self) -> Collection[Root]:
+        """The roots of their trees, each once."""
+        return {provider.root.id: provider.root for provider in self.providers}.values()
+
+    @property
+    def aggregates(self) -> frozenset[int]:
+        """The aggregates through which trees reach any of them."""
+        return _aggregates(self.providers)
+
+    def reach(self, slot: int) -> frozenset[int]:
+        """Return the aggregates through which trees reach one that has room for the slot."""
+        return _aggregates(self.serving[slot])
+
+
+def _aggregates(providers: Iterable[SharingProvider]) -> frozenset[int]:
+    return frozenset().union(*(provider.aggregates for provider in providers))
+
+
+def read_sharing(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot]) -> Sharing:
+    """Read the sharing providers in one statement, none where nothing has the trait."""
+    by_uuid: dict[str, SharingProvider] = {}
+    names: dict[int, str] = {}
+    trait_id = resolved.trait_ids.get(SHARING_TRAIT)
+    rows = () if trait_id is None else conn.execute(*statements.with_trait(trait_id)).all()
+    # One row for each pair of an aggregate and an inventory.
+    for row in rows:
+        provider = by_uuid.setdefault(
+            row.uuid, SharingProvider(row.uuid, Root(row.root_id, row.revision), set(), {})
+        )
+        if row.aggregate_id is not None:
+            provider.aggregates.add(row.aggregate_id)
+            names[row.aggregate_id] = row.aggregate
+        if row.class_id is not None:
+            provider.stocks[row.class_id] = Stock(
+                row.capacity, row.used, row.min_unit, row.max_unit, row.step_size
+            )
+    serving = tuple(
+        tuple(
+            provider
+            for provider in by_uuid.values()
+            if provider.has_room(resolved.resource_ids(slot.resources))
+        )
+        for slot in slots
+    )
+    uuids = {provider.uuid for providers in serving for provider in providers}
+    providers = tuple(provider for uuid, provider in by_uuid.items() if uuid in uuids)
+    return Sharing(serving, providers, Spellings(conn, names))
+
+
+def sharing_members(
+    providers: Iterable[SharingProvider], trees: Iterable[Tree]
+) -> list[SharingMember]:
+    """Return the sharing providers where they stand in their trees."""
+    uuids = {provider.uuid for provider in providers}
+    return [
+        SharingMember(tree, member, position)
+        for tree in trees
+        for position, member in enumerate(tree.members)
+        if member.uuid in uuids
+    ]
+
+
+def anchor_pool(anchor: Tree, sharing: Iterable[SharingMember]) -> Pool:
+    """Return the members of the anchor's tree, then the sharing providers that it reaches."""
+    reached = tuple(
+        provider
+        for provider in sharing
+        if provider.tree.id != anchor.id
+        and not anchor.aggregates.isdisjoint(provider.member.aggregates)
+    )
+    if not reached:
+        return Pool(anchor, anchor.members, ())
+    return Pool(anchor, anchor.members + tuple(each.member for each in reached), reached)
+
+
+def sharing_pool(sharing: Sequence[SharingMember]) -> Pool:
+    """Return the pool of an anchor that serves nothing itself."""
+    return Pool(None, tuple(each.member for each in sharing), tuple(sharing))
+
+
+def sharing_alone(
+    conn: Connection, sharing: Sharing, root: RootCondition
+) -> Iterator[Sequence[SharingProvider]]:
+    """Yield each set of sharing providers that some anchor reaches, where only it may serve.
+
+    root: what an anchor has to have. Ten thousand hosts that reach the same providers are one
+    set, found by one statement; most requests need none.
+    """
+    if not _needs_search_alone(sharing, root):
+        return
+    reach = {each.uuid: sharing.spellings.rows(each.aggregates) for each in sharing.providers}
+    aggregates = sorted(frozenset().union(*reach.values()))
+    if not aggregates:
+        return
+    sets: dict[frozenset[str], Sequence[SharingProvider]] = {}
+    rows = conn.execute(statements.reaches(aggregates, root))
+    for reached in statements.reached_sets(aggregates, rows):
+        providers = [each for each in sharing.providers if not reached.isdisjoint(reach[each.uuid])]
+        sets.setdefault(frozenset(each.uuid for each in providers), providers)
+    yield from sets.values()
+
+
+def _needs_search_alone(sharing: Sharing, root: RootCondition) -> bool:
+    """Whether sharing providers alone have candidates that are not found at their own trees.
+
+    All slots must have one. Candidates of one tree's providers are found at that tree, unless
+    its root is refused where another anchor's is not; those of several trees only here.
+    """
+    if not all(sharing.serving):
+        return False
+    if root != RootCondition():
+        return True
+    trees = {provider.root.id for provider in sharing.providers}
+    return len(sharing.serving) > 1 and len(trees) > 1

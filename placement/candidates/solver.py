@@ -1,0 +1,131 @@
+"""All ways to serve the slots of a request from one pool of providers.
+
+A backtracking search: it assigns providers to slots one after the other and steps back as soon as
+a constraint refuses. Nothing is built as a product and filtered, so the first candidate of a pool
+costs a few steps for each slot, and so does each one after it.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+
+from placement.candidates.budget import Budget
+from placement.candidates.constraints import Constraint, Undo
+from placement.candidates.model import Assignment, Options
+from placement.candidates.trace import Refusal
+
+
+def assignments(
+    options: Options,
+    constraints: Sequence[Constraint],
+    budget: Budget,
+    refuse: Callable[[Refusal], None],
+) -> Generator[tuple[Assignment, bool], None, Refusal | None]:
+    """Yield every assignment that all constraints accept, and whether it is the last one.
+
+    "Last" is said when no option is left to try; a search that does not say so may still end
+    without another assignment. refuse: is told the code of each placement that is refused.
+    Returns the code of the latest of these. Raises BudgetSpentError.
+    """
+    for constraint in constraints:
+        if not constraint.feasible():
+            refuse(constraint.code)
+            return constraint.code
+    of_slot: list[list[Constraint]] = [[] for _slot in options]
+    for constraint in constraints:
+        budget.spend(len(constraint.slots))
+        for slot in constraint.slots:
+            of_slot[slot].append(constraint)
+    choices = [
+        _Choice(slot, options[slot], of_slot[slot]) for slot in _search_order(options, constraints)
+    ]
+    providers = [-1] * len(choices)  # by slot
+    deepest = len(choices) - 1
+    refusal: Refusal | None = None
+    depth = 0
+    while depth >= 0:
+        choice = choices[depth]
+        if not choice.advance(budget, refuse):
+            # No provider is left for this slot beside those placed before it: change them.
+            refusal = choice.refusal or refusal
+            depth -= 1
+            continue
+        providers[choice.slot] = choice.provider
+        if depth < deepest:
+            depth += 1
+            continue
+        last = all(each.at_end for each in choices)
+        yield tuple(providers), last
+        if last:
+            break
+    return refusal
+
+
+class _Choice:
+    """One slot's place in the search: the providers that may serve it, tried in turn."""
+
+    __slots__ = ("_constraints", "_options", "_tried", "_undo", "provider", "refusal", "slot")
+
+    def __init__(
+        self, slot: int, options: Sequence[int], constraints: Sequence[Constraint]
+    ) -> None:
+        self.slot = slot
+        self.provider = -1
+        self.refusal: Refusal | None = None  # the latest one
+        self._options = options
+        self._constraints = constraints
+        self._tried = 0  # how many of the options
+        self._undo: list[Undo] = []  # what takes the present placement back
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the present placement is the last one to try."""
+        return self._tried == len(self._options)
+
+    def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
+        """Place the next provider that the constraints accept, instead of the present one.
+
+        False when there is none; then the slot is open, and begins anew.
+        """
+        self._take_back()
+        while self._tried < len(self._options):
+            provider = self._options[self._tried]
+            self._tried += 1
+            budget.step(len(self._constraints))
+            code = self._place(provider)
+            if code is None:
+                self.provider = provider
+                return True
+            self.refusal = code
+            refuse(code)
+        self._tried = 0
+        return False
+
+    def _place(self, provider: int) -> Refusal | None:
+        """Place the provider, or return the code of the constraint that refuses it."""
+        for constraint in self._constraints:
+            undo = constraint.add(self.slot, provider)
+            if undo is None:
+                self._take_back()
+                return constraint.code
+            self._undo.append(undo)
+        return None
+
+    def _take_back(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+
+def _search_order(options: Options, constraints: Sequence[Constraint]) -> list[int]:
+    """Return the slots in the order of search: the likeliest dead ends first.
+
+    Slots without a choice come first. Then those of constraints that look at the providers'
+    places, and among them those with the fewest options. A slot that nothing joins to others can
+    never be a dead end, so it comes last.
+    """
+    early: set[int] = set()
+    for constraint in constraints:
+        if constraint.decides_early:
+            early |= constraint.slots
+    return sorted(
+        range(len(options)),
+        key=lambda slot: (len(options[slot]) > 1, slot not in early, len(options[slot])),
+    )

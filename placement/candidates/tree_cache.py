@@ -1,0 +1,51 @@
+"""Immutable trees, made of rows once and kept as long as they are true.
+
+A root has one tree here, at one revision. Every change of anything in a tree gives it a revision
+that it never had, so nothing needs to be told to this cache: whoever reads another revision does
+not find the tree, makes it, and puts it in the place of the one before. Revisions have no order.
+Revision 0 was written by somebody who does not renew revisions, so such a tree is never kept.
+"""
+
+import threading
+from collections import OrderedDict
+
+from placement.candidates.model import Root, Tree
+
+
+class TreeCache:
+    """The trees used last, up to a number of providers in all; shared by a process's threads."""
+
+    def __init__(self, max_providers: int) -> None:
+        self._max = max_providers
+        self._trees: OrderedDict[int, Tree] = OrderedDict()  # by the root's id
+        self._providers = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def get(self, root: Root) -> Tree | None:
+        """Return the tree at exactly this revision, if it is kept."""
+        with self._lock:
+            tree = self._trees.get(root.id)
+            if tree is None or tree.revision != root.revision:
+                return None
+            self._trees.move_to_end(root.id)
+            return tree
+
+    def put(self, tree: Tree) -> None:
+        """Keep a tree in the place of its root's other one, letting go of those least used."""
+        if tree.revision == 0:
+            return
+        with self._lock:
+            before = self._trees.get(tree.id)
+            if before is not None:
+                if before.revision == tree.revision:
+                    return
+                self._providers -= len(before.members)
+            self._trees[tree.id] = tree
+            self._trees.move_to_end(tree.id)
+            self._providers += len(tree.members)
+            while self._providers > self._max:
+                _root_id, oldest = self._trees.popitem(last=False)
+                self._providers -= len(oldest.members)

@@ -1,0 +1,147 @@
+"""From roots to trees: out of the cache, and out of the database what is not there."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.budget import LOOKS_PER_STEP, Spend
+from placement.candidates.model import Member, Root, Tree
+from placement.candidates.tree_cache import TreeCache
+from placement.db.dialect import chunks, unpacked
+from placement.db.statements import trees as statements
+from placement.objects import identifiers
+from placement.objects.capacity import Stock
+
+# The work of reading a provider and making it part of a tree.
+LOOKS_PER_PROVIDER = 10 * LOOKS_PER_STEP
+
+
+class TreeStore:
+    """The trees that one request reads, on its connection.
+
+    pinned: roots whose trees the request needs throughout. They are loaded together with the
+    first others, and kept.
+    """
+
+    def __init__(
+        self, conn: Connection, cache: TreeCache, pinned: Collection[Root], spend: Spend
+    ) -> None:
+        self._conn = conn
+        self._cache = cache
+        self._spend = spend
+        self._to_pin = {root.id: root for root in pinned}
+        self._pinned: dict[int, Tree] = {}
+
+    def trees(self, roots: Sequence[Root]) -> list[Tree]:
+        """Return the trees of the roots: from memory, or in two statements."""
+        missing = [root for root in roots if root.id not in self._pinned]
+        unpinned = [root for root in self._to_pin.values() if root.id not in self._pinned]
+        trees = self._get({root.id: root for root in (*missing, *unpinned)}.values())
+        self._pinned |= {root.id: trees[root.id] for root in unpinned}
+        return [trees.get(root.id) or self._pinned[root.id] for root in roots]
+
+    def pinned(self) -> Collection[Tree]:
+        """Return the trees that the request needs throughout."""
+        self.trees(())
+        return self._pinned.values()
+
+    def _get(self, roots: Iterable[Root]) -> dict[int, Tree]:
+        """Return root id -> tree."""
+        trees: dict[int, Tree] = {}
+        missing: list[Root] = []
+        for root in roots:
+            tree = self._cache.get(root)
+            if tree is None:
+                missing.append(root)
+            else:
+                trees[root.id] = tree
+        for tree in self._load(missing):
+            self._cache.put(tree)
+            trees[tree.id] = tree
+        return trees
+
+    def _load(self, roots: Sequence[Root]) -> list[Tree]:
+        if not roots:
+            return []
+        revisions = dict(roots)
+        rows = [row for chunk in chunks(sorted(revisions)) for row in self._members(chunk)]
+        # Hosts of one model have the same traits, which are most of what there is to read: their
+        # sets are read as ids, and each different set is named once.
+        names = self._trait_names({row.traits for row in rows})
+        rows_by_root: dict[int, list[_Row]] = {root_id: [] for root_id in revisions}
+        for root_id, row_id, parent_id, uuid, stocks, traits, aggregates in rows:
+            rows_by_root[root_id].append(
+                _Row(
+                    row_id,
+                    parent_id,
+                    uuid,
+                    {name: Stock(*fields) for name, *fields in unpacked(stocks)},
+                    names[traits],
+                    _interned(identifiers.key(name) for (name,) in unpacked(aggregates)),
+                )
+            )
+        return [_tree(root, rows_by_root[root.id]) for root in roots]
+
+    def _members(self, root_ids: Sequence[int]) -> Sequence[Any]:
+        rows = self._conn.execute(*statements.members(root_ids)).all()
+        self._spend(LOOKS_PER_PROVIDER * len(rows))
+        return rows
+
+    def _trait_names(self, texts: Collection[str | None]) -> dict[str | None, frozenset[str]]:
+        """Return the names of sets of traits, by the text that holds their ids."""
+        ids_by_text = {text: [trait_id for (trait_id,) in unpacked(text)] for text in texts}
+        trait_ids = {trait_id for ids in ids_by_text.values() for trait_id in ids}
+        names: dict[int, str] = {}
+        for chunk in chunks(sorted(trait_ids)):
+            names |= dict(self._conn.execute(*statements.trait_names(chunk)).all())
+        return {
+            # A row may outlive its trait in a damaged database.
+            text: _interned(names[trait_id] for trait_id in ids if trait_id in names)
+            for text, ids in ids_by_text.items()
+        }
+
+
+class _Row(NamedTuple):
+    """What the tables say of one provider, before its tree is made."""
+
+    id: int
+    parent_id: int | None
+    uuid: str
+    stocks: Mapping[str, Stock]
+    traits: frozenset[str]
+    aggregates: frozenset[str]
+
+
+def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
+    """Make a tree of its members' rows, parents before children."""
+    children: dict[int | None, list[_Row]] = {}
+    for row in sorted(rows):
+        children.setdefault(row.parent_id, []).append(row)
+    members: list[Member] = []
+    waiting = [(row, -1) for row in children[None]]
+    for row, parent in waiting:
+        position = len(members)
+        members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates))
+        waiting += [(child, position) for child in children.get(row.id, ())]
+    aggregates = _interned(name for member in members for name in member.aggregates)
+    return Tree(root.id, members[0].uuid, root.revision, tuple(members), aggregates)
+
+
+class _Interned:
+    """Equal sets of names become one object: thousands of hosts have the same traits."""
+
+    LARGEST = 10_000
+
+    def __init__(self) -> None:
+        self._sets: dict[frozenset[str], frozenset[str]] = {}
+
+    def __call__(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the one object for this set of names."""
+        unique = frozenset(names)
+        if len(self._sets) > self.LARGEST:
+            self._sets.clear()
+        return self._sets.setdefault(unique, unique)
+
+
+_interned = _Interned()

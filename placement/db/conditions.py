@@ -1,0 +1,86 @@
+"""What a search asks the database of providers, roots and trees: values of ids, and no names.
+
+A `MemberCondition` is what one slot of a request asks of one provider of a tree.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import fragments
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCondition:
+    """What one provider of a tree must have, by ids.
+
+    resources: (class, units) pairs, all of them with room.
+    traits: any of each set.  forbidden: none of these traits.
+    aggregates: in any of each set.  not_aggregates: in none of these.
+    spans: the root's aggregates count for its members too (the unsuffixed group).
+    tree: the root of the only tree that may serve, if any.
+    reach: a tree with a member in one of these aggregates may be served from elsewhere.
+    """
+
+    resources: tuple[tuple[int, int], ...] = ()
+    traits: tuple[frozenset[int], ...] = ()
+    forbidden: frozenset[int] = frozenset()
+    aggregates: tuple[frozenset[int], ...] = ()
+    not_aggregates: frozenset[int] = frozenset()
+    spans: bool = False
+    tree: int | None = None
+    reach: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RootCondition:
+    """What the root itself must have: all of `traits`, none of `forbidden` and `not_in`."""
+
+    traits: frozenset[int] = frozenset()
+    forbidden: frozenset[int] = frozenset()
+    not_in: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFilter:
+    """All that a tree must meet; with `own`, at least one condition by a member of its own."""
+
+    conditions: tuple[MemberCondition, ...]
+    root: RootCondition
+    own: bool
+
+
+class Driver(Enum):
+    """Which part of a condition to begin with; in the order of preference."""
+
+    AGGREGATES = "aggregates"
+    TRAITS = "traits"
+    RESOURCES = "resources"
+
+    def is_in(self, condition: MemberCondition) -> bool:
+        """Whether the condition has such a part."""
+        return bool(getattr(condition, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class DrivingCondition:
+    """The condition, by its place in the filter, with which the database is to begin.
+
+    Nothing from elsewhere may help to meet it, or trees would be missed.
+    """
+
+    place: int
+    driver: Driver
+
+
+def root_meets(root_id: ColumnElement[int], condition: RootCondition) -> list[ColumnElement[bool]]:
+    """The root has what the condition says."""
+    where: list[ColumnElement[bool]] = []
+    if condition.traits:
+        where.append(fragments.has_all_traits(root_id, condition.traits))
+    if condition.forbidden:
+        where.append(~fragments.has_any_trait(root_id, condition.forbidden))
+    if condition.not_in:
+        where.append(~fragments.in_any_aggregate(root_id, condition.not_in))
+    return where

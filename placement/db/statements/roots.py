@@ -1,0 +1,268 @@
+"""Which roots to look at: the next ones whoever they are, or those whose trees seem to match.
+
+A `MemberCondition` is what a request asks of one provider of a tree. `next_roots` is unfiltered,
+for trees that are in memory are checked there; `matching_roots` selects the roots of trees in which
+every condition seems to be met, beginning with the one that few meet. It may select too many roots,
+never too few.
+"""
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import fragments
+from placement.db import tables as t
+from placement.db.conditions import (
+    Driver,
+    DrivingCondition,
+    MemberCondition,
+    RootCondition,
+    TreeFilter,
+    root_meets,
+)
+from placement.db.dialect import JsonRows, in_this_order
+from placement.db.fragments import Bound, Rows, Union
+
+# PERF: an alias costs far more to make than the condition that uses it, so each has one for
+# all subqueries; these never stand inside one another.
+_member = t.resource_providers.alias("member")
+_reached = t.resource_providers.alias("reached")
+_link = t.resource_provider_aggregates.alias("link")
+_root = t.resource_providers.alias("root")
+_inventory = t.inventories
+
+
+def next_roots(after: int, size: int) -> Bound:
+    """Select, as one `JsonRows`, (id, revision) of the next `size` roots in the order of ids.
+
+    The revision is null where the row names another root, as in a damaged database.
+    """
+    return _NEXT_ROOTS, {"after": after, "size": size}
+
+
+def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingCondition | None) -> Bound:
+    """Select (id, revision, matches) of the roots after an id, as several `JsonRows`.
+
+    Roots that are left out do not match. driving: None to begin with what the root must have. Of
+    the revision, see `next_roots`.
+    """
+    return _matching_roots(tree_filter, driving), {"after": after}
+
+
+def outermost_roots() -> Rows:
+    """Select the smallest and the largest id of a root, or nulls."""
+    root = t.resource_providers
+    return sa.select(sa.func.min(root.c.id), sa.func.max(root.c.id)).where(
+        root.c.parent_provider_id.is_(None)
+    )
+
+
+# -- one provider -----------------------------------------------------------------------------
+
+
+def _serving_members(condition: MemberCondition) -> Rows:
+    """Select the root ids of the members that meet the condition, not looking at reach.
+
+    For the members of one tree: each of them is asked for its inventories.
+    """
+    member = _member
+    where = [_has_room(member.c.id, *resource) for resource in condition.resources]
+    where += [fragments.has_any_trait(member.c.id, traits) for traits in condition.traits]
+    if condition.forbidden:
+        where.append(~fragments.has_any_trait(member.c.id, condition.forbidden))
+    if condition.aggregates:
+        own = _in_all(member.c.id, condition.aggregates)
+        root = _in_all(member.c.root_provider_id, condition.aggregates)
+        where.append(sa.or_(own, root) if condition.spans else own)
+    if condition.not_aggregates:
+        barred = condition.not_aggregates
+        where.append(~fragments.in_any_aggregate(member.c.id, barred))
+        if condition.spans:
+            where.append(~fragments.in_any_aggregate(member.c.root_provider_id, barred))
+    if condition.tree is not None:
+        where.append(member.c.root_provider_id == condition.tree)
+    return sa.select(member.c.root_provider_id).where(*where)
+
+
+def _has_room(member_id: ColumnElement[int], class_id: int, amount: int) -> ColumnElement[bool]:
+    inventory = _inventory
+    return (
+        sa.select(sa.literal(1))
+        .select_from(inventory)
+        .where(
+            inventory.c.resource_provider_id == member_id,
+            inventory.c.resource_class_id == class_id,
+            fragments.fits(inventory, amount),
+        )
+        .correlate(_member)
+        .exists()
+    )
+
+
+def _in_all(
+    provider_id: ColumnElement[int], aggregate_sets: Sequence[frozenset[int]]
+) -> ColumnElement[bool]:
+    return sa.and_(
+        *(fragments.in_any_aggregate(provider_id, aggregates) for aggregates in aggregate_sets)
+    )
+
+
+# -- whole trees ------------------------------------------------------------------------------
+
+
+def _reached_roots(aggregates: Collection[int]) -> Rows:
+    """Select the roots of trees with a member in one of the aggregates."""
+    link = _link
+    return (
+        sa.select(_reached.c.root_provider_id)
+        .select_from(link.join(_reached, _reached.c.id == link.c.resource_provider_id))
+        .where(link.c.aggregate_id.in_(sorted(aggregates)))
+    )
+
+
+def _tree_meets(
+    root_id: ColumnElement[int], conditions: Sequence[MemberCondition], root: RootCondition
+) -> ColumnElement[bool]:
+    def among(roots: Rows) -> ColumnElement[bool]:
+        return roots.where(roots.selected_columns[0] == root_id).exists()
+
+    where = root_meets(root_id, root)
+    for condition in conditions:
+        met = among(_serving_members(condition))
+        if condition.reach:
+            met = sa.or_(met, among(_reached_roots(condition.reach)))
+        where.append(met)
+    return sa.and_(sa.true(), *where)
+
+
+# -- where the database begins ----------------------------------------------------------------
+
+
+def _roots_in_aggregates(condition: MemberCondition) -> Rows:
+    """Select the roots of trees with a member in one of the first set of aggregates."""
+    return _reached_roots(condition.aggregates[0])
+
+
+def _roots_with_traits(condition: MemberCondition) -> Rows:
+    """Select the roots of trees with a member that has one of the first set of traits."""
+    link = t.resource_provider_traits
+    return (
+        sa.select(_member.c.root_provider_id)
+        .select_from(link.join(_member, _member.c.id == link.c.resource_provider_id))
+        .where(link.c.trait_id.in_(sorted(condition.traits[0])))
+    )
+
+
+def _roots_with_room(condition: MemberCondition) -> Rows:
+    """Select the roots of trees with a member that has room for the first of the resources."""
+    (class_id, amount), *_others = condition.resources
+    return (
+        sa.select(_member.c.root_provider_id)
+        .select_from(_inventory.join(_member, _member.c.id == _inventory.c.resource_provider_id))
+        .where(_inventory.c.resource_class_id == class_id, fragments.fits(_inventory, amount))
+    )
+
+
+_DRIVEN_BY = {
+    Driver.AGGREGATES: _roots_in_aggregates,
+    Driver.TRAITS: _roots_with_traits,
+    Driver.RESOURCES: _roots_with_room,
+}
+
+
+def _roots_having(traits: Collection[int]) -> Rows:
+    """Select the providers that have all of the traits."""
+    link = t.resource_provider_traits
+    return (
+        sa.select(link.c.resource_provider_id)
+        .where(link.c.trait_id.in_(sorted(traits)))
+        .group_by(link.c.resource_provider_id)
+        .having(sa.func.count() == len(traits))
+    )
+
+
+def _driving_roots(
+    tree_filter: TreeFilter, driving: DrivingCondition | None
+) -> Rows | Union | None:
+    """Select the roots to look at one by one; None for all.
+
+    Engines do not know how rare a class, trait or aggregate is. Told to begin with one, and to
+    look at all else root by root, they read no more than what this one leaves.
+    """
+    conditions = tree_filter.conditions
+    if tree_filter.own and all(condition.resources for condition in conditions):
+        return sa.union(*(_roots_with_room(condition) for condition in conditions))
+    if driving is not None:
+        select = _DRIVEN_BY[driving.driver]
+        return in_this_order(select(conditions[driving.place])).distinct()
+    if tree_filter.root.traits:
+        return _roots_having(tree_filter.root.traits)
+    return None
+
+
+def _conditions_left(
+    tree_filter: TreeFilter, driving: DrivingCondition | None
+) -> Sequence[MemberCondition]:
+    """Return the conditions that the driving roots do not meet already."""
+    conditions = tree_filter.conditions
+    if driving is None or tree_filter.own:
+        return conditions
+    condition = conditions[driving.place]
+    if condition != MemberCondition(resources=condition.resources[:1], spans=condition.spans):
+        return conditions
+    return conditions[: driving.place] + conditions[driving.place + 1 :]
+
+
+def _after(root: sa.FromClause) -> list[ColumnElement[bool]]:
+    return [
+        root.c.parent_provider_id.is_(None),
+        root.c.id > sa.bindparam("after", type_=root.c.id.type),
+    ]
+
+
+def _revision(root: sa.FromClause) -> ColumnElement[int | None]:
+    # Not as a condition: PostgreSQL would take it for a rare one, and sort all roots first.
+    return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
+
+
+_run = (
+    sa.select(t.resource_providers.c.id, _revision(t.resource_providers))
+    .where(*_after(t.resource_providers))
+    .order_by(t.resource_providers.c.id)
+    .limit(sa.bindparam("size", type_=sa.Integer))
+    .subquery("run")
+)
+_NEXT_ROOTS = sa.select(JsonRows(_run.c.id, _run.c.revision))
+
+_MANY_ROOTS = 12  # bits of an id: roots in one text, of some 30 bytes each
+
+
+# PERF: schedulers ask for the same few flavors again and again.
+@lru_cache(maxsize=256)
+def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -> Rows:
+    root = _root
+    source: sa.FromClause = root
+    conditions: Sequence[MemberCondition] = tree_filter.conditions
+    pinned = [
+        condition.tree
+        for condition in conditions
+        if condition.tree is not None and not condition.reach
+    ]
+    if not pinned:  # otherwise there is one root to look at
+        driving_roots = _driving_roots(tree_filter, driving)
+        conditions = _conditions_left(tree_filter, driving)
+        if driving_roots is not None:
+            first = driving_roots.subquery("first")
+            source = first.join(root, root.c.id == first.c[0])
+    matches = _tree_meets(root.c.id, conditions, tree_filter.root).label("matches")
+    roots = (
+        sa.select(root.c.id, _revision(root), matches)
+        .select_from(source)
+        .where(*_after(root), *(root.c.id == tree for tree in pinned))
+        .subquery("roots")
+    )
+    whether = sa.case((roots.c.matches, 1), else_=0)
+    texts = sa.select(JsonRows(roots.c.id, roots.c.revision, whether))
+    return in_this_order(texts.group_by(roots.c.id.bitwise_rshift(_MANY_ROOTS)))
