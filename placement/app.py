@@ -154,5 +154,5 @@ def serve(*, patient: bool = True) -> Served:
     database = Database(settings.database)
     app = create_app(settings, database)
     prepare(database, sync=settings.database.sync_on_startup, patient=patient)
-    database.dispose()
+    database.limit_statements()
     return Served(app, settings.max_body_size)

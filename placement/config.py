@@ -122,6 +122,15 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             default=20.0,
             help="Seconds that a write may spend on retries before it is answered with 503.",
         ),
+        cfg.FloatOpt(
+            "statement_timeout",
+            default=4.0,
+            min=0,
+            help="Seconds that one statement for a request may take, before the database gives it "
+            "up and the request is answered with 503; 0 means no bound. Statements of writes may "
+            "also wait for others, write_timeout in addition. db sync, db check and their like "
+            "have no bound.",
+        ),
         cfg.IntOpt("connection_debug", default=0, min=0, max=100, help="From 50: log statements."),
         cfg.BoolOpt("connection_trace", default=False, help="Log statements."),
         cfg.BoolOpt("sync_on_startup", default=False, help="Migrate when the service starts."),
@@ -152,6 +161,7 @@ class DatabaseSettings:
     max_retries: int
     retry_interval: int
     write_timeout: float
+    statement_timeout: float
     conflict_retries: int
     debug: bool
     sync_on_startup: bool
@@ -353,6 +363,7 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
         max_retries=group.max_retries,
         retry_interval=group.retry_interval,
         write_timeout=group.write_timeout,
+        statement_timeout=group.statement_timeout,
         conflict_retries=conf.placement.allocation_conflict_retry_count,
         debug=group.connection_debug >= 50 or group.connection_trace,
         sync_on_startup=group.sync_on_startup,

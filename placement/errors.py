@@ -367,6 +367,18 @@ class OutcomeUnknown(Unavailable):
         )
 
 
+class StatementTooLong(Unavailable):
+    """The database was told to give up a statement; it would be again."""
+
+    retry_after = None
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The database needs too long for this request; ask for less (limit, fewer conditions, "
+            "in_tree, member_of), or raise [placement_database]statement_timeout"
+        )
+
+
 class SearchExhausted(Unavailable):
     """The budget of the search was spent before a first candidate was found."""
 

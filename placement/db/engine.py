@@ -19,7 +19,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection, make_url
 
 from placement.config import DatabaseSettings
-from placement.db import dialect
+from placement.db import dialect, limits
 from placement.db.lasting import fault, unusable
 from placement.db.writes import Restart
 from placement.errors import (
@@ -28,6 +28,7 @@ from placement.errors import (
     DatabaseUnusable,
     LostRace,
     OutcomeUnknown,
+    StatementTooLong,
     Unstorable,
 )
 
@@ -94,11 +95,24 @@ class Database:
                 f"[placement_database] connection cannot be used: {dialect.one_line(error)}"
             ) from None
 
+    def limit_statements(self) -> None:
+        """From now on let no statement take longer than `statement_timeout`; 0: as it wants.
+
+        That is for a service: what migrates, counts or checks a database may take its time. A
+        statement of a write may also wait for others, as long as `write_timeout`.
+        """
+        most = self._settings.statement_timeout
+        if most:
+            limits.limit(self.reader, most)
+            limits.limit(self.writer, most + self._settings.write_timeout)
+        self.dispose()
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Enter one read-only snapshot.
 
-        Raises DatabaseUnavailable when the engine fails, DatabaseUnusable when it will again.
+        Raises DatabaseUnavailable when the engine fails, DatabaseUnusable when it will again,
+        StatementTooLong.
         """
         try:
             with _transaction(self.reader) as conn:
@@ -106,6 +120,7 @@ class Database:
         except exc.DBAPIError as error:
             _refuse_unstorable(error)
             _refuse_for_good(error)
+            _refuse_too_long(error)
             if not dialect.is_retriable(error) and not isinstance(error, exc.OperationalError):
                 raise
             LOG.warning("a read failed: %s", dialect.one_line(error))
@@ -120,6 +135,7 @@ class Database:
         errors pass through after a rollback. Raises LostRace when other writers keep changing
         what `work` depends on, DatabaseUnavailable when the engine does not let it through
         within `[placement_database] write_timeout` seconds, DatabaseUnusable when it never will,
+        StatementTooLong,
         OutcomeUnknown when the connection was lost during COMMIT and it cannot be found out
         whether that happened.
         """
@@ -287,8 +303,15 @@ def _refuse_for_good(error: exc.DBAPIError) -> None:
         raise refusal from error
 
 
+def _refuse_too_long(error: exc.DBAPIError) -> None:
+    if limits.is_too_long(error):
+        LOG.warning("a statement took too long: %s", dialect.one_line(error))
+        raise StatementTooLong from error
+
+
 def _refuse_unless_retriable(error: exc.DBAPIError, deadline: float) -> None:
     _refuse_unstorable(error)
+    _refuse_too_long(error)
     if not dialect.is_retriable(error):
         if isinstance(error, exc.OperationalError):
             LOG.error("a write failed: %s", dialect.one_line(error))

@@ -1,0 +1,125 @@
+"""A statement that takes too long is given up by the database, and its request is answered."""
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from placement import app
+from placement.db.engine import Database
+from placement.errors import StatementTooLong
+from tests.builders import make_database
+from tests.engines import ENGINE, server
+
+COUNT = """
+WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {})
+SELECT count(*) FROM numbers
+"""
+
+
+def lasting(seconds: float) -> sa.TextClause:
+    """A statement that takes so long; on SQLite, about."""
+    texts = {
+        "sqlite": COUNT.format(round(seconds * 3_000_000)),
+        "mariadb": f"SELECT SLEEP({seconds})",
+        "postgresql": f"SELECT 1 FROM pg_sleep({seconds})",
+    }
+    return sa.text(texts[ENGINE])
+
+
+RUNNING = {
+    "mariadb": """
+SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'
+""",
+    "postgresql": """
+SELECT count(*) FROM pg_stat_activity
+WHERE state = 'active' AND query LIKE 'SELECT 1 FROM pg_sleep%'
+""",
+}
+LONG = 60.0  # seconds
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    options = {"statement_timeout": 0.2, "write_timeout": 0.1}
+    made = make_database(tmp_path, placement_database=options)[1]
+    made.limit_statements()
+    return made
+
+
+def assert_nothing_runs() -> None:
+    if ENGINE in RUNNING:
+        engine = sa.create_engine(server().url(server().admin), poolclass=sa.NullPool)
+        with engine.connect() as conn:
+            assert conn.execute(sa.text(RUNNING[ENGINE])).scalar() == 0
+
+
+def test_a_read_that_takes_too_long_ends_in_the_database_too(database: Database) -> None:
+    with pytest.raises(StatementTooLong, match="statement_timeout"), database.read() as conn:
+        conn.execute(lasting(LONG))
+    assert_nothing_runs()
+    with database.read() as conn:
+        assert conn.execute(sa.text("SELECT count(*) FROM resource_providers")).scalar() == 0
+
+
+def test_a_write_that_takes_too_long_is_not_run_again_and_leaves_nothing(
+    database: Database,
+) -> None:
+    runs = 0
+
+    def work(conn: sa.Connection) -> None:
+        nonlocal runs
+        runs += 1
+        conn.execute(sa.text("INSERT INTO consumer_types (name) VALUES ('LEFT')"))
+        conn.execute(lasting(LONG))
+
+    with pytest.raises(StatementTooLong):
+        database.write(work)
+    assert runs == 1
+    assert_nothing_runs()
+    with database.read() as conn:
+        left = sa.text("SELECT count(*) FROM consumer_types WHERE name = 'LEFT'")
+        assert conn.execute(left).scalar() == 0
+
+
+def test_each_statement_has_its_own_time(database: Database) -> None:
+    with database.read() as conn:
+        for _ in range(6):
+            conn.execute(lasting(0.05))
+
+
+def test_what_migrates_or_checks_has_no_limit(tmp_path: Path) -> None:
+    made = make_database(tmp_path, placement_database={"statement_timeout": 0.05})[1]
+    with made.read() as conn:
+        conn.execute(lasting(0.3))
+    made.write(lambda conn: conn.execute(lasting(0.3)) and None)
+
+
+def test_no_time_means_no_limit(tmp_path: Path) -> None:
+    made = make_database(tmp_path, placement_database={"statement_timeout": 0})[1]
+    made.limit_statements()
+    with made.read() as conn:
+        conn.execute(lasting(0.3))
+
+
+def test_a_service_is_made_with_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not there yet while the database is prepared, which may take its time."""
+    _settings, made = make_database(tmp_path)
+    (tmp_path / "placement.conf").write_text("[api]\nauth_strategy = noauth2\n")
+    monkeypatch.setenv("OS_PLACEMENT_CONFIG_DIR", str(tmp_path))
+    url = made.writer.url.render_as_string(hide_password=False)
+    monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", url)
+    monkeypatch.setenv("OS_PLACEMENT_DATABASE__STATEMENT_TIMEOUT", "0.2")
+    databases: list[Database] = []
+    prepare = app.prepare
+
+    def take_time(database: Database, **options: bool) -> None:
+        with database.read() as conn:
+            conn.execute(lasting(0.5))
+        prepare(database, **options)
+        databases.append(database)
+
+    monkeypatch.setattr(app, "prepare", take_time)
+    app.serve()
+    with pytest.raises(StatementTooLong), databases[0].read() as conn:
+        conn.execute(lasting(LONG))
