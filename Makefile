@@ -23,15 +23,20 @@ $(VENV)/pyvenv.cfg:
 $(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	@echo "Installing into $(VENV), which takes a minute the first time…"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable .$(if $(filter-out serve,$*),[test$(comma)lint])
+	  --constraint constraints.txt --editable '.$(extras-$*)'
 	@touch $@
 
-comma := ,
+extras-postgresql := [postgresql]
+extras-test := [test,lint]
 
-serve: $(VENV)/installed-serve
+serve: $(VENV)/installed-$(if $(filter postgresql%,$(DB)),postgresql,serve)
 	@BIN=$(BIN) PORT=$(PORT) DB='$(DB)' exec sh etc/serve-demo.sh
 
 reset:
+	@for file in .run/server-*.pid; do \
+	  ! kill -0 "$$(cat $$file 2>/dev/null)" 2>/dev/null || \
+	    { echo "make serve is running (process $$(cat $$file)): stop it first, with Ctrl-C"; exit 1; }; \
+	done
 	rm -rf .run
 
 test: $(VENV)/installed-test

@@ -4,32 +4,59 @@
 set -eu
 mkdir -p .run
 url="http://127.0.0.1:$PORT"
+pid_file=".run/server-$PORT.pid" # make reset looks at it
 
 export OS_PLACEMENT_DATABASE__CONNECTION="$DB"
 export OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP=true
+export OS_PLACEMENT_DATABASE__MAX_RETRIES=0
 export OS_API__AUTH_STRATEGY=noauth2
 export OS_DEFAULT__LOG_FILE="$PWD/.run/placement.log"
 
-"$BIN/python" - "$PORT" <<'CHECK' || exit 1
+# Ctrl-C is for this script alone: a shell has what it starts with `&` ignore it, whatever is being
+# imported there. The server handles it once it can.
+children=
+stopping=
+trap 'stopping=yes; kill -TERM $children 2>/dev/null || :' INT TERM
+
+await() { # a trapped signal interrupts the wait
+    while kill -0 "$1" 2>/dev/null; do
+        wait "$1" || :
+    done
+    wait "$1"
+}
+
+"$BIN/python" - "$PORT" <<'CHECK' &
 import socket, sys
 try:
     socket.create_server(("127.0.0.1", int(sys.argv[1]))).close()
 except (OSError, ValueError, OverflowError) as error:
     sys.exit(f"port {sys.argv[1]} cannot be used ({error}): choose another, make serve PORT=8779")
 CHECK
+children=$!
+await $! || exit 1
+[ -z "$stopping" ] || exit 130
 
 "$BIN/gunicorn" --config etc/gunicorn.conf.py --bind "127.0.0.1:$PORT" &
 server=$!
-# Ctrl-C reaches the server as well, which then finishes what it is doing.
-trap ':' INT
-trap 'kill -TERM $server' TERM
+echo "$server" >"$pid_file"
+"$BIN/placement-manage" load-cloud etc/demo-cloud.yaml --url "$url" --if-empty --wait 30 &
+loader=$!
+children="$server $loader"
+[ -z "$stopping" ] || kill -TERM $children
 
-if ! "$BIN/placement-manage" load-cloud etc/demo-cloud.yaml --url "$url" --if-empty --wait 30; then
-    kill -TERM "$server" 2>/dev/null || true
-    wait "$server" || true
+while kill -0 "$loader" 2>/dev/null; do
+    # Nobody waits for a server that has said why it cannot serve.
+    kill -0 "$server" 2>/dev/null || kill -TERM "$loader" 2>/dev/null || :
+    sleep 0.1 || :
+done
+children=$server
+if ! wait "$loader"; then
+    kill -TERM "$server" 2>/dev/null || :
+    await "$server" || :
+    rm -f "$pid_file"
+    [ -z "$stopping" ] || { echo "Stopped. The next make serve completes the demonstration."; exit 130; }
     exit 1
 fi
-kill -0 "$server" 2>/dev/null || exit 1
 
 cat <<TEXT
 
@@ -47,8 +74,6 @@ CPUs, and an FPGA behind the same NUMA node:
     '$url/allocation_candidates?resources_CPU=PCPU:4&resources_FPGA=FPGA:1&group_policy=none&same_subtree=_CPU,_FPGA&required_NUMA=HW_NUMA_ROOT&same_subtree=_NUMA,_CPU,_FPGA' | $BIN/python -m json.tool
 
 TEXT
-# A trapped signal interrupts the wait, so wait until the server is gone.
-while kill -0 "$server" 2>/dev/null; do
-    wait "$server" || true
-done
+await "$server" || :
+rm -f "$pid_file"
 echo "Stopped. The data are kept; make reset forgets them."

@@ -43,6 +43,9 @@ ISOLATION = {
 # autocommit mode, a read would never end.
 DRIVERS = {"postgresql": {"psycopg"}}
 
+# Drivers that are not installed unless asked for: module -> extra of the distribution.
+EXTRAS: Mapping[str | None, str] = {"psycopg": "postgresql"}
+
 # Codes of drivers, in families that cannot be confused: SQLite has names, MySQL integers,
 # PostgreSQL five characters. tests/db/test_codes.py has each of them happen. What a connection
 # says when it is lost, SQLAlchemy knows.

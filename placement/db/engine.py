@@ -91,8 +91,10 @@ class Database:
                 **{name: value for name, value in options.items() if value is not None},
             )
         except (exc.SQLAlchemyError, ImportError, TypeError, ValueError) as error:
+            extra = dialect.EXTRAS.get(getattr(error, "name", None))
+            help_ = f"; pip install 'falcon-placement[{extra}]' brings it" if extra else ""
             raise ConfigurationError(
-                f"[placement_database] connection cannot be used: {dialect.one_line(error)}"
+                f"[placement_database] connection cannot be used: {dialect.one_line(error)}{help_}"
             ) from None
 
     def limit_statements(self) -> None:

@@ -1,6 +1,7 @@
 """Configuration: files, environment, and one line for what is wrong."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from sqlalchemy.engine import make_url
 
 from placement import app, config
 from placement.db import dialect
+from placement.db.engine import Database
 from placement.errors import ConfigurationError
 
 
@@ -126,3 +128,11 @@ def test_the_sample_leaves_authentication_to_the_identity_service(tmp_path, monk
     assert config.settings(load(tmp_path, sample.read_text(), monkeypatch)).auth_strategy == (
         "keystone"
     )
+
+
+def test_the_extra_that_brings_a_missing_driver_is_named(tmp_path, monkeypatch) -> None:
+    text = FILE.replace("sqlite://", "postgresql+psycopg://localhost/placement")
+    database = config.settings(load(tmp_path, text, monkeypatch)).database
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'falcon-placement\[postgresql\]'"):
+        Database(database)

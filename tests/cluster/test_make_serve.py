@@ -1,0 +1,128 @@
+"""`make serve` and `make reset`, as a new user meets them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.processes import REPOSITORY, START, NoAnswerError, send
+from tests.engines import free_port
+
+
+class Demo:
+    """`etc/serve-demo.sh` in a directory of its own, and in a session, as of a terminal."""
+
+    def __init__(self, home: Path, database: str = "") -> None:
+        (home / "etc").symlink_to(REPOSITORY / "etc")
+        self.home = home
+        self.port = free_port()
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("OS_")},
+            "BIN": str(Path(sys.executable).parent),
+            "PORT": str(self.port),
+            "DB": database or f"sqlite:///{home}/.run/placement.db",
+        }
+
+    def start(self) -> subprocess.Popen[str]:
+        self.process = subprocess.Popen(
+            ["sh", "etc/serve-demo.sh"],
+            cwd=self.home,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        return self.process
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def await_answer(self) -> None:
+        deadline = time.monotonic() + START
+        while True:
+            try:
+                send(self.port, "GET", "/")
+                return
+            except NoAnswerError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+
+    def said(self) -> str:
+        """What it has said at its end, when no process of it is left."""
+        text = self.process.communicate(timeout=START)[0]
+        with pytest.raises(ProcessLookupError):
+            os.killpg(self.process.pid, 0)
+        return text
+
+    def make(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["make", "-f", str(REPOSITORY / "Makefile"), *words],
+            cwd=self.home, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[Demo]:
+    made = Demo(tmp_path)
+    yield made
+    if made.process.poll() is None:
+        os.killpg(made.process.pid, signal.SIGKILL)
+        made.process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("database", "reason"),
+    [
+        ("sqlite:////nowhere/at/all.db", "unable to open database file"),
+        ("mysql+pymysql://root@127.0.0.1:1/placement", "Can't connect to MySQL server"),
+        ("nosuch://x", "nosuch"),
+    ],
+)
+def test_an_unusable_database_ends_it_with_the_reason(
+    demo: Demo, database: str, reason: str
+) -> None:
+    demo.environment["DB"] = database
+    assert demo.start().wait(START) == 1
+    (line,) = demo.said().splitlines()
+    assert reason in line
+
+
+def test_data_of_a_running_server_are_not_reset(demo: Demo) -> None:
+    demo.start()
+    demo.await_answer()
+    refused = demo.make("reset")
+    assert refused.returncode != 0
+    assert "make serve is running" in refused.stdout
+    assert (demo.home / ".run" / "placement.db").exists()
+    demo.interrupt()
+    demo.said()
+    assert demo.make("reset").returncode == 0
+    assert not (demo.home / ".run").exists()
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 4.0])
+def test_ctrl_c_at_any_time_is_quiet_and_leaves_no_process(demo: Demo, seconds: float) -> None:
+    demo.start()
+    time.sleep(seconds)
+    demo.interrupt()
+    text = demo.said()
+    assert "Traceback" not in text
+    assert "KeyboardInterrupt" not in text
+
+
+def test_postgresql_brings_its_driver(tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    venv.mkdir()
+    (venv / "pyvenv.cfg").touch()
+    command = ["make", "--dry-run", "serve", f"VENV={venv}", "DB=postgresql://localhost/placement"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert "--editable '.[postgresql]'" in done.stdout
