@@ -92,7 +92,11 @@ def witness(
                 now[row.id] = row.revision
         if revision in now.values():
             return True
-        return False if free and now == before else None
+        if not free or now != before:
+            return None
+        # On Galera it may yet be carried out, when nodes meet again: not after this.
+        renew(later, [root_id for root_id, known in before.items() if known is not None])
+        return False
 
     settle_by(conn, happened)
 

@@ -212,6 +212,28 @@ def test_a_commit_that_has_not_happened_is_found_out(world: World, code: object)
     assert "could not be found out" not in answer.text
 
 
+def test_a_commit_that_has_not_happened_is_kept_from_happening_later(world: World) -> None:
+    """Galera may carry it out when nodes meet again, unless what it changes has changed since."""
+    uuid = world.add_provider().json["uuid"]
+    revision = sa.text("SELECT revision FROM resource_providers WHERE uuid = :uuid")
+    others = sa.create_engine(world.database.writer.url, poolclass=sa.NullPool)
+    seen: list[int] = []
+
+    def look(_conn: sa.Connection | None = None) -> None:
+        with others.connect() as conn:
+            seen.append(conn.execute(revision, {"uuid": uuid}).scalar_one())
+
+    sa.event.listen(world.database.writer, "begin", look)
+    code = max(UNKNOWN[ENGINE] & HERE.keys(), key=str)
+    with losing_commit(world.database.writer, code, happens=False):
+        body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}}
+        world.send("PUT", f"/resource_providers/{uuid}/inventories", body)
+    sa.event.remove(world.database.writer, "begin", look)
+    look()
+    lost, settled, afterwards = seen[:3]
+    assert lost == settled != afterwards
+
+
 @pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
 @pytest.mark.parametrize("happens", [True, False])
 def test_a_commit_that_fails_without_a_witness_is_answered_as_unknown(

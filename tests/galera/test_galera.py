@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
+import pymysql
 import pytest
 import sqlalchemy as sa
 
@@ -123,6 +124,62 @@ def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(
         print(
             f"\ngalera, a node killed and rejoined: {model.operations} operations, "
             f"{again} writes run again, "
+            f"{sum(n for kind, n in counts.items() if kind.endswith(': unknown'))} unanswered, "
+            f"{sum(n for kind, n in counts.items() if kind.endswith(': unavailable'))} answered "
+            f"503, 0 lost"
+        )
+
+
+def test_nothing_is_lost_when_commits_meet_the_loss_of_the_majority(
+    nodes: list[Node], database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such a COMMIT fails with 1180, and may be carried out when the nodes meet again."""
+    rounds = 2
+    apart = 8  # seconds, more than nodes wait for one that does not answer
+    patient = {**WAITING, "OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "45"}
+    with serving(tmp_path, [nodes[0].url(database)] * 3, **patient) as processes:
+        model = Model([process.port for process in processes], seed=5)
+
+        def wait_for_operations(number: int) -> None:
+            goal = model.operations + number
+            deadline = time.monotonic() + 120
+            while model.operations < goal and not model.shared.stop:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+
+        def isolate(which: int) -> None:
+            for node in nodes[1:]:
+                # SQLAlchemy begins with statements that a node alone refuses.
+                with pymysql.connect(host="127.0.0.1", port=node.port, user="root") as conn:
+                    isolation = f"gmcast.isolate={which}"
+                    conn.cursor().execute(f"SET GLOBAL wsrep_provider_options = '{isolation}'")
+
+        def meanwhile() -> None:
+            for _ in range(rounds):
+                wait_for_operations(100)
+                isolate(1)
+                time.sleep(apart)
+                isolate(0)
+                for node in nodes:
+                    node.await_joined(3)
+            wait_for_operations(100)
+
+        try:
+            model.run(100 * rounds, meanwhile)
+        finally:
+            isolate(0)
+        model.check(nodes[0].url(database))
+        log = "".join(process.log() for process in processes)
+    same_everywhere(nodes, database)
+    lost = len(re.findall(r"COMMIT was lost: \(1180", log))
+    assert lost
+    counts = model.shared.operations
+    with capsys.disabled():
+        print(
+            f"\ngalera, majority lost {rounds} times: {model.operations} operations, "
+            f"{lost} COMMITs answered with 1180, of which "
+            f"{len(re.findall('COMMIT had happened', log))} had happened and "
+            f"{len(re.findall('COMMIT had not happened', log))} had not, "
             f"{sum(n for kind, n in counts.items() if kind.endswith(': unknown'))} unanswered, "
             f"{sum(n for kind, n in counts.items() if kind.endswith(': unavailable'))} answered "
             f"503, 0 lost"
