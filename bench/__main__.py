@@ -23,9 +23,9 @@ from bench.measure import measure
 from bench.scenarios import FAMILIES, Scenario
 from bench.servers import serving
 from placement.db import tables as t
-from tests.builders import prepare
-from tests.engines import SERVERS
-from tests.engines import Server as DatabaseServer
+from tests.kit.builders import prepare
+from tests.kit.engines import SERVERS
+from tests.kit.engines import Server as DatabaseServer
 
 OUR_INDEX = "inventories_resource_class_max_unit_idx"
 OPTIONS = {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench.clouds import Cloud, host_uuid
-from tests.cluster.processes import Answer, exchange, send
+from tests.kit.processes import Answer, exchange, send
 
 # Does one turn; the time of what it returns is measured by the caller.
 Turn = Callable[[], None]

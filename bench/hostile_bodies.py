@@ -202,7 +202,7 @@ def resident(field: str) -> int:
 
 def measure(name: str, answers: Any) -> None:
     """Put (size, status, processor seconds, bytes at the peak) of one body into the queue."""
-    from tests.builders import make_app
+    from tests.kit.builders import make_app
 
     with tempfile.TemporaryDirectory() as directory:
         application = make_app(Path(directory))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from tests.cluster.processes import NoAnswerError, send
-from tests.engines import Server as DatabaseServer
-from tests.engines import free_port
+from tests.kit.engines import Server as DatabaseServer
+from tests.kit.engines import free_port
+from tests.kit.processes import NoAnswerError, send
 from tests.peer.servers import peer_environment
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -22,7 +22,7 @@ from bench.clients import KINDS
 from bench.clouds import flat
 from bench.scenarios import FLAT, limited
 from bench.servers import Server, serving
-from tests.engines import SERVERS
+from tests.kit.engines import SERVERS
 
 ESTABLISHED = 1
 HEAD = "Host: x\r\nX-Auth-Token: admin\r\nOpenStack-API-Version: placement 1.39\r\n\r\n"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from tests.engines import SERVERS, installed
+from tests.kit.engines import SERVERS, installed
 
 ENGINES = ("sqlite", *SERVERS)
 WITHOUT_DATABASE = ("tests/unit",)

@@ -9,7 +9,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import pytest
 
 from placement import app
-from tests.builders import make_database
+from tests.kit.builders import make_database
 
 
 class _Server(ThreadingMixIn, WSGIServer):

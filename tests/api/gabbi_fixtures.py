@@ -103,7 +103,7 @@ class EmptyDatabase(GabbiFixture):  # type: ignore[misc]
         return server.sweep
 
     def _start_local(self) -> Callable[[], None]:
-        from tests.builders import make_app
+        from tests.kit.builders import make_app
 
         directory = tempfile.TemporaryDirectory(prefix="gabbits-")
         local_service().application = make_app(Path(directory.name))

@@ -14,7 +14,7 @@ import falcon.testing
 
 from placement import app, config
 from tests.api.conftest import _Server, _Silent
-from tests.builders import make_database
+from tests.kit.builders import make_database
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

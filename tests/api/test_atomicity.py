@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from placement import app
 from placement.db import tables as t
-from tests.builders import make_database
-from tests.clouds import Cloud, aggregate, uuid
+from tests.kit.builders import make_database
+from tests.kit.cloud import Cloud, aggregate, uuid
 
 HEADERS = {
     "X-Auth-Token": "admin",

@@ -14,7 +14,7 @@ from keystonemiddleware.auth_token import AuthProtocol
 
 from placement.errors import ConfigurationError
 from tests.api.identity import SERVICE_TOKEN, identity_service, with_keystone
-from tests.builders import make_app
+from tests.kit.builders import make_app
 
 VERSION = {"OpenStack-API-Version": "placement 1.39"}
 

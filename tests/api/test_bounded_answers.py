@@ -13,7 +13,7 @@ from placement.api.history import LATEST
 from placement.api.query import pairs, parse_candidates
 from placement.candidates.candidate import longest_text
 from placement.candidates.plan import SearchPlan
-from tests.builders import make_database
+from tests.kit.builders import make_database
 
 NAMED = "/allocation_candidates?" + "&".join(
     f"resources_{'g' * 60}{each}=VGPU:1,PGPU:2000000000" for each in range(3)

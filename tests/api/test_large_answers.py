@@ -6,7 +6,7 @@ import pytest
 from bench.clouds import flat, load
 from bench.scenarios import FLAT
 from placement import app
-from tests.builders import make_database
+from tests.kit.builders import make_database
 
 HOSTS = 400  # with 50 traits each: more pieces than are written at once
 

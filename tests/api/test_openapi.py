@@ -27,8 +27,8 @@ from placement.api.history import HISTORY, v
 from placement.api.openapi import document
 from placement.api.routes import OPERATIONS
 from placement.api.schemas.common import UUID_KEY, UUID_LIKE
-from tests.builders import make_database
-from tests.clouds import Cloud, aggregate, uuid
+from tests.kit.builders import make_database
+from tests.kit.cloud import Cloud, aggregate, uuid
 
 EXAMPLES = int(os.environ.get("PLACEMENT_WALK", "3"))
 WALKED = ("1.0", "1.12", "1.28", "1.39")

@@ -8,7 +8,7 @@ from typing import Any
 import falcon.testing
 import pytest
 
-from tests.builders import make_app
+from tests.kit.builders import make_app
 
 VERSION = {"OpenStack-API-Version": "placement 1.39"}
 ORIGIN = "https://dashboard.example.org"

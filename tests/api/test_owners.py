@@ -8,7 +8,7 @@ from typing import Any
 import falcon.testing
 import pytest
 
-from tests.builders import make_app
+from tests.kit.builders import make_app
 
 PROVIDER = "00000000-0000-4000-8000-000000000001"
 CONSUMER = "c0000000-0000-4000-8000-000000000001"

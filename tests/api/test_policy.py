@@ -17,7 +17,7 @@ from placement import config
 from placement.api.policy import REFRESH, Policy
 from placement.api.routes import ROUTES
 from placement.errors import ConfigurationError
-from tests.builders import make_app, settings
+from tests.kit.builders import make_app, settings
 
 ADMIN_OR_SERVICE = "rule:admin_or_service_api"
 

@@ -12,7 +12,7 @@ import pytest
 
 from placement import app
 from placement.objects import recount
-from tests.builders import make_database
+from tests.kit.builders import make_database
 
 HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 WRITERS = 8

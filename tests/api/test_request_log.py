@@ -17,7 +17,7 @@ from placement import config
 from placement.api import request_log
 from placement.api.routes import ROUTES
 from tests.api.identity import identity_service, with_keystone
-from tests.builders import make_app
+from tests.kit.builders import make_app
 
 GLOBAL = "req-00000000-0000-4000-8000-000000000000"
 NOBODY = "- - - - - -"

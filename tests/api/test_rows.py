@@ -10,8 +10,8 @@ import falcon.testing
 import orjson
 import pytest
 
-from tests.builders import make_app
-from tests.clouds import uuid
+from tests.kit.builders import make_app
+from tests.kit.cloud import uuid
 
 HEADERS = {
     "X-Auth-Token": "admin",

@@ -15,7 +15,7 @@ from placement.api.render import allocations, candidates, providers
 from placement.api.resources import aggregates, inventories, root, traits, usages
 from placement.api.routes import OPERATIONS, ROUTES, Route, operations
 from placement.api.versioned import Versioned
-from tests.builders import make_app
+from tests.kit.builders import make_app
 
 # The first version of each operation, and the answer below it (contract README section 2).
 FIRST = {

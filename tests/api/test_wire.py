@@ -15,8 +15,8 @@ from placement.api import dispatch
 from placement.api.history import HISTORY
 from placement.api.routes import OPERATIONS, ROUTES, Route
 from placement.db.engine import Database
-from tests.builders import make_app, make_database
-from tests.engines import ENGINE
+from tests.kit.builders import make_app, make_database
+from tests.kit.engines import ENGINE
 
 HEADERS = {
     "X-Auth-Token": "admin",

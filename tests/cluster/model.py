@@ -18,7 +18,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tests.cluster.processes import Answer, NoAnswerError, send
+from tests.kit.processes import Answer, NoAnswerError, send
 
 Allocations = dict[str, dict[str, int]]  # provider -> class -> amount
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import database_url
 from tests.cluster.model import Model
-from tests.cluster.processes import NoAnswerError, Process, send, serving
-from tests.engines import ENGINE, behind, server
-from tests.proxy import Cut
+from tests.kit.builders import database_url
+from tests.kit.engines import ENGINE, behind, server
+from tests.kit.processes import NoAnswerError, Process, send, serving
+from tests.kit.proxy import Cut
 
 TIMES = int(os.environ.get("PLACEMENT_FAULTS", "1"))
 OPERATIONS = 150  # between two faults

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.processes import REPOSITORY, START, NoAnswerError, send
-from tests.engines import free_port
+from tests.kit.engines import free_port
+from tests.kit.processes import REPOSITORY, START, NoAnswerError, send
 
 
 class Demo:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import database_url
 from tests.cluster.model import Model, ViolationError
 from tests.cluster.planted import FAULTS
-from tests.cluster.processes import serving
-from tests.engines import ENGINE, behind
-from tests.proxy import Cut
+from tests.kit.builders import database_url
+from tests.kit.engines import ENGINE, behind
+from tests.kit.processes import serving
+from tests.kit.proxy import Cut
 
 OPERATIONS = int(os.environ.get("PLACEMENT_MODEL", "400"))
 SEEDS = [int(seed) for seed in os.environ.get("PLACEMENT_SEEDS", "1").split(",")]

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.builders import database_url
-from tests.clouds import Cloud, uuid
 from tests.cluster.model import complaints
-from tests.cluster.processes import Answer, Process, expect, new_host, send, serving
-from tests.engines import ENGINE
+from tests.kit.builders import database_url
+from tests.kit.cloud import Cloud, uuid
+from tests.kit.engines import ENGINE
+from tests.kit.processes import Answer, Process, expect, new_host, send, serving
 
 ROUNDS = int(os.environ.get("PLACEMENT_RACES", "4"))
 PROCESSES = [int(number) for number in os.environ.get("PLACEMENT_PROCESSES", "2").split(",")]

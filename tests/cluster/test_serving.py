@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import database_url
-from tests.cluster.processes import (
+from tests.kit.builders import database_url
+from tests.kit.processes import (
     ANSWER,
     HEADERS,
     NoAnswerError,

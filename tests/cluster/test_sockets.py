@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from tests.builders import database_url
-from tests.cluster.processes import HEADERS, Process, send, serving
+from tests.kit.builders import database_url
+from tests.kit.processes import HEADERS, Process, send, serving
 
 WORKERS = ("sync", "gthread")
 POST = "POST /resource_providers HTTP/1.1\r\nHost: x\r\n" + "".join(

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from placement import cli
 from placement.objects import catalog
-from tests.builders import database_url
-from tests.cluster.processes import Process, send
-from tests.engines import ENGINE, empty_database, server
+from tests.kit.builders import database_url
+from tests.kit.engines import ENGINE, empty_database, server
+from tests.kit.processes import Process, send
 
 MANY = 6
 

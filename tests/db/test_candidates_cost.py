@@ -10,10 +10,10 @@ from placement.api.history import LATEST
 from placement.api.query import pairs, parse_candidates
 from placement.candidates import SearchResult, TreeCache, find_candidates
 from placement.errors import SearchExhausted
-from tests.builders import make_database
-from tests.clouds import SHARING, Cloud, aggregate, uuid
-from tests.db.statements import counted
-from tests.rows import damage
+from tests.kit.builders import make_database
+from tests.kit.cloud import SHARING, Cloud, aggregate, uuid
+from tests.kit.rows import damage
+from tests.kit.statements import counted
 
 
 class Asked:

@@ -12,8 +12,8 @@ from placement.api.history import LATEST
 from placement.api.query import pairs, parse_candidates
 from placement.candidates import SearchResult, TreeCache, find_candidates
 from placement.db.engine import Database
-from tests.builders import make_database
-from tests.db.statements import counted
+from tests.kit.builders import make_database
+from tests.kit.statements import counted
 
 SIZES = (100, 1000)
 FIRST = 2  # steps more for the first host, which is searched class by class; others are like it

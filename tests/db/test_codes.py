@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from placement import app
 from placement.db import dialect
-from tests.builders import make_database
-from tests.db.drivers import failing_once, losing_commit
-from tests.engines import ENGINE
+from tests.kit.builders import make_database
+from tests.kit.drivers import failing_once, losing_commit
+from tests.kit.engines import ENGINE
 
 
 class Then(Enum):

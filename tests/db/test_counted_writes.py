@@ -26,8 +26,8 @@ from placement.db import statements
 from placement.db.engine import Database
 from placement.db.writes import Write
 from placement.objects import catalog, check, recount
-from tests.builders import make_database
-from tests.rows import damage
+from tests.kit.builders import make_database
+from tests.kit.rows import damage
 
 MODULES = [
     importlib.import_module(f"{statements.__name__}.{found.name}")

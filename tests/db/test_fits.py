@@ -12,7 +12,7 @@ from placement.db import tables as t
 from placement.db.engine import Database
 from placement.objects import capacity
 from placement.objects.capacity import Stock
-from tests.builders import make_database
+from tests.kit.builders import make_database
 
 UNIT = st.integers(1, 20)
 

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from placement.db.engine import Database
 from placement.db.writes import Restart
 from placement.errors import DatabaseUnavailable, LostRace
-from tests.builders import make_database
-from tests.engines import ENGINE
+from tests.kit.builders import make_database
+from tests.kit.engines import ENGINE
 
 COUNT = sa.text("SELECT COUNT(*) FROM consumer_types")
 

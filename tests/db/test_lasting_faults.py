@@ -20,8 +20,8 @@ from placement.db import lasting
 from placement.db.engine import Database
 from placement.db.lasting import CODES, LOGIN, RIGHT, SHAPE
 from placement.errors import ConfigurationError
-from tests.builders import make_database, settings
-from tests.engines import ENGINE, server
+from tests.kit.builders import make_database, settings
+from tests.kit.engines import ENGINE, server
 from tests.migrations.conftest import ENVIRONMENT
 
 HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}

@@ -12,9 +12,9 @@ from placement.db.engine import Database
 from placement.db.statements.providers import MOST_JOINED
 from placement.errors import BadQuery
 from placement.objects import catalog, providers
-from tests.builders import make_database
-from tests.clouds import Cloud, aggregate
-from tests.db.statements import counted
+from tests.kit.builders import make_database
+from tests.kit.cloud import Cloud, aggregate
+from tests.kit.statements import counted
 
 TRAITS = sorted(catalog.STANDARD_TRAITS - {"MISC_SHARES_VIA_AGGREGATE"})[:20]
 CLASSES = sorted(catalog.STANDARD_CLASSES)[:10]

@@ -9,9 +9,9 @@ import pytest
 
 from placement import app
 from placement.objects import catalog
-from tests.builders import make_app, make_database
-from tests.engines import ENGINE
-from tests.rows import insert
+from tests.kit.builders import make_app, make_database
+from tests.kit.engines import ENGINE
+from tests.kit.rows import insert
 
 HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 HOST = str(uuids.UUID(int=1))

@@ -8,7 +8,7 @@ import pytest
 from placement.app import migrate
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
-from tests.builders import settings
+from tests.kit.builders import settings
 
 
 def test_only_the_owner_reads_a_new_sqlite_file_and_those_beside_it(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from placement import app
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from placement.objects import recount, trees
-from tests.builders import make_database, settings
-from tests.engines import ENGINE
+from tests.kit.builders import make_database, settings
+from tests.kit.engines import ENGINE
 
 HEADERS = {
     "X-Auth-Token": "admin",

@@ -10,9 +10,9 @@ import pytest
 
 from placement import app
 from placement.objects import recount
-from tests.builders import make_database
-from tests.clouds import SHARING, Cloud, aggregate, uuid
-from tests.db.statements import counted
+from tests.kit.builders import make_database
+from tests.kit.cloud import SHARING, Cloud, aggregate, uuid
+from tests.kit.statements import counted
 
 HEADERS = {
     "X-Auth-Token": "admin",

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from placement import app
 from placement.db.engine import Database
 from placement.errors import StatementTooLong
-from tests.builders import make_database
-from tests.engines import ENGINE, server
+from tests.kit.builders import make_database
+from tests.kit.engines import ENGINE, server
 
 COUNT = """
 WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {})

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from placement.db.engine import Database
 from placement.errors import LostRace, PlacementError
-from tests.builders import make_database
-from tests.db.drivers import failure
-from tests.engines import ENGINE
+from tests.kit.builders import make_database
+from tests.kit.drivers import failure
+from tests.kit.engines import ENGINE
 
 # The statement was interrupted: what KILL QUERY and pg_cancel_backend do to a ROLLBACK.
 INTERRUPTED = {"sqlite": "SQLITE_INTERRUPT", "mariadb": 1317, "postgresql": "57014"}[ENGINE]

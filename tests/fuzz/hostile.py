@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from placement.api.history import HISTORY
 from placement.api.routes import ROUTES, Route
-from tests.clouds import aggregate, uuid
+from tests.kit.cloud import aggregate, uuid
 
 
 class Source(Protocol):

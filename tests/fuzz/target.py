@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from placement import app, logs
 from placement.db import tables as t
-from tests.builders import make_database
-from tests.clouds import SHARING, Cloud, aggregate
+from tests.kit.builders import make_database
+from tests.kit.cloud import SHARING, Cloud, aggregate
 
 LARGEST_BODY = 50_000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from tests.engines import MariaDB, free_port
+from tests.kit.engines import MariaDB, free_port
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
 NODES = 3

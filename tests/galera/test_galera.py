@@ -14,12 +14,12 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 
-from tests.builders import prepare
 from tests.cluster.model import Model
-from tests.cluster.processes import Answer, Process, new_host, send, serving
 from tests.cluster.test_race import CLIENTS, ROOM, Racers, claim
 from tests.galera.nodes import Node, start_cluster
-from tests.proxy import Proxy
+from tests.kit.builders import prepare
+from tests.kit.processes import Answer, Process, new_host, send, serving
+from tests.kit.proxy import Proxy
 
 OPERATIONS = max(1000, int(os.environ["PLACEMENT_GALERA"]))
 WAITING = {"OS_PLACEMENT_DATABASE__MYSQL_WSREP_SYNC_WAIT": "1"}

@@ -7,8 +7,8 @@ import pytest
 
 from placement import cli
 from placement.db.engine import Database
-from tests.builders import settings
-from tests.engines import empty_database
+from tests.kit.builders import settings
+from tests.kit.engines import empty_database
 
 ENVIRONMENT = "OS_PLACEMENT_DATABASE__CONNECTION"
 

@@ -7,7 +7,7 @@ from alembic import command
 
 from placement.db import schema
 from placement.db.engine import Database
-from tests.rows import insert
+from tests.kit.rows import insert
 
 STAMP = datetime(2023, 4, 5, 6, 7, 8)
 ROOT, CHILD = "3c1aa3b0-0000-4000-8000-000000000001", "3c1aa3b0-0000-4000-8000-000000000002"

@@ -13,8 +13,8 @@ from placement.config import NIL_UUID
 from placement.db.engine import Database
 from placement.objects import check
 from placement.objects.forest import survey
+from tests.kit.rows import contents, damage
 from tests.migrations import existing
-from tests.rows import contents, damage
 
 UNOWNED = (NIL_UUID, NIL_UUID)
 ADD_INVENTORY = (

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from placement import app, status
 from placement.config import NIL_UUID
 from placement.db.engine import Database
+from tests.kit.rows import insert
 from tests.migrations import existing
 from tests.migrations.conftest import ENVIRONMENT
-from tests.rows import insert
 
 CONSUMERS = 3
 NAMES = ("set_root_provider_ids", "create_incomplete_consumers")

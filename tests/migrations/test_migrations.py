@@ -17,11 +17,11 @@ from placement.db import tables as t
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from placement.objects import catalog, recount
-from tests.builders import settings
-from tests.engines import empty_database
+from tests.kit.builders import settings
+from tests.kit.engines import empty_database
+from tests.kit.rows import OURS, assert_nothing_else_changed, contents
 from tests.migrations import existing
 from tests.migrations.conftest import ENVIRONMENT
-from tests.rows import OURS, assert_nothing_else_changed, contents
 
 ADOPTABLE = ["a082b8bb98d0", "422ece571366"]
 

@@ -18,10 +18,10 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine import Database
-from tests.clouds import uuid
-from tests.engines import ENGINE
+from tests.kit.cloud import uuid
+from tests.kit.engines import ENGINE
+from tests.kit.rows import insert
 from tests.migrations import existing
-from tests.rows import insert
 
 HOSTS = int(os.environ.get("PLACEMENT_SCALE", "0"))
 CLASSES = {0: ("VCPU", 256), 1: ("MEMORY_MB", 1024 * 1024), 2: ("DISK_GB", 20000)}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import requests
 
-from tests.engines import free_port
+from tests.kit.engines import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PEER = ("openstack-placement==16.0.0", "gunicorn", "pymysql", "psycopg2-binary")

@@ -17,14 +17,14 @@ import pytest
 from placement.config import NIL_UUID
 from placement.db.engine import Database
 from placement.loader import load_cloud
-from tests.builders import settings
-from tests.engines import empty_database
+from tests.kit.builders import settings
+from tests.kit.engines import empty_database
+from tests.kit.rows import assert_nothing_else_changed, contents
 from tests.peer import servers
 from tests.peer.compare import send
 from tests.peer.generator import LATEST, Generator, Request
 from tests.peer.reading import disagreements, everything, settled
 from tests.peer.servers import REPOSITORY, Server
-from tests.rows import assert_nothing_else_changed, contents
 
 RANDOM = 250  # requests in each stay with a server
 CLAIMS = (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from tests.engines import ENGINE
+from tests.kit.engines import ENGINE
 from tests.peer.compare import Answer, normal
 from tests.peer.generator import GROUP_KEYS, Request
 

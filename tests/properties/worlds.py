@@ -14,7 +14,7 @@ from placement import app
 from placement.candidates import DEFAULT_TUNING, SearchTuning
 from placement.db import tables as t
 from placement.objects import catalog, recount
-from tests.builders import make_database
+from tests.kit.builders import make_database
 from tests.properties.oracle import World
 from tests.properties.strategies import CLASSES, TRAITS
 

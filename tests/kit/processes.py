@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from tests.engines import free_port
+from tests.kit.engines import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 START = 60  # seconds that a process may take to answer

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import sqlalchemy as sa
 
-from tests.proxy import Proxy
+from tests.kit.proxy import Proxy
 
 ENGINE = os.environ.get("PLACEMENT_ENGINE", "sqlite")
 START = 60  # seconds that a server may take

@@ -9,7 +9,7 @@ from placement import app, config
 from placement.api import outer, policy
 from placement.config import Settings
 from placement.db.engine import Database
-from tests.engines import new_database
+from tests.kit.engines import new_database
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication

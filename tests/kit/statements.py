@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from placement.db.engine import Database
-from tests.engines import ENGINE
+from tests.kit.engines import ENGINE
 
 _NOT_COUNTED = re.compile(r"\s*(BEGIN|START|COMMIT|ROLLBACK|SET|PRAGMA)\b", re.IGNORECASE)
 
