@@ -93,39 +93,47 @@ class AnchorSearches:
 
     def begin(self, pool: Pool) -> Search:
         """Search the pool as far as its first candidate.  Raises BudgetSpentError."""
-        plan = self._plan
         if pool.anchor is not None:
-            code = plan.root_refusal(pool.anchor)
+            code = self._plan.root_refusal(pool.anchor)
             if code is not None:
                 return self._refused(pool, code, WRONG_ROOT)
         self.searched += 1
 
         # Who could serve each slot alone.
         size = len(pool.members)
-        self._budget.spend(size * len(plan.contended_classes))
-        options: list[Sequence[int]] = [()] * len(plan.slots)
-        for requirement in plan.requirements:
+        self._budget.spend(size * len(self._plan.contended_classes))
+        options: list[Sequence[int]] = [()] * len(self._plan.slots)
+        for requirement in self._plan.requirements:
             self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
             providers = requirement.providers(pool)
             if not providers:
                 return self._unmet(pool, requirement)
             for slot in requirement.slots:
                 options[slot] = providers
-        if pool.sharing and pool.anchor is not None:
-            local = pool.local
-            if all(providers[0] >= local for providers in options):
-                # Sharing providers by themselves: found at their own trees, or once for all.
-                return self._refused(pool, Refusal.ELSEWHERE, UNSERVED)
+        if pool.sharing and self._all_from_elsewhere(pool, options):
+            return self._refused(pool, Refusal.ELSEWHERE, UNSERVED)
+        return self._begin_together(pool, options)
 
-        # Who can serve them together.
+    def _all_from_elsewhere(self, pool: Pool, options: Options) -> bool:
+        """Whether sharing providers would serve by themselves.
+
+        Such candidates are found at the sharing providers' own trees, or once for all anchors.
+        """
+        local = pool.local
+        return pool.anchor is not None and all(providers[0] >= local for providers in options)
+
+    def _begin_together(self, pool: Pool, options: Options) -> Search:
+        """Search for who can serve the slots together."""
         shape = self._shape(pool, options)
         beginning = self._beginnings.get(shape)
         others: Iterator[tuple[Assignment, bool]]
         if beginning is None:
-            others = self._solutions(pool, options)
-            beginning = self._beginning(pool, others)
+            solutions = self._solutions(pool, options)
+            beginning = self._beginning(pool, solutions)
             self._remember(shape, beginning, pool)
+            others = solutions
         else:
+            # An equal pool was searched: this one's first assignment is known.
             self._budget.step()
             others = islice(self._solutions(pool, options), 1, None)
         if beginning.assignment is None:
@@ -133,7 +141,7 @@ class AnchorSearches:
             return self._refused(pool, refusal, Outcome(unmet_traits=beginning.unmet_traits))
         self.served += 1
         more = None if beginning.last else others
-        return Search(SERVED, plan, pool, beginning.assignment, more)
+        return Search(SERVED, self._plan, pool, beginning.assignment, more)
 
     def _refused(self, pool: Pool, code: Refusal, outcome: Outcome, suffix: str = "") -> Search:
         self._trace.refuse_tree(pool.root, code, suffix)

@@ -57,19 +57,19 @@ def tree_conditions(
     """
     conditions: dict[MemberCondition, TreeCondition] = {}
 
-    def condition(member: MemberCondition) -> TreeCondition:
+    def of_member(member: MemberCondition) -> TreeCondition:
         return conditions.setdefault(member, TreeCondition(member))
 
     alone = len(plan.unsuffixed_slots) == 1
     for position, slot in enumerate(plan.slots):
         with_traits = alone or slot.group.suffixed
         member = _member_condition(resolved, slot, sharing.reach(position), with_traits, tuning)
-        condition(member).slots.add(position)
+        of_member(member).slots.add(position)
     for traits in plan.collective_traits:
         # Any provider of the unsuffixed group may bring them.
         member = MemberCondition(traits=(resolved.ids_of_traits(traits),), reach=sharing.aggregates)
-        condition(member).trait_sets.add(traits)
-    return sorted(conditions.values(), key=lambda each: _rarity(each.member))
+        of_member(member).trait_sets.add(traits)
+    return sorted(conditions.values(), key=lambda condition: _rarity(condition.member))
 
 
 def _member_condition(

@@ -55,7 +55,9 @@ class Requirement:
         """Return the condition at which the last provider of the pool falls out."""
         members = list(enumerate(pool.members))
         for code, allows in _STOCK_CONDITIONS:
-            members = [each for each in members if self._allowed(each[1], allows)]
+            members = [
+                (position, member) for position, member in members if self._allowed(member, allows)
+            ]
             if not members:
                 return code
         positions = [position for position, _member in members]

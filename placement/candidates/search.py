@@ -14,6 +14,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Self
 
 from sqlalchemy.engine import Connection
 
@@ -92,7 +93,7 @@ def find_candidates(
     Raises UnknownResourceClasses, UnknownTraits; SearchExhausted when the bound on steps is
     reached before the first candidate. Reached later, it cuts the answer short.
     """
-    trace = Trace()
+    trace, budget = Trace(), Budget(settings.max_search_steps)
     resolved = resolve(conn, request)
     if resolved.unsatisfiable:
         for code, suffix in resolved.unsatisfiable:
@@ -106,17 +107,10 @@ def find_candidates(
     conditions = tree_conditions(resolved, plan, sharing, tuning)
 
     # Anchors are read, and searched, as candidates are asked for.
-    budget = Budget(settings.max_search_steps)
-    candidate_size = longest_text(plan)
-    most_told = max(1, settings.max_answer_size // candidate_size)
-    limit = _least(request.limit, settings.maximum)
-    sized = limit is None or most_told < limit
-    if sized:
-        limit = most_told
-    reader = RootReader(
-        conn, conditions, root_condition(resolved), sharing.spellings, trace, tuning
-    )
-    roots = RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
+    limit = _Limit.of(request, settings, longest_text(plan))
+    root = root_condition(resolved)
+    reader = RootReader(conn, conditions, root, sharing.spellings, trace, tuning)
+    roots = RootSource(reader, limit.count, randomize=settings.randomize, tuning=tuning)
     store = TreeStore(conn, cache, sharing.roots, budget.spend)
     anchors = AnchorSearches(plan, budget, trace)
     searches = chain(
@@ -128,32 +122,50 @@ def find_candidates(
     offered = interleave(searches, breadth_first=settings.breadth_first)
     if sharing.providers:
         offered = unique(offered)
-    candidates: list[Candidate] = []
-    try:
-        for candidate in islice(offered, limit):
-            candidates.append(candidate)
-    except BudgetSpentError:
-        if not candidates:
-            LOG.warning("no candidate within max_search_steps: %s", trace.summary())
-            raise SearchExhausted(settings.max_search_steps) from None
-        LOG.warning("max_search_steps cut an answer short: %s", trace.summary())
-    if sized and len(candidates) == most_told:
-        LOG.warning("max_answer_size cut an answer short at %s candidates", most_told)
+    candidates = _collect(islice(offered, limit.count), settings.max_search_steps, trace)
+    if limit.by_size and len(candidates) == limit.count:
+        LOG.warning("max_answer_size cut an answer short at %s candidates", limit.count)
     if settings.randomize:
         random.shuffle(candidates)
-    if not candidates:
+    stats = SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent)
+    return SearchResult(candidates, _trees_of(candidates), trace, stats, longest_text(plan))
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """How many candidates an answer may have. by_size: for its text would grow too long."""
+
+    count: int
+    by_size: bool
+
+    @classmethod
+    def of(cls, request: CandidateRequest, settings: CandidateSettings, longest: int) -> Self:
+        """longest: bytes that a candidate's text has at the most."""
+        by_size = max(1, settings.max_answer_size // longest)
+        bounds = (request.limit, settings.maximum)
+        count = min((bound for bound in bounds if bound is not None), default=None)
+        if count is None or by_size < count:
+            return cls(by_size, True)
+        return cls(count, False)
+
+
+def _collect(candidates: Iterable[Candidate], max_steps: int, trace: Trace) -> list[Candidate]:
+    """Take candidates until there are no more, or the work that may be done is done.
+
+    Raises SearchExhausted when that is before the first one.
+    """
+    collected: list[Candidate] = []
+    try:
+        for candidate in candidates:
+            collected.append(candidate)
+    except BudgetSpentError:
+        if not collected:
+            LOG.warning("no candidate within max_search_steps: %s", trace.summary())
+            raise SearchExhausted(max_steps) from None
+        LOG.warning("max_search_steps cut an answer short: %s", trace.summary())
+    if not collected:
         LOG.debug("no candidates: %s", trace.summary())
-    return SearchResult(
-        candidates,
-        _trees_of(candidates),
-        trace,
-        SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent),
-        candidate_size,
-    )
-
-
-def _least(limit: int | None, maximum: int | None) -> int | None:
-    return min((bound for bound in (limit, maximum) if bound is not None), default=None)
+    return collected
 
 
 def _search_anchors(

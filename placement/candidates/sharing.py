@@ -150,12 +150,12 @@ def anchor_pool(anchor: Tree, sharing: Iterable[SharingMember]) -> Pool:
     )
     if not reached:
         return Pool(anchor, anchor.members, ())
-    return Pool(anchor, anchor.members + tuple(each.member for each in reached), reached)
+    return Pool(anchor, anchor.members + tuple(provider.member for provider in reached), reached)
 
 
 def sharing_pool(sharing: Sequence[SharingMember]) -> Pool:
     """Return the pool of an anchor that serves nothing itself."""
-    return Pool(None, tuple(each.member for each in sharing), tuple(sharing))
+    return Pool(None, tuple(provider.member for provider in sharing), tuple(sharing))
 
 
 def sharing_alone(
@@ -168,15 +168,21 @@ def sharing_alone(
     """
     if not _needs_search_alone(sharing, root):
         return
-    reach = {each.uuid: sharing.spellings.rows(each.aggregates) for each in sharing.providers}
+    reach = {
+        provider.uuid: sharing.spellings.rows(provider.aggregates) for provider in sharing.providers
+    }
     aggregates = sorted(frozenset().union(*reach.values()))
     if not aggregates:
         return
     sets: dict[frozenset[str], Sequence[SharingProvider]] = {}
     rows = conn.execute(statements.reaches(aggregates, root))
     for reached in statements.reached_sets(aggregates, rows):
-        providers = [each for each in sharing.providers if not reached.isdisjoint(reach[each.uuid])]
-        sets.setdefault(frozenset(each.uuid for each in providers), providers)
+        providers = [
+            provider
+            for provider in sharing.providers
+            if not reached.isdisjoint(reach[provider.uuid])
+        ]
+        sets.setdefault(frozenset(provider.uuid for provider in providers), providers)
     yield from sets.values()
 
 

@@ -52,7 +52,7 @@ def assignments(
         if depth < deepest:
             depth += 1
             continue
-        last = all(each.at_end for each in choices)
+        last = all(choice.at_end for choice in choices)
         yield tuple(providers), last
         if last:
             break

@@ -41,10 +41,12 @@ class Capacity(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
+        """Whether several slots ask for one class."""
         return bool(plan.contended_classes)
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        """Return the room of each member for each contended class."""
         return tuple(
             [
                 tuple([stock and stock.room for stock in pool.stocks(name)])
@@ -54,6 +56,7 @@ class Capacity(Constraint):
 
     @classmethod
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        """Make conditions for each class that several slots ask for."""
         return [
             cls._of_slots(name, amounts, pool, options, spend)
             for name in plan.contended_classes
@@ -73,9 +76,11 @@ class Capacity(Constraint):
         return cls(serving, amounts, room, spend)
 
     def feasible(self) -> bool:
+        """Whether every slot can be seated."""
         return self._matching.complete()
 
     def add(self, slot: int, provider: int) -> Undo | None:
+        """Take the slot's amount from the provider's room."""
         amount = self._amounts[slot]
         left = self._room[provider] - amount
         if left < 0 or self._matching.place(slot, provider, left // self._least) is None:

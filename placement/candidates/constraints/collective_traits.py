@@ -34,14 +34,17 @@ class CollectiveTraits(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
+        """Whether several providers may bring the required traits."""
         return bool(plan.collective_traits)
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        """Return the traits of each member."""
         return tuple([member.traits for member in pool.members])
 
     @classmethod
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        """Make one condition for the unsuffixed group."""
         trait_sets = plan.collective_traits
         slots = plan.unsuffixed_slots
         serving = all_providers({slot: options[slot] for slot in slots})
@@ -51,7 +54,7 @@ class CollectiveTraits(Constraint):
             traits = pool.members[position].traits
             met = [not trait_set.isdisjoint(traits) for trait_set in trait_sets]
             bits[position] = sum(1 << place for place, holds in enumerate(met) if holds)
-        covers = {slot: {each: bits[each] for each in options[slot]} for slot in slots}
+        covers = {slot: {provider: bits[provider] for provider in options[slot]} for slot in slots}
         return (cls(covers, (1 << len(trait_sets)) - 1, spend),)
 
     def narrow(self, options: Options) -> Options:
@@ -64,11 +67,14 @@ class CollectiveTraits(Constraint):
             (slot,) = able
             self._spend(2 * len(narrowed[slot]))
             bits = self._covers[slot]
-            narrowed[slot] = [each for each in narrowed[slot] if bits[each] >> place & 1]
-            self._possible[slot] = _union(bits[each] for each in narrowed[slot])
+            narrowed[slot] = [
+                provider for provider in narrowed[slot] if bits[provider] >> place & 1
+            ]
+            self._possible[slot] = _union(bits[provider] for provider in narrowed[slot])
         return narrowed
 
     def feasible(self) -> bool:
+        """Whether all slots together could meet every trait set."""
         return self._within_reach()
 
     def _within_reach(self) -> bool:
@@ -78,6 +84,7 @@ class CollectiveTraits(Constraint):
         return bits & self._needed == self._needed
 
     def add(self, slot: int, provider: int) -> Undo | None:
+        """Count what the provider brings, as long as open slots can bring the rest."""
         self._open.discard(slot)
         self._placed.append((slot, self._covers[slot][provider]))
         if self._within_reach():

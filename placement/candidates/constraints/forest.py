@@ -120,43 +120,52 @@ class Hosts:
             self.nearest.append(provider if provider in hosts else nearest_above)
 
     def _find(self, options: Sequence[Sequence[int]], isolated: bool) -> set[int]:
-        distinct = {id(each): each for each in options}
+        """Find the hosts, children before parents.
+
+        Counting comes first: a subtree must have enough options of each list, one for each slot
+        where providers are not shared. Where slots have different lists, counts are not enough,
+        and a matching decides. A provider above a host needs neither: what can be placed below
+        the host can be placed below it.
+        """
+        lists = {id(providers): providers for providers in options}
         askers = Counter(map(id, options))
         needed = [
-            (self._forest.counts(each), askers[key] if isolated else 1)
-            for key, each in distinct.items()
+            (self._forest.counts(providers), askers[key] if isolated else 1)
+            for key, providers in lists.items()
         ]
+        needs_matching = isolated and len(lists) > 1
         hosts: set[int] = set()
-        # Providers that have a host below: what can be placed there can be placed here too.
-        above_host: set[int] = set()
-        serving = sorted(all_providers(distinct), reverse=True)  # children before parents
-        self._spend(len(serving) * len(needed))
-        for provider in serving:
+        above_hosts: set[int] = set()
+        candidates = sorted(all_providers(lists), reverse=True)
+        self._spend(len(candidates) * len(needed))
+        for provider in candidates:
             if any(counts[provider] < least for counts, least in needed):
                 continue
-            if provider not in above_host:
-                # Counts are enough where all slots have the same options, or may share providers.
-                if isolated and len(distinct) > 1 and not self._seats_all(provider, options):
+            if provider not in above_hosts:
+                if needs_matching and not self._seats_all(provider, options):
                     continue
-                above = provider
-                while above >= 0 and above not in above_host:
-                    above_host.add(above)
-                    above = self._forest.parents[above]
+                self._add_line(provider, above_hosts)
             hosts.add(provider)
         return hosts
 
+    def _add_line(self, provider: int, line: set[int]) -> None:
+        """Add the provider and all above it."""
+        while provider >= 0 and provider not in line:
+            line.add(provider)
+            provider = self._forest.parents[provider]
+
     def _seats_all(self, top: int, options: Sequence[Sequence[int]]) -> bool:
         """Whether the subtree has a provider of its own for every slot."""
-        below: dict[int, Sequence[int]] = {}
-        for each in options:
-            if id(each) not in below:
-                self._spend(len(each))
-                below[id(each)] = [
-                    provider for provider in each if self._forest.covers(top, provider)
+        inside: dict[int, Sequence[int]] = {}
+        for providers in options:
+            if id(providers) not in inside:
+                self._spend(len(providers))
+                inside[id(providers)] = [
+                    provider for provider in providers if self._forest.covers(top, provider)
                 ]
-        within = {slot: below[id(each)] for slot, each in enumerate(options)}
-        seats = dict.fromkeys(all_providers(within), 1)
-        return Matching(within, seats, self._spend).complete()
+        by_slot = {slot: inside[id(providers)] for slot, providers in enumerate(options)}
+        seats = dict.fromkeys(all_providers(by_slot), 1)
+        return Matching(by_slot, seats, self._spend).complete()
 
     def above(self, host: int) -> int:
         """Return the next host above a host, or NOBODY."""

@@ -25,16 +25,20 @@ class Isolation(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
+        """Whether several groups must use different providers."""
         return len(plan.isolated_slots) > 1
 
     @classmethod
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        """Make one condition for all suffixed groups."""
         return (cls({slot: options[slot] for slot in plan.isolated_slots}, spend),)
 
     def feasible(self) -> bool:
+        """Whether every slot can have a provider of its own."""
         return self._matching.complete()
 
     def add(self, slot: int, provider: int) -> Undo | None:
+        """Take the provider for the slot alone."""
         if self._matching.seats(provider) == 0:
             return None
         return self._matching.place(slot, provider, 0)

@@ -26,14 +26,17 @@ class OnePerTree(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
+        """Whether the answer knows no trees, and several slots could meet in one."""
         return not plan.request.nested and len(plan.slots) > 1
 
     @classmethod
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        """Make one condition for all slots."""
         trees = [pool.tree(position).id for position in range(len(pool.members))]
         return (cls(range(len(plan.slots)), trees),)
 
     def add(self, slot: int, provider: int) -> Undo | None:
+        """Let the provider be the one of its tree, unless another is."""
         placed = self._placed.setdefault(self._tree_of[provider], [])
         if placed and placed[-1] != provider:
             return None

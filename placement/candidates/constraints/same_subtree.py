@@ -38,7 +38,9 @@ class SameSubtree(Constraint):
         self._forest = forest
         self._spend = spend
         self._hosts = forest.hosts(list(options.values()), isolated=isolated)
-        self._serving = {slot: self._hosts.serving(each) for slot, each in options.items()}
+        self._serving = {
+            slot: self._hosts.serving(providers) for slot, providers in options.items()
+        }
         # Slots that ask the same share what hosts can serve them, and are counted together.
         self._distinct = {id(serving): serving for serving in self._serving.values()}
         self._open = Counter(map(id, self._serving.values()))
@@ -48,14 +50,17 @@ class SameSubtree(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
+        """Whether the request joins groups so."""
         return bool(plan.request.same_subtree)
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        """Return the parent of each member."""
         return tuple([member.parent for member in pool.members])
 
     @classmethod
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        """Make one condition for each set of groups, on one forest."""
         forest = Forest(pool_parents(pool), spend)
         isolated = len(plan.isolated_slots) > 1
         constraints = []
@@ -66,9 +71,11 @@ class SameSubtree(Constraint):
         return constraints
 
     def feasible(self) -> bool:
+        """Whether some provider could be above all."""
         return self._hosts.exist
 
     def add(self, slot: int, provider: int) -> Undo | None:
+        """Place the provider, as long as some host can be above all."""
         top = self._lowest_host_above(provider)
         if top < 0:
             return None
