@@ -239,9 +239,9 @@ def costs(names: list[str]) -> Iterator[str]:
 
 def legal() -> Iterator[str]:
     """A line for each body that clients send: what reading and checking it takes."""
-    from placement.api import body
+    from placement.api import json_body
     from placement.api.history import LATEST
-    from placement.api.schemas import allocations, inventories, reshaper
+    from placement.api.request_schemas import allocations, inventories, reshaper
 
     claim = consumer({HOST: {"resources": {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 10}}})
     stock = {
@@ -259,8 +259,8 @@ def legal() -> Iterator[str]:
     ):
         raw, schema = orjson.dumps(value), table.at(LATEST)
 
-        def check(raw: bytes = raw, schema: body.Schema = schema) -> None:
-            schema.check(body.decode(raw))
+        def check(raw: bytes = raw, schema: json_body.Schema = schema) -> None:
+            schema.check(json_body.decode(raw))
 
         check()
         times = 5 if len(raw) > 100_000 else 2000

@@ -10,8 +10,8 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DatabaseError
 
 from placement import config
-from placement.api import dispatch, outer, problems
-from placement.api.exchange import Service
+from placement.api import dispatch, problems, wsgi_stack
+from placement.api.handler import Service
 from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
 from placement.api.routes import GUARDED, PUBLIC_PATHS
@@ -43,7 +43,7 @@ def create_app(
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
     problems.register(app)
     dispatch.add_routes(app, service, policy)
-    return outer.surround(app, settings.conf, PUBLIC_PATHS, keystone)
+    return wsgi_stack.wrap(app, settings.conf, PUBLIC_PATHS, keystone)
 
 
 def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from oslo_policy import policy as oslo_policy
 
 from placement import config
-from placement.api import outer, policy
+from placement.api import policy, wsgi_stack
 from placement.api.routes import GUARDED
 from placement.errors import ConfigurationError
 
@@ -24,7 +24,7 @@ def options() -> Sequence[tuple[str, Sequence[cfg.Opt]]]:
 def set_defaults() -> None:
     """Give the libraries' options the defaults that they have here."""
     config.set_log_defaults()
-    outer.register_options(cfg.CONF)
+    wsgi_stack.register_options(cfg.CONF)
     policy.register_options(cfg.CONF)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from placement.api.render import allocations, candidates, inventories, providers
-from placement.api.schemas.common import Fragment
+from placement.api.request_schemas.common import Fragment
 from placement.api.versioned import Versioned
 
 INTEGER: Fragment = {"type": "integer"}

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from placement.api.body import Schema
-from placement.api.schemas.common import CUSTOM_NAME
+from placement.api.json_body import Schema
+from placement.api.request_schemas.common import CUSTOM_NAME
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.allocations import Claim

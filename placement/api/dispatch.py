@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl
 import falcon
 import orjson
 
-from placement.api import body
+from placement.api import json_body
 from placement.api.authentication import CALLER_KEY
-from placement.api.exchange import Call, Reply, Service, http_date
+from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import Feature
 from placement.api.microversion import HEADER, Microversion
 from placement.api.policy import Policy
@@ -62,8 +62,8 @@ class Endpoint:
         )
         if route.precheck is not None:
             route.precheck(call)
-        if route.body is not None:
-            call = self._with_body(req, route, route.body, call)
+        if route.body_schema is not None:
+            call = self._with_body(req, route, route.body_schema, call)
         try:
             reply = route.handler(call)
         except Unstorable as error:
@@ -103,11 +103,11 @@ class Endpoint:
             raise Refusal(403, f"{refusal}: {lacking}" if lacking else refusal)
 
     def _with_body(
-        self, req: falcon.Request, route: Route, schemas: Versioned[body.Schema], call: Call
+        self, req: falcon.Request, route: Route, schemas: Versioned[json_body.Schema], call: Call
     ) -> Call:
         raw = _read(req, self._service.settings.max_body_size)
         try:
-            value = body.decode(raw)
+            value = json_body.decode(raw)
             schemas.at(call.version).check(value)
         except BadBody:
             if route.existence_first:
@@ -125,7 +125,7 @@ class Endpoint:
 
 def _place(call: Call, text: str) -> str:
     """Where in the request a text stands: a parameter's name, or the path of a body's member."""
-    parameters = [*call.path.items(), *parse_qsl(call.query)]
+    parameters = [*call.path.items(), *parse_qsl(call.query_string)]
     found = [name for name, value in parameters if text in value]
     return next(iter([*found, *_members(call.body, text)]), "a text")
 
@@ -147,7 +147,7 @@ def _check_path(path: Mapping[str, str]) -> None:
 
 
 def _check_types(req: falcon.Request, route: Route) -> None:
-    if route.body is not None:
+    if route.body_schema is not None:
         media = (req.content_type or "").partition(";")[0].strip().lower()
         if media != falcon.MEDIA_JSON:
             raise Refusal(

@@ -79,10 +79,10 @@ def _operation(route: Route, version: Microversion) -> dict[str, Any]:
         made["security"] = []
     else:
         made["description"] = f"Policy rule: `{route.rule}`."
-    if route.body is not None:
+    if route.body_schema is not None:
         made["requestBody"] = {
             "required": True,
-            "content": {JSON: {"schema": route.body.at(version).schema}},
+            "content": {JSON: {"schema": route.body_schema.at(version).schema}},
         }
     return made
 
@@ -99,7 +99,7 @@ def _header(version: Microversion) -> Mapping[str, Any]:
 
 
 def _query(route: Route, version: Microversion) -> Iterable[Mapping[str, Any]]:
-    for name, parameter in (route.query or {}).items():
+    for name, parameter in (route.parameters or {}).items():
         if version >= v(parameter.since):
             yield {
                 "name": name,
@@ -133,7 +133,7 @@ def _failures(route: Route, version: Microversion) -> Iterable[int]:
         yield from (401, 403)
     if "{" in route.path:
         yield 404
-    if route.body is not None:
+    if route.body_schema is not None:
         yield from (413, 415)
     if route.method != "GET":
         yield 409

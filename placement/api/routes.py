@@ -5,14 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from placement.api import answers
-from placement.api.body import Schema
-from placement.api.exchange import Call, Reply
+from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, v
+from placement.api.json_body import Schema
 from placement.api.query import Parameter
 from placement.api.query import candidates as candidate_query
 from placement.api.query import providers as provider_query
 from placement.api.query import traits as trait_query
 from placement.api.query import usages as usage_query
+from placement.api.request_schemas import aggregates as aggregate_bodies
+from placement.api.request_schemas import allocations as allocation_bodies
+from placement.api.request_schemas import inventories as inventory_bodies
+from placement.api.request_schemas import providers as provider_bodies
+from placement.api.request_schemas import reshaper as reshaper_bodies
+from placement.api.request_schemas import resource_classes as class_bodies
+from placement.api.request_schemas import traits as trait_bodies
+from placement.api.request_schemas.common import Fragment
 from placement.api.resources import (
     aggregates,
     allocations,
@@ -25,14 +33,6 @@ from placement.api.resources import (
     traits,
     usages,
 )
-from placement.api.schemas import aggregates as aggregate_bodies
-from placement.api.schemas import allocations as allocation_bodies
-from placement.api.schemas import inventories as inventory_bodies
-from placement.api.schemas import providers as provider_bodies
-from placement.api.schemas import reshaper as reshaper_bodies
-from placement.api.schemas import resource_classes as class_bodies
-from placement.api.schemas import traits as trait_bodies
-from placement.api.schemas.common import Fragment
 from placement.api.versioned import Versioned
 
 Handler = Callable[[Call], Reply]
@@ -46,7 +46,7 @@ class Route:
     below the first one the answer is `below`. rule: the policy rule, None: free for all.
     target: the query parameter that the rule is checked against, None: the caller's own project.
     answer: the shape of a success's body by version, None: it has none. success: its statuses.
-    body: schemas by version, None: a body is ignored. query: the parameters it reads, None: any
+    body_schema: schemas by version, None: a body is ignored. parameters: those it reads, None: any
     are ignored. precheck: runs before the body is read, and may raise. existence_first: a
     missing provider is 404 even when the body is wrong. accepts: an `Accept` header without
     JSON is 406. types_first: that, or a wrong type of body, is told even below the first version.
@@ -60,8 +60,8 @@ class Route:
     rule: str | None
     answer: Versioned[Fragment] | None = None
     success: tuple[int, ...] = (200,)
-    body: Versioned[Schema] | None = None
-    query: Mapping[str, Parameter] | None = None
+    body_schema: Versioned[Schema] | None = None
+    parameters: Mapping[str, Parameter] | None = None
     below: int = 404
     precheck: Callable[[Call], None] | None = None
     existence_first: bool = False
@@ -73,7 +73,7 @@ class Route:
     def __post_init__(self) -> None:
         if v(self.since) not in HISTORY:
             raise ValueError(f"{self.method} {self.path}: no such microversion: {self.since}")
-        for table in (self.body, self.answer):
+        for table in (self.body_schema, self.answer):
             if table is not None and table.since > v(self.since):
                 raise ValueError(f"{self.method} {self.path}: no schema before {table.since}")
 
@@ -101,26 +101,27 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/healthcheck", root.healthcheck, "1.0", None, answers.HEALTH, public=True),
 
     _get(RP, providers.list_providers, "1.0", f"{RULE}:list", answers.PROVIDERS,
-         query=provider_query.PARAMETERS),
+         parameters=provider_query.PARAMETERS),
     Route("POST", RP, providers.create, "1.0", f"{RULE}:create",
-          body=provider_bodies.CREATE, success=(201,)),
+          body_schema=provider_bodies.CREATE, success=(201,)),
     Route("POST", RP, providers.create_and_show, "1.20", f"{RULE}:create", answers.PROVIDER,
-          body=provider_bodies.CREATE),
+          body_schema=provider_bodies.CREATE),
     _get(ONE_RP, providers.show, "1.0", f"{RULE}:show", answers.PROVIDER),
     Route("PUT", ONE_RP, providers.update, "1.0", f"{RULE}:update", answers.PROVIDER,
-          body=provider_bodies.UPDATE, existence_first=True),
+          body_schema=provider_bodies.UPDATE, existence_first=True),
     _delete(ONE_RP, providers.delete, "1.0", f"{RULE}:delete"),
 
     _get(INVENTORIES, inventories.list_inventories, "1.0", f"{RULE}:inventories:list",
          answers.INVENTORIES),
     Route("POST", INVENTORIES, inventories.create, "1.0", f"{RULE}:inventories:create",
-          answers.INVENTORY, success=(201,), body=inventory_bodies.CREATE, existence_first=True),
+          answers.INVENTORY, success=(201,), body_schema=inventory_bodies.CREATE,
+          existence_first=True),
     Route("PUT", INVENTORIES, inventories.replace, "1.0", f"{RULE}:inventories:update",
-          answers.INVENTORIES, body=inventory_bodies.REPLACE, existence_first=True),
+          answers.INVENTORIES, body_schema=inventory_bodies.REPLACE, existence_first=True),
     _delete(INVENTORIES, inventories.delete_all, "1.5", f"{RULE}:inventories:delete", below=405),
     _get(ONE_INVENTORY, inventories.show, "1.0", f"{RULE}:inventories:show", answers.INVENTORY),
     Route("PUT", ONE_INVENTORY, inventories.update, "1.0", f"{RULE}:inventories:update",
-          answers.INVENTORY, body=inventory_bodies.UPDATE, existence_first=True),
+          answers.INVENTORY, body_schema=inventory_bodies.UPDATE, existence_first=True),
     _delete(ONE_INVENTORY, inventories.delete, "1.0", f"{RULE}:inventories:delete"),
 
     _get(f"{ONE_RP}/usages", inventories.usages, "1.0", f"{RULE}:usages",
@@ -131,51 +132,52 @@ ROUTES: tuple[Route, ...] = (
     _get(f"{ONE_RP}/aggregates", aggregates.of_provider, "1.1", f"{RULE}:aggregates:list",
          answers.AGGREGATES, types_first=True),
     Route("PUT", f"{ONE_RP}/aggregates", aggregates.replace, "1.1", f"{RULE}:aggregates:update",
-          answers.AGGREGATES, body=aggregate_bodies.REPLACE, existence_first=True,
+          answers.AGGREGATES, body_schema=aggregate_bodies.REPLACE, existence_first=True,
           types_first=True),
 
     _get(f"{ONE_RP}/traits", traits.of_provider, "1.6", f"{RULE}:traits:list",
          answers.PROVIDER_TRAITS),
     Route("PUT", f"{ONE_RP}/traits", traits.replace, "1.6", f"{RULE}:traits:update",
-          answers.PROVIDER_TRAITS, body=trait_bodies.REPLACE),
+          answers.PROVIDER_TRAITS, body_schema=trait_bodies.REPLACE),
     _delete(f"{ONE_RP}/traits", traits.clear, "1.6", f"{RULE}:traits:delete"),
 
     _get("/allocations/{consumer}", allocations.show, "1.0", "placement:allocations:list",
          answers.ALLOCATIONS),
     Route("PUT", "/allocations/{consumer}", allocations.replace, "1.0",
-          "placement:allocations:update", success=(204,), body=allocation_bodies.REPLACE,
+          "placement:allocations:update", success=(204,), body_schema=allocation_bodies.REPLACE,
           precheck=allocations.check_consumer),
     _delete("/allocations/{consumer}", allocations.delete, "1.0", "placement:allocations:delete"),
     Route("POST", "/allocations", allocations.manage, "1.13", "placement:allocations:manage",
-          success=(204,), body=allocation_bodies.MANAGE),
+          success=(204,), body_schema=allocation_bodies.MANAGE),
 
     _get("/resource_classes", resource_classes.list_classes, "1.2",
          "placement:resource_classes:list", answers.RESOURCE_CLASSES),
     Route("POST", "/resource_classes", resource_classes.create, "1.2",
-          "placement:resource_classes:create", success=(201,), body=class_bodies.CREATE),
+          "placement:resource_classes:create", success=(201,), body_schema=class_bodies.CREATE),
     _get("/resource_classes/{name}", resource_classes.show, "1.2",
          "placement:resource_classes:show", answers.RESOURCE_CLASS),
     Route("PUT", "/resource_classes/{name}", resource_classes.rename, "1.2",
-          "placement:resource_classes:update", answers.RESOURCE_CLASS, body=class_bodies.RENAME),
+          "placement:resource_classes:update", answers.RESOURCE_CLASS,
+          body_schema=class_bodies.RENAME),
     Route("PUT", "/resource_classes/{name}", resource_classes.ensure, "1.7",
           "placement:resource_classes:update", success=(201, 204)),
     _delete("/resource_classes/{name}", resource_classes.delete, "1.2",
             "placement:resource_classes:delete"),
 
     _get("/traits", traits.list_traits, "1.6", "placement:traits:list", answers.TRAITS,
-         query=trait_query.PARAMETERS),
+         parameters=trait_query.PARAMETERS),
     Route("GET", "/traits/{name}", traits.show, "1.6", "placement:traits:show", success=(204,)),
     Route("PUT", "/traits/{name}", traits.ensure, "1.6", "placement:traits:update",
           success=(201, 204)),
     _delete("/traits/{name}", traits.delete, "1.6", "placement:traits:delete"),
 
     _get("/usages", usages.show, "1.9", "placement:usages", answers.USAGES,
-         target="project_id", query=usage_query.PARAMETERS),
+         target="project_id", parameters=usage_query.PARAMETERS),
     _get("/allocation_candidates", candidates.list_candidates, "1.10",
          "placement:allocation_candidates:list", answers.CANDIDATES,
-         query=candidate_query.PARAMETERS),
+         parameters=candidate_query.PARAMETERS),
     Route("POST", "/reshaper", reshaper.post, "1.30", "placement:reshaper:reshape",
-          success=(204,), body=reshaper_bodies.RESHAPE),
+          success=(204,), body_schema=reshaper_bodies.RESHAPE),
 )
 # fmt: on
 

@@ -25,8 +25,8 @@ from schemathesis.specs.openapi.checks import (
 from placement import app
 from placement.api.history import HISTORY, v
 from placement.api.openapi import document
+from placement.api.request_schemas.common import UUID_KEY, UUID_LIKE
 from placement.api.routes import OPERATIONS
-from placement.api.schemas.common import UUID_KEY, UUID_LIKE
 from tests.kit.builders import make_database
 from tests.kit.cloud import Cloud, aggregate, uuid
 

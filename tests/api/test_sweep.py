@@ -119,8 +119,8 @@ def test_each_version_has_one_handler_schema_rule_and_form(method: str, path: st
         route = routes.at(version)
         assert callable(route.handler)
         assert route.public or route.rule
-        if route.body is not None:
-            assert route.body.at(version).schema
+        if route.body_schema is not None:
+            assert route.body_schema.at(version).schema
         for form in FORMS.get((method, path), []):
             assert form.at(version) is not None
 
@@ -165,7 +165,7 @@ def _parameters() -> list[tuple[Route, str, Parameter]]:
     return [
         (route, name, parameter)
         for route in ROUTES
-        for name, parameter in (route.query or {}).items()
+        for name, parameter in (route.parameters or {}).items()
     ]
 
 
@@ -238,9 +238,10 @@ def test_routes_out_of_order_fail_when_declared() -> None:
 
 
 def test_a_schema_that_begins_after_its_route_fails_when_declared() -> None:
-    late = next(route.body for route in ROUTES if route.body and str(route.body.since) == "1.30")
+    tables = [route.body_schema for route in ROUTES if route.body_schema]
+    late = next(table for table in tables if str(table.since) == "1.30")
     with pytest.raises(ValueError, match=r"no schema before 1\.30"):
-        Route("POST", "/x", root.versions, "1.0", "rule", body=late)
+        Route("POST", "/x", root.versions, "1.0", "rule", body_schema=late)
 
 
 def test_a_parameter_of_an_unknown_version_fails_when_declared() -> None:

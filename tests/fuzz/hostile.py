@@ -139,8 +139,8 @@ class Hostile:
         method, path = route.method, self.path(route.path)
         if self.goes_wrong():
             method = self.source.choice(METHODS)
-        query = self.query(route) if route.query is not None or self.goes_wrong() else ""
-        body = self.body(route) if route.body is not None or self.goes_wrong() else b""
+        query = self.query(route) if route.parameters is not None or self.goes_wrong() else ""
+        body = self.body(route) if route.body_schema is not None or self.goes_wrong() else b""
         made: Environ = {
             "REQUEST_METHOD": method,
             "SCRIPT_NAME": "",
@@ -223,7 +223,7 @@ class Hostile:
 
     def query(self, route: Route) -> str:
         """A query string: encoded, half encoded or not at all."""
-        keys = [*(route.query or {"name": None}), "foo"]
+        keys = [*(route.parameters or {"name": None}), "foo"]
         if self.source.random() < 0.01:
             return "resources=" + "VCPU:1," * self.source.randrange(20000)
         parts = []
@@ -260,7 +260,7 @@ class Hostile:
 
     def body(self, route: Route) -> bytes:
         """Bytes of JSON, or of something like it."""
-        tables = route.body
+        tables = route.body_schema
         schema: Any = {"type": "object"} if tables is None else tables.at(max(HISTORY)).schema
         if tables is not None and self.source.random() < 0.4:
             _since, checked = self.source.choice(tables.entries)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from placement import app, config
-from placement.api import outer, policy
+from placement.api import policy, wsgi_stack
 from placement.config import Settings
 from placement.db.engine import Database
 from tests.kit.engines import new_database
@@ -22,7 +22,7 @@ def settings(url: str, **overrides: dict[str, object]) -> Settings:
     conf.set_override("auth_strategy", "noauth2", group="api")
     conf.set_override("connection", url, group="placement_database")
     conf.set_override("sqlite_synchronous", False, group="placement_database")
-    outer.register_options(conf)
+    wsgi_stack.register_options(conf)
     policy.register_options(conf)
     for group, options in overrides.items():
         for name, value in options.items():

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from placement.api import body
-from placement.api.body import DEEPEST, MOST_MEMBERS, Schema, decode
+from placement.api import json_body
+from placement.api.json_body import DEEPEST, MOST_MEMBERS, Schema, decode
+from placement.api.request_schemas import aggregates, allocations, inventories, providers, traits
+from placement.api.request_schemas.common import MOST, OWNER, UUID_LIKE
 from placement.api.routes import ROUTES
-from placement.api.schemas import aggregates, allocations, inventories, providers, traits
-from placement.api.schemas.common import MOST, OWNER, UUID_LIKE
 from placement.errors import BadBody
 
 TEXTS = Schema({"uniqueItems": True, "items": {"pattern": "^a*$", "maxLength": 3,
@@ -44,7 +44,7 @@ def test_deeper_nesting_is_refused_with_the_member_that_has_it(depth: int) -> No
 def test_members_are_counted_before_any_of_them_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     most = b"[" + b"1," * (MOST_MEMBERS - 1) + b"1]"
     assert len(decode(most)) == MOST_MEMBERS
-    monkeypatch.setattr(body.orjson, "loads", lambda raw: pytest.fail("it was read"))
+    monkeypatch.setattr(json_body.orjson, "loads", lambda raw: pytest.fail("it was read"))
     for more in (b"[" + most + b"]", most[:-1] + b",1]", b'{"a":' + most + b',"b":{}}'):
         with pytest.raises(BadBody, match=f"{MOST_MEMBERS} members"):
             decode(more)
@@ -126,7 +126,7 @@ def _schemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def test_every_schema_bounds_its_texts_and_says_what_type_it_is_of() -> None:
     for route in ROUTES:
-        for _since, checked in route.body.entries if route.body else ():
+        for _since, checked in route.body_schema.entries if route.body_schema else ():
             for schema in _schemas(checked.schema):
                 assert "type" in schema
                 assert "string" not in schema["type"] or "maxLength" in schema

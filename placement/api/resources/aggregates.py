@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from placement.api.exchange import NOW, Call, Reply
+from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
 from placement.api.versioned import growing

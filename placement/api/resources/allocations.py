@@ -3,7 +3,7 @@
 from functools import partial
 
 from placement.api import commands
-from placement.api.exchange import NOW, Call, Reply
+from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
 from placement.api.render import allocations as render
 from placement.errors import BadPath

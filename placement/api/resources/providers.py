@@ -3,7 +3,7 @@
 from functools import partial
 
 from placement.api import query
-from placement.api.exchange import NOW, Call, Reply, newest
+from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.render import providers as render
 from placement.objects import providers
@@ -13,7 +13,7 @@ from placement.objects.unset import UNSET
 
 def list_providers(call: Call) -> Reply:
     """Providers that meet all filters."""
-    wanted = query.parse_provider_filter(query.pairs(call.query), call.version)
+    wanted = query.parse_provider_filter(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
         found = providers.find(conn, wanted)
     changed_at = newest([provider.changed_at for provider in found])

@@ -3,7 +3,7 @@
 from functools import partial
 
 from placement.api import commands
-from placement.api.exchange import Call, Reply
+from placement.api.handler import Call, Reply
 from placement.objects.reshape import reshape
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from placement.api import commands
-from placement.api.exchange import NOW, Call, Reply, newest
+from placement.api.handler import NOW, Call, Reply, newest
 from placement.objects import resource_classes
 
 

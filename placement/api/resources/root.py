@@ -1,6 +1,6 @@
 """`GET /`: which versions there are; `GET /healthcheck`: whether the service can serve."""
 
-from placement.api.exchange import NOW, Call, Reply
+from placement.api.handler import NOW, Call, Reply
 from placement.api.render import root as render
 from placement.objects import health
 

@@ -5,14 +5,14 @@ from functools import partial
 from typing import Any
 
 from placement.api import commands, query
-from placement.api.exchange import NOW, Call, Reply, newest
+from placement.api.handler import NOW, Call, Reply, newest
 from placement.objects import traits
 from placement.objects.traits import Trait
 
 
 def list_traits(call: Call) -> Reply:
     """Traits that meet all filters."""
-    wanted = query.parse_trait_filter(query.pairs(call.query), call.version)
+    wanted = query.parse_trait_filter(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
         found = traits.find(conn, wanted)
     changed_at = newest([trait.changed_at for trait in found])

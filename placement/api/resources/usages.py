@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from placement.api import query
-from placement.api.exchange import NOW, Call, Reply
+from placement.api.handler import NOW, Call, Reply
 from placement.api.versioned import Versioned
 from placement.objects import usages
 from placement.objects.usages import Usage
@@ -12,7 +12,7 @@ from placement.objects.usages import Usage
 
 def show(call: Call) -> Reply:
     """What a project, or a user of it, consumes, by type of consumer."""
-    asked = query.parse_usage_query(query.pairs(call.query), call.version)
+    asked = query.parse_usage_query(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
         found = usages.of_project(conn, asked.project, asked.user, asked.consumer_type)
     return Reply(200, {"usages": USAGES.at(call.version)(found)}, changed_at=NOW)

@@ -45,7 +45,7 @@ def register_options(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(http_proxy_to_wsgi.OPTS, group="oslo_middleware")
 
 
-def surround(
+def wrap(
     application: "WSGIApplication", conf: cfg.ConfigOpts, public: Collection[str], keystone: bool
 ) -> "WSGIApplication":
     """Put around the application what the configuration asks for.

@@ -1,7 +1,7 @@
 """Bodies of provider traits (contract resources.md section 4.1)."""
 
-from placement.api.body import Schema
-from placement.api.schemas.common import GENERATION, MOST, TEXT, closed
+from placement.api.json_body import Schema
+from placement.api.request_schemas.common import GENERATION, MOST, TEXT, closed
 from placement.api.versioned import Versioned
 
 REPLACE = Versioned(

@@ -1,7 +1,7 @@
 """Bodies of allocations (contract allocations.md sections 3 and 4)."""
 
-from placement.api.body import Schema
-from placement.api.schemas.common import (
+from placement.api.json_body import Schema
+from placement.api.request_schemas.common import (
     CLASS_NAME,
     GENERATION,
     MOST,

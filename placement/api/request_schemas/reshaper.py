@@ -1,8 +1,8 @@
 """Body of the reshaper (contract reshaper.md section 1)."""
 
-from placement.api.body import Schema
-from placement.api.schemas import allocations, inventories
-from placement.api.schemas.common import by_uuid, closed
+from placement.api.json_body import Schema
+from placement.api.request_schemas import allocations, inventories
+from placement.api.request_schemas.common import by_uuid, closed
 
 INVENTORIES = {**by_uuid(inventories.SET), "minProperties": 1}
 

@@ -1,7 +1,7 @@
 """Bodies of resource providers (contract resources.md sections 1.2 and 1.4)."""
 
-from placement.api.body import Schema
-from placement.api.schemas.common import TEXT, UUID_LIKE, closed
+from placement.api.json_body import Schema
+from placement.api.request_schemas.common import TEXT, UUID_LIKE, closed
 from placement.api.versioned import Versioned
 
 NAME = {**TEXT, "maxLength": 200}

@@ -1,7 +1,7 @@
 """Bodies of inventories (contract resources.md section 2)."""
 
-from placement.api.body import Schema
-from placement.api.schemas.common import CLASS_NAME, GENERATION, by_class, closed
+from placement.api.json_body import Schema
+from placement.api.request_schemas.common import CLASS_NAME, GENERATION, by_class, closed
 from placement.api.versioned import Versioned
 
 LARGEST = 2147483647

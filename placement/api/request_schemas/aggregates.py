@@ -1,7 +1,7 @@
 """Bodies of provider aggregates (contract resources.md section 5)."""
 
-from placement.api.body import Schema
-from placement.api.schemas.common import GENERATION, MOST, UUID_LIKE, closed
+from placement.api.json_body import Schema
+from placement.api.request_schemas.common import GENERATION, MOST, UUID_LIKE, closed
 from placement.api.versioned import Versioned
 
 UUIDS = {"type": "array", "items": UUID_LIKE, "uniqueItems": True, "maxItems": MOST}

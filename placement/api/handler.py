@@ -25,7 +25,7 @@ class Service:
 class Call:
     """One request, as its handler sees it.
 
-    path: the segments named by the route. query: as sent, read by handlers that know some
+    path: the segments named by the route. query_string: as sent, read by handlers that know some
     parameters (contract README section 2: others ignore it). body: checked
     against the operation's schema, None where it takes none. mount: the prefix of all paths
     in links. base: scheme and host, for `Location`.
@@ -34,7 +34,7 @@ class Call:
     service: Service
     version: Microversion
     path: Mapping[str, str]
-    query: str
+    query_string: str
     body: Any
     mount: str
     base: str
