@@ -362,8 +362,8 @@ class DatabaseUnusable(Unavailable):
 class OutcomeUnknown(Unavailable):
     def __init__(self) -> None:
         super().__init__(
-            "The connection to the database was lost while it committed, and whether the change "
-            "was made could not be found out; read before you send it again"
+            "The database failed while it committed, and whether the change was made could not be "
+            "found out; read before you send it again"
         )
 
 

@@ -1,8 +1,7 @@
-"""Where engines differ. The only reader of the dialect's name and of drivers' error codes."""
+"""Where engines differ. The only reader of the dialect's name."""
 
 import os
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -16,6 +15,8 @@ from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+
+from placement.db import codes
 
 T = TypeVar("T")
 Query = TypeVar("Query", bound=sa.Select[*tuple[Any, ...]])
@@ -45,44 +46,6 @@ DRIVERS = {"postgresql": {"psycopg"}}
 
 # Drivers that are not installed unless asked for: module -> extra of the distribution.
 EXTRAS: Mapping[str | None, str] = {"psycopg": "postgresql"}
-
-# Codes of drivers, in families that cannot be confused: SQLite has names, MySQL integers,
-# PostgreSQL five characters. tests/db/test_codes.py has each of them happen. What a connection
-# says when it is lost, SQLAlchemy knows.
-
-# After these the same transaction may succeed when it is run again from its start: locks,
-# conflicts (1020: of snapshots), tables that have changed (1412), statements that were
-# interrupted (1317), and what a COMMIT whose outcome is unknown fails with.
-RETRIABLE: frozenset[object] = frozenset(
-    {"SQLITE_BUSY", "SQLITE_BUSY_RECOVERY", "SQLITE_BUSY_SNAPSHOT"}
-    | {"SQLITE_LOCKED", "SQLITE_PROTOCOL"}
-    | {1020, 1180, 1205, 1213, 1317, 1412}
-    | {"08007", "40001", "40003", "40P01", "55P03"}
-)
-
-# The same, but on another connection: of a server that lives and takes no writes (after a
-# failover, or outside of its quorum), that goes down, or that is not reached from its proxy. The
-# next connection may lead to another one.
-ELSEWHERE: frozenset[object] = frozenset(
-    {1047, 1053, 1290, 1792, 1836, 3101}
-    | {"08000", "08001", "08003", "08004", "08006", "25006", "57P01", "57P02", "57P03"}
-)
-
-# After these a COMMIT has not happened: its transaction lost to another one, or waited too long.
-# After all others (besides those of broken constraints) nobody knows. On Galera, 1180 is the
-# answer to a COMMIT that meets the loss of the majority, and its changes may be applied when the
-# nodes meet again; 1317 and 1969 may come while it waits for them; PostgreSQL has 08007 and 40003
-# for the purpose; a server on its way down (1053, 57P01) no longer knows. To settle one that has
-# not happened costs two statements, to take one that has for the other costs the truth.
-NOT_COMMITTED: frozenset[object] = frozenset({"SQLITE_BUSY", 1205, 1213, "40001", "40P01"})
-
-# Codes for a text that the database cannot hold or compare: one of utf8mb3 ends at U+FFFF.
-UNSTORABLE: frozenset[object] = frozenset({1267, 1270, 1271, 1300, 1366, 3988, "22021", "22P05"})
-
-# Codes of a unique key that is taken.
-DUPLICATE: frozenset[object] = frozenset(
-    {1062, "23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}
-)
 
 # Names of parameters that a URL gives to a driver and nobody else may see.
 SECRET = re.compile("pass|secret|token", re.IGNORECASE)
@@ -163,7 +126,7 @@ def engine(
 
     @sa.event.listens_for(made, "handle_error")
     def leave(context: sa.engine.ExceptionContext) -> None:
-        if not ELSEWHERE.isdisjoint(codes(context.original_exception)):
+        if not codes.ELSEWHERE.isdisjoint(codes.of(context.original_exception)):
             context.is_disconnect = True
 
     begin = BEGIN.get((name, role))
@@ -285,42 +248,6 @@ def insert_unless_present(table: sa.Table) -> sa.Insert:
     return _UnlessPresent(table)
 
 
-def is_retriable(error: exc.DBAPIError) -> bool:
-    """Whether running the whole transaction again may succeed."""
-    return error.connection_invalidated or not RETRIABLE.isdisjoint(codes(error.orig))
-
-
-def is_outcome_unknown(error: exc.DBAPIError) -> bool:
-    """Whether a COMMIT that failed so may have happened all the same."""
-    constraint = isinstance(error, exc.IntegrityError)
-    return not constraint and NOT_COMMITTED.isdisjoint(codes(error.orig))
-
-
-def is_duplicate(error: exc.DBAPIError) -> bool:
-    """Whether somebody else has taken a unique key."""
-    return not DUPLICATE.isdisjoint(codes(error.orig))
-
-
-def unstorable_text(error: exc.DBAPIError) -> str | None:
-    """The text in the statement that the database cannot hold, if that is what is wrong.
-
-    It is the one with the character farthest from those that every database has.
-    """
-    if UNSTORABLE.isdisjoint(codes(error.orig)):
-        return None
-    return max(_texts(error.params), key=lambda text: max(text, default=""), default=None)
-
-
-def _texts(parameters: Any) -> Iterator[str]:
-    if isinstance(parameters, str):
-        yield parameters
-    elif isinstance(parameters, (list, tuple)):
-        for each in parameters:
-            yield from _texts(each)
-    elif isinstance(parameters, dict):
-        yield from _texts(list(parameters.values()))
-
-
 @contextmanager
 def alone(conn: Connection) -> Iterator[None]:
     """Keep other processes out while this one migrates.
@@ -350,12 +277,6 @@ def catch_up(conn: Connection) -> None:
         variable = "wsrep_sync_wait"  # unknown to a MySQL without Galera
         if conn.exec_driver_sql(f"SHOW VARIABLES LIKE '{variable}'").first():
             conn.exec_driver_sql(f"SET SESSION {variable} = 15")
-
-
-def codes(origin: BaseException | None) -> set[object]:
-    if isinstance(origin, sqlite3.Error):
-        return {getattr(origin, "sqlite_errorname", None)}
-    return {getattr(origin, "sqlstate", None), *(getattr(origin, "args", ()) or ())[:1]}
 
 
 def shown(url: URL) -> str:

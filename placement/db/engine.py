@@ -1,10 +1,10 @@
-"""Connections and transactions (DESIGN section 4).
+"""Reads and writes: what is run again, and what failures become.
 
 A GET runs in one `Database.read()` block: one snapshot of the whole request. Any other request
 hands one function to `Database.write`, which runs it in one transaction and runs all of it
-again when the engine or the function itself (`Restart`) asks for that. When the connection is
-lost during COMMIT, nobody knows yet whether it happened; the write then asks what its work has
-left with `settle_by`.
+again when the engine or the function itself (`Restart`) asks for that. When a COMMIT
+fails, nobody may know yet whether it happened; the write then asks what its work has left with
+`settle_by`.
 """
 
 import logging
@@ -19,8 +19,9 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection, make_url
 
 from placement.config import DatabaseSettings
-from placement.db import dialect, limits
+from placement.db import codes, dialect, limits
 from placement.db.lasting import fault, unusable
+from placement.db.transactions import transaction
 from placement.db.writes import Restart
 from placement.errors import (
     ConfigurationError,
@@ -117,13 +118,13 @@ class Database:
         StatementTooLong.
         """
         try:
-            with _transaction(self.reader) as conn:
+            with transaction(self.reader) as conn:
                 yield conn
         except exc.DBAPIError as error:
             _refuse_unstorable(error)
             _refuse_for_good(error)
             _refuse_too_long(error)
-            if not dialect.is_retriable(error) and not isinstance(error, exc.OperationalError):
+            if not codes.is_retriable(error) and not isinstance(error, exc.OperationalError):
                 raise
             LOG.warning("a read failed: %s", dialect.one_line(error))
             raise DatabaseUnavailable from error
@@ -137,9 +138,8 @@ class Database:
         errors pass through after a rollback. Raises LostRace when other writers keep changing
         what `work` depends on, DatabaseUnavailable when the engine does not let it through
         within `[placement_database] write_timeout` seconds, DatabaseUnusable when it never will,
-        StatementTooLong,
-        OutcomeUnknown when the connection was lost during COMMIT and it cannot be found out
-        whether that happened.
+        StatementTooLong, OutcomeUnknown when a COMMIT failed and it cannot be found out whether
+        it happened.
         """
         deadline = time.monotonic() + self._settings.write_timeout
         restarts = duplicates = attempt = 0
@@ -153,7 +153,7 @@ class Database:
             except exc.IntegrityError as error:
                 # Somebody created the same thing: a fresh look finds it.
                 duplicates += 1
-                if dialect.is_duplicate(error):
+                if codes.is_duplicate(error):
                     if duplicates > max(DUPLICATE_RETRIES, self._settings.conflict_retries):
                         raise LostRace from error
                 elif duplicates > DUPLICATE_RETRIES:
@@ -172,14 +172,14 @@ class Database:
             attempt += 1
 
     def _attempt(self, work: Callable[[Connection], T]) -> T:
-        with _transaction(self.writer) as conn:
+        with transaction(self.writer) as conn:
             conn.info.pop(_SETTLE, None)  # belongs to the pooled connection, so to earlier writes
             result = work(conn)
             settle = conn.info.pop(_SETTLE, None)
             try:
                 conn.commit()
             except exc.DBAPIError as error:
-                if not dialect.is_outcome_unknown(error):
+                if not codes.is_outcome_unknown(error):
                     raise
                 LOG.warning("a COMMIT was lost: %s", dialect.one_line(error))
                 raise _CommitLost(result, settle, error) from error
@@ -191,7 +191,7 @@ class Database:
         attempt = 0
         while settle is not None and time.monotonic() < deadline:
             try:
-                with _transaction(self.writer) as conn:
+                with transaction(self.writer) as conn:
                     try:
                         dialect.catch_up(conn)
                         outcome = settle(conn)
@@ -248,53 +248,8 @@ class Database:
         self.reader.dispose()
 
 
-@contextmanager
-def _transaction(engine: sa.Engine) -> Iterator[Connection]:
-    """Enter a transaction that is rolled back at the end, unless it has been committed before.
-
-    All transactions end here. A connection goes back to the pool only after the database has
-    said that its transaction is over; else it is closed, which ends it too. (A ROLLBACK may fail:
-    MariaDB's can be interrupted, and leaves everything open.)
-    """
-    with engine.connect() as conn:
-        try:
-            _begin(conn)
-        except exc.DBAPIError as error:
-            if not error.connection_invalidated:
-                raise
-            _begin(conn)  # the database was restarted while the connection lay in the pool
-        try:
-            yield conn
-        finally:
-            _end(conn)
-
-
-def _begin(conn: Connection) -> None:
-    try:
-        conn.begin()
-    except BaseException:
-        conn.invalidate()  # nobody knows whether it has begun
-        raise
-
-
-def _end(conn: Connection) -> None:
-    transaction = conn.get_transaction()
-    if transaction is None:
-        return  # it has been committed
-    over = False
-    try:
-        if transaction.is_active:  # a COMMIT that failed leaves it inactive, and perhaps open
-            transaction.rollback()
-            over = True
-    except exc.DBAPIError as error:
-        LOG.warning("a ROLLBACK failed, its connection is closed: %s", dialect.one_line(error))
-    finally:
-        if not over:
-            conn.invalidate()
-
-
 def _refuse_unstorable(error: exc.DBAPIError) -> None:
-    text = dialect.unstorable_text(error)
+    text = codes.unstorable_text(error)
     if text is not None:
         raise Unstorable(text) from error
 
@@ -314,7 +269,7 @@ def _refuse_too_long(error: exc.DBAPIError) -> None:
 def _refuse_unless_retriable(error: exc.DBAPIError, deadline: float) -> None:
     _refuse_unstorable(error)
     _refuse_too_long(error)
-    if not dialect.is_retriable(error):
+    if not codes.is_retriable(error):
         if isinstance(error, exc.OperationalError):
             LOG.error("a write failed: %s", dialect.one_line(error))
             raise DatabaseUnavailable from error

@@ -1,7 +1,4 @@
-"""Faults of a database that no retry mends: what is wrong, and what an operator can do.
-
-Beside `dialect` the only reader of drivers' error codes.
-"""
+"""Faults of a database that no retry mends: what is wrong, and what an operator can do."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import exc
 
-from placement.db import dialect
+from placement.db import codes, dialect
 from placement.errors import DatabaseUnusable
 
 
@@ -51,7 +48,7 @@ TEXTS: Mapping[re.Pattern[str], Fault] = {
 
 def fault(error: exc.DBAPIError) -> Fault | None:
     """What is wrong for good, or None: it may pass."""
-    for code in dialect.codes(error.orig):
+    for code in codes.of(error.orig):
         if code in CODES:
             return CODES[code]
     text = str(error.orig)

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from placement.db import dialect
+from placement.db import codes
 
 # What a statement that took too long fails with: MariaDB, MySQL, PostgreSQL (which says the same
 # when an administrator cancels one), SQLite.
@@ -62,4 +62,4 @@ def _watch(engine: sa.Engine, seconds: float) -> None:
 
 def is_too_long(error: exc.DBAPIError) -> bool:
     """Whether the statement was ended because it took too long."""
-    return not TOO_LONG.isdisjoint(dialect.codes(error.orig))
+    return not TOO_LONG.isdisjoint(codes.of(error.orig))

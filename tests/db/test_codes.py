@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import app
-from placement.db import dialect
+from placement.db import codes
 from tests.kit.builders import make_database
 from tests.kit.drivers import failing_once, losing_commit
 from tests.kit.engines import ENGINE
@@ -173,7 +173,7 @@ def test_a_write_of_which_a_statement_fails(world: World, code: object) -> None:
         assert len(world.connections) == 1
 
 
-@pytest.mark.parametrize("code", [code for code in HERE if code not in dialect.DUPLICATE])
+@pytest.mark.parametrize("code", [code for code in HERE if code not in codes.DUPLICATE])
 def test_a_read_of_which_a_statement_fails(world: World, code: object) -> None:
     then = HERE[code]
     with failing_once(world.database.reader, "SELECT", code):
@@ -247,10 +247,10 @@ def test_a_commit_that_fails_without_a_witness_is_answered_as_unknown(
 
 def test_every_code_is_listed_here() -> None:
     listed: dict[Then, set[object]] = {then: set() for then in Then}
-    for codes in STATEMENTS.values():
-        for code, then in codes.items():
+    for of_engine in STATEMENTS.values():
+        for code, then in of_engine.items():
             listed[then].add(code)
-    assert listed[Then.AGAIN] == dialect.RETRIABLE | dialect.DUPLICATE
-    assert listed[Then.ELSEWHERE] - {1927, 2006, 2013, 2014} == dialect.ELSEWHERE
-    assert listed[Then.REFUSED] == dialect.UNSTORABLE
-    assert set().union(*NOT_COMMITTED.values()) == dialect.NOT_COMMITTED
+    assert listed[Then.AGAIN] == codes.RETRIABLE | codes.DUPLICATE
+    assert listed[Then.ELSEWHERE] - {1927, 2006, 2013, 2014} == codes.ELSEWHERE
+    assert listed[Then.REFUSED] == codes.UNSTORABLE
+    assert set().union(*NOT_COMMITTED.values()) == codes.NOT_COMMITTED

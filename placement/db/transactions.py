@@ -1,0 +1,58 @@
+"""Where every transaction begins and ends."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.engine import Connection
+
+from placement.db import dialect
+
+LOG = logging.getLogger(__name__)
+
+
+@contextmanager
+def transaction(engine: sa.Engine) -> Iterator[Connection]:
+    """Enter a transaction that is rolled back at the end, unless it has been committed before.
+
+    All transactions end here. A connection goes back to the pool only after the database has
+    said that its transaction is over; else it is closed, which ends it too. (A ROLLBACK may fail:
+    MariaDB's can be interrupted, and leaves everything open.)
+    """
+    with engine.connect() as conn:
+        try:
+            _begin(conn)
+        except exc.DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            _begin(conn)  # the database was restarted while the connection lay in the pool
+        try:
+            yield conn
+        finally:
+            _end(conn)
+
+
+def _begin(conn: Connection) -> None:
+    try:
+        conn.begin()
+    except BaseException:
+        conn.invalidate()  # nobody knows whether it has begun
+        raise
+
+
+def _end(conn: Connection) -> None:
+    present = conn.get_transaction()
+    if present is None:
+        return  # it has been committed
+    over = False
+    try:
+        if present.is_active:  # a COMMIT that failed leaves it inactive, and perhaps open
+            present.rollback()
+            over = True
+    except exc.DBAPIError as error:
+        LOG.warning("a ROLLBACK failed, its connection is closed: %s", dialect.one_line(error))
+    finally:
+        if not over:
+            conn.invalidate()
