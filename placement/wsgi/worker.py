@@ -40,6 +40,7 @@ LONGEST_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
 OPEN_FILES = 4096
 
 _BUFFER = 64 * 1024
+_NO_ROOM = {errno.EMFILE, errno.ENFILE}
 _NOT_NOW = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}
 
 
@@ -142,7 +143,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         try:
             sock, address = listener.accept()
         except OSError as error:
-            if error.errno not in _NOT_NOW:
+            if error.errno in _NO_ROOM:
+                self._make_room()
+            elif error.errno not in _NOT_NOW:
                 raise
             return False
         self.nr_conns += 1
@@ -195,7 +198,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
             if data:
                 arrival.take(data)
                 conn.timeout += len(data) / SLOWEST
-            if arrival.expects:
+            if arrival.expects and not arrival.complete:
                 arrival.expects = False
                 conn.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         except BlockingIOError:

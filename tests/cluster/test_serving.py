@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import os
+import resource
 import signal
 import socket
 import threading
@@ -102,6 +103,21 @@ def test_clients_that_do_not_read_hold_nobody_up(tmp_path: Path, url: str) -> No
         for sock in waiting:
             # What they did not take at once was kept for them.
             assert answer(sock).count(b'"uuid"') == PROVIDERS
+            sock.close()
+
+
+def test_idle_clients_give_way_where_no_more_files_can_be_open(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url]) as (process,):
+        expect(send(process.port, "GET", "/resource_providers"), 200)
+        workers = process.worker_ids()
+        for worker in workers:
+            files = len(list(Path(f"/proc/{worker}/fd").iterdir()))
+            resource.prlimit(worker, resource.RLIMIT_NOFILE, (files + MANY, files + MANY))
+        waiting = [connect(process.port) for _ in range(2 * MANY)]
+        expect(send(process.port, "GET", "/resource_providers"), 200)
+        assert process.worker_ids() == workers
+        assert not all(map(is_open, waiting))
+        for sock in waiting:
             sock.close()
 
 
