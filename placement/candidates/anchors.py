@@ -16,11 +16,14 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.solver import assignments
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, TraitSet
-from placement.candidates.trace import Refusal, Trace
+from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 
 # Bounds on what is remembered of shapes: members and slots of all, members of one.
 MOST_REMEMBERED = 100_000
 MOST_SHAPES_MEMBERS = 1000
+
+# Work that is told to the budget at once: telling it takes as long as a look.
+MANY_LOOKS = 1000
 
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
@@ -101,15 +104,20 @@ class AnchorSearches:
 
         # Who could serve each slot alone.
         size = len(pool.members)
-        self._budget.spend(size * len(self._plan.contended_classes))
+        looks = 2 * LOOKS_PER_STEP + size * len(self._plan.contended_classes)
         options: list[Sequence[int]] = [()] * len(self._plan.slots)
         for requirement in self._plan.requirements:
-            self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
+            looks += LOOKS_PER_STEP + size * requirement.looks
+            if looks > MANY_LOOKS:
+                self._budget.spend(looks)
+                looks = 0
             providers = requirement.providers(pool)
             if not providers:
+                self._budget.spend(looks)
                 return self._unmet(pool, requirement)
             for slot in requirement.slots:
                 options[slot] = providers
+        self._budget.spend(looks)
         if pool.sharing and self._all_from_elsewhere(pool, options):
             return self._refused(pool, Refusal.ELSEWHERE, UNSERVED)
         return self._begin_together(pool, options)
@@ -148,10 +156,11 @@ class AnchorSearches:
         return Search(outcome, self._plan, pool)
 
     def _unmet(self, pool: Pool, requirement: Requirement) -> Search:
+        code = requirement.refusal(pool)
         outcome = Outcome(
-            unmet_slot=requirement.slots[0], with_capacity=requirement.has_capacity(pool)
+            unmet_slot=requirement.slots[0], with_capacity=code not in WITHOUT_CAPACITY
         )
-        return self._refused(pool, requirement.refusal(pool), outcome, requirement.suffix)
+        return self._refused(pool, code, outcome, requirement.suffix)
 
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
         """Return what is equal for pools that begin alike; None where it cannot be told.

@@ -1,6 +1,6 @@
 """Candidates: kept as positions, and spelled out when they are told, for there may be very many."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from placement.candidates.model import Assignment, Pool, Tree
 from placement.candidates.plan import SearchPlan
@@ -29,28 +29,37 @@ class Candidate:
     @property
     def allocations(self) -> Mapping[str, Mapping[str, int]]:
         """Provider UUID -> class -> units; what it gives to several groups is added up."""
-        uuids = self.providers
-        if self._served_by_one(uuids):
-            return {uuids[0]: self._plan.combined_amounts}
+        return self._allocations(self.providers)
+
+    @property
+    def mappings(self) -> Mapping[str, tuple[str, ...]]:
+        """Suffix of a group -> UUIDs of the providers that serve it."""
+        return self._mappings(self.providers)
+
+    def spelled(self) -> tuple[Mapping[str, Mapping[str, int]], Mapping[str, tuple[str, ...]]]:
+        """Return allocations and mappings together, which takes less than one after the other."""
+        providers = self.providers
+        if self._plan.combined_amounts and providers.count(providers[0]) == len(providers):
+            # PERF: the case of flat hosts, where one provider serves all.
+            mappings = dict.fromkeys(self._plan.suffixes, providers[:1])
+            return {providers[0]: self._plan.combined_amounts}, mappings
+        return self._allocations(providers), self._mappings(providers)
+
+    def _allocations(self, providers: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         allocations: dict[str, dict[str, int]] = {}
-        for slot, uuid in zip(self._plan.slots, uuids, strict=True):
+        for slot, uuid in zip(self._plan.slots, providers, strict=True):
             if slot.resources:
                 amounts = allocations.setdefault(uuid, {})
                 for name, amount in slot.resources:
                     amounts[name] = amounts.get(name, 0) + amount
         return allocations
 
-    @property
-    def mappings(self) -> Mapping[str, tuple[str, ...]]:
-        """Suffix of a group -> UUIDs of the providers that serve it."""
-        uuids = self.providers
-        if self._served_by_one(uuids):
-            return dict.fromkeys(self._plan.suffixes, uuids[:1])
+    def _mappings(self, providers: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         mappings: dict[str, tuple[str, ...]] = {}
-        for slot, uuid in zip(self._plan.slots, uuids, strict=True):
-            providers = mappings.get(slot.group.suffix, ())
-            if uuid not in providers:
-                mappings[slot.group.suffix] = (*providers, uuid)
+        for slot, uuid in zip(self._plan.slots, providers, strict=True):
+            serving = mappings.get(slot.group.suffix, ())
+            if uuid not in serving:
+                mappings[slot.group.suffix] = (*serving, uuid)
         return mappings
 
     @property
@@ -65,10 +74,6 @@ class Candidate:
                 tree = pool.tree(position)
                 trees[tree.id] = tree
         return tuple(trees.values())
-
-    def _served_by_one(self, uuids: tuple[str, ...]) -> bool:
-        # PERF: the case of flat hosts.
-        return bool(self._plan.combined_amounts) and uuids.count(uuids[0]) == len(uuids)
 
 
 def longest_text(plan: SearchPlan) -> int:

@@ -4,6 +4,7 @@ What joins several slots is in `constraints`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import starmap
 
 from placement.candidates.model import Member, Pool, Slot, Tree
 from placement.candidates.request import RequestGroup
@@ -40,10 +41,6 @@ class Requirement:
             positions = [position for position in positions if holds(pool, position)]
         return positions
 
-    def has_capacity(self, pool: Pool) -> bool:
-        """Whether some member could serve but for its traits, aggregates and tree."""
-        return any(map(self._has_room, pool.members))
-
     def _has_room(self, member: Member) -> bool:
         for name, amount in self._resources:
             stock = member.stocks.get(name)
@@ -53,22 +50,31 @@ class Requirement:
 
     def refusal(self, pool: Pool) -> Refusal:
         """Return the condition at which the last provider of the pool falls out."""
-        members = list(enumerate(pool.members))
-        for code, allows in _STOCK_CONDITIONS:
-            members = [
-                (position, member) for position, member in members if self._allowed(member, allows)
+        stocks: dict[int, list[tuple[Stock, int]]] = {}
+        for position, member in enumerate(pool.members):
+            amounts = [
+                (member.stocks[name], amount)
+                for name, amount in self._resources
+                if name in member.stocks
             ]
-            if not members:
+            if len(amounts) == len(self._resources):
+                stocks[position] = amounts
+        if not stocks:
+            return Refusal.NO_INVENTORY
+        for code, allows in _STOCK_CONDITIONS:
+            stocks = {
+                position: amounts
+                for position, amounts in stocks.items()
+                if all(starmap(allows, amounts))
+            }
+            if not stocks:
                 return code
-        positions = [position for position, _member in members]
+        positions = list(stocks)
         for code, holds in self._conditions:
             positions = [position for position in positions if holds(pool, position)]
             if not positions:
                 return code
         raise ValueError("some provider of the pool can serve")
-
-    def _allowed(self, member: Member, allows: "StockCondition") -> bool:
-        return all(allows(member.stocks.get(name), amount) for name, amount in self._resources)
 
 
 def requirements(slots: Sequence[Slot]) -> list[Requirement]:
@@ -92,15 +98,14 @@ def requirements(slots: Sequence[Slot]) -> list[Requirement]:
     return list(by_key.values())
 
 
-# Whether a stock, or the lack of one, allows an amount. Together they say what `fits` says.
-StockCondition = Callable[[Stock | None, int], bool]
+# Whether a stock allows an amount. Together they say what `fits` says.
+StockCondition = Callable[[Stock, int], bool]
 
 _STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
-    (Refusal.NO_INVENTORY, lambda stock, _amount: stock is not None),
-    (Refusal.MIN_UNIT, lambda stock, amount: stock is not None and amount >= stock.min_unit),
-    (Refusal.MAX_UNIT, lambda stock, amount: stock is not None and amount <= stock.max_unit),
-    (Refusal.STEP_SIZE, lambda stock, amount: stock is not None and amount % stock.step_size == 0),
-    (Refusal.CAPACITY, lambda stock, amount: stock is not None and fits(stock, amount)),
+    (Refusal.MIN_UNIT, lambda stock, amount: amount >= stock.min_unit),
+    (Refusal.MAX_UNIT, lambda stock, amount: amount <= stock.max_unit),
+    (Refusal.STEP_SIZE, lambda stock, amount: amount % stock.step_size == 0),
+    (Refusal.CAPACITY, fits),
 )
 
 

@@ -19,7 +19,7 @@ from typing import Self
 from sqlalchemy.engine import Connection
 
 from placement.candidates.anchors import AnchorSearches, Search
-from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.candidate import Candidate, longest_text
 from placement.candidates.conditions import (
     root_condition,
@@ -180,9 +180,9 @@ def _search_anchors(
     while (batch := roots.next_batch(stats)) is not None:
         trees = store.trees(batch)
         members = sharing_members(sharing.providers, store.pinned())
+        budget.spend(len(trees) * len(members))
         outcomes = []
         for tree in trees:
-            budget.spend(2 * LOOKS_PER_STEP + len(members))
             search = anchors.begin(anchor_pool(tree, members))
             outcomes.append(search.outcome)
             yield search

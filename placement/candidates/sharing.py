@@ -140,16 +140,16 @@ def sharing_members(
     ]
 
 
-def anchor_pool(anchor: Tree, sharing: Iterable[SharingMember]) -> Pool:
+def anchor_pool(anchor: Tree, sharing: Collection[SharingMember]) -> Pool:
     """Return the members of the anchor's tree, then the sharing providers that it reaches."""
+    if not sharing:
+        return Pool(anchor, anchor.members, ())
     reached = tuple(
         provider
         for provider in sharing
         if provider.tree.id != anchor.id
         and not anchor.aggregates.isdisjoint(provider.member.aggregates)
     )
-    if not reached:
-        return Pool(anchor, anchor.members, ())
     return Pool(anchor, anchor.members + tuple(provider.member for provider in reached), reached)
 
 

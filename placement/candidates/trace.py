@@ -39,6 +39,17 @@ class Refusal(StrEnum):
     FILTERED = "filtered"
 
 
+# Those after which no provider is left that has the room.
+WITHOUT_CAPACITY = frozenset(
+    {
+        Refusal.NO_INVENTORY,
+        Refusal.MIN_UNIT,
+        Refusal.MAX_UNIT,
+        Refusal.STEP_SIZE,
+        Refusal.CAPACITY,
+    }
+)
+
 MEANINGS: Mapping[Refusal, str] = {
     Refusal.UNKNOWN_AGGREGATE: "no aggregate of member_of exists",
     Refusal.UNKNOWN_TREE: "the provider of in_tree does not exist",

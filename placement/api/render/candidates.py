@@ -77,15 +77,16 @@ def _as_list(candidate: Candidate) -> Mapping[str, Any]:
 
 
 def _as_object(candidate: Candidate) -> Mapping[str, Any]:
-    return {
-        "allocations": {
-            uuid: {"resources": amounts} for uuid, amounts in candidate.allocations.items()
-        }
-    }
+    allocations, _mappings = candidate.spelled()
+    return {"allocations": {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}}
 
 
 def _with_mappings(candidate: Candidate) -> Mapping[str, Any]:
-    return {**_as_object(candidate), "mappings": candidate.mappings}
+    allocations, mappings = candidate.spelled()
+    return {
+        "allocations": {uuid: {"resources": amounts} for uuid, amounts in allocations.items()},
+        "mappings": mappings,
+    }
 
 
 CANDIDATE: Versioned[Callable[[Candidate], Mapping[str, Any]]] = Versioned(

@@ -1,0 +1,105 @@
+"""What a slot asks of one provider, and the condition at which the last provider falls out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placement.candidates.model import Member, Pool, Tree
+from placement.candidates.plan import slots_of
+from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.requirements import Requirement, requirements
+from placement.candidates.trace import WITHOUT_CAPACITY, Refusal
+from placement.objects.capacity import Stock, fits
+
+STOCK = Stock(capacity=8, used=4, min_unit=2, max_unit=6, step_size=2)
+
+
+def requirement(group: RequestGroup) -> Requirement:
+    (only,) = requirements(slots_of(CandidateRequest((group,))))
+    return only
+
+
+def pool(*members: Member) -> Pool:
+    return Pool(Tree(1, members[0].uuid, 1, members, frozenset()), members, ())
+
+
+def member(
+    stock: Stock = STOCK,
+    traits: frozenset[str] = frozenset(),
+    aggregates: frozenset[str] = frozenset(),
+) -> Member:
+    return Member("host", -1, {"VCPU": stock}, traits, aggregates)
+
+
+@pytest.mark.parametrize(
+    ("group", "code"),
+    [
+        (RequestGroup("_A", (("VGPU", 2),)), Refusal.NO_INVENTORY),
+        (RequestGroup("_A", (("VCPU", 1),)), Refusal.MIN_UNIT),
+        (RequestGroup("_A", (("VCPU", 8),)), Refusal.MAX_UNIT),
+        (RequestGroup("_A", (("VCPU", 3),)), Refusal.STEP_SIZE),
+        (RequestGroup("_A", (("VCPU", 6),)), Refusal.CAPACITY),
+        (RequestGroup("_A", (("VCPU", 2),), required=(frozenset(["T"]),)), Refusal.TRAIT_MISSING),
+        (RequestGroup("_A", (("VCPU", 2),), forbidden=frozenset(["F"])), Refusal.TRAIT_FORBIDDEN),
+        (
+            RequestGroup("_A", (("VCPU", 2),), member_of=(frozenset(["other"]),)),
+            Refusal.NOT_IN_AGGREGATE,
+        ),
+        (
+            RequestGroup("_A", (("VCPU", 2),), not_member_of=frozenset(["mine"])),
+            Refusal.IN_FORBIDDEN_AGGREGATE,
+        ),
+        (RequestGroup("_A", (("VCPU", 2),), in_tree="elsewhere"), Refusal.IN_TREE),
+    ],
+)
+def test_a_refusal_names_the_condition_that_nothing_met(group: RequestGroup, code: Refusal) -> None:
+    host = pool(member(traits=frozenset(["F"]), aggregates=frozenset(["mine"])))
+    assert not requirement(group).providers(host)
+    assert requirement(group).refusal(host) == code
+
+
+def test_the_condition_at_which_the_last_provider_falls_out_is_the_one() -> None:
+    """One has the trait and no room, the other has room and not the trait."""
+    full = member(Stock(4, 4, 1, 4, 1), frozenset(["T"]))
+    host = pool(full, member(Stock(4, 0, 1, 4, 1)))
+    group = RequestGroup("_A", (("VCPU", 2),), required=(frozenset(["T"]),))
+    assert requirement(group).refusal(host) == Refusal.TRAIT_MISSING
+
+
+@given(
+    st.builds(
+        Stock,
+        st.integers(-2, 10),
+        st.integers(0, 10),
+        st.integers(1, 4),
+        st.integers(1, 10),
+        st.integers(1, 3),
+    ),
+    st.integers(1, 12),
+)
+def test_there_is_a_refusal_for_capacity_just_where_the_amount_does_not_fit(
+    stock: Stock, amount: int
+) -> None:
+    asked = requirement(RequestGroup("_A", (("VCPU", amount),)))
+    host = pool(member(stock))
+    assert bool(asked.providers(host)) == fits(stock, amount)
+    if not fits(stock, amount):
+        assert asked.refusal(host) in WITHOUT_CAPACITY
+
+
+def test_groups_that_ask_the_same_share_a_requirement() -> None:
+    groups = [RequestGroup(f"_{number}", (("VCPU", 2),)) for number in range(3)]
+    other = RequestGroup("_X", (("VCPU", 4),))
+    found = requirements(slots_of(CandidateRequest((*groups, other))))
+    assert [each.slots for each in found] == [[0, 1, 2], [3]]
+
+
+def test_one_class_of_the_unsuffixed_group_needs_the_traits_itself() -> None:
+    """Of several classes, any provider may bring them: that is for a constraint to see."""
+    traits = (frozenset(["T"]),)
+    host = pool(member())
+    (alone,) = requirements(slots_of(CandidateRequest((RequestGroup("", (("VCPU", 2),), traits),))))
+    assert not alone.providers(host)
+    group = RequestGroup("", (("VCPU", 2), ("DISK_GB", 1)), traits)
+    first, _second = requirements(slots_of(CandidateRequest((group,))))
+    assert first.providers(host) == [0]
