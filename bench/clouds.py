@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from tqdm import tqdm
 
 from placement.db import tables as t
-from placement.objects import catalog, recount
+from placement.objects import catalog, derived
 
 BATCH = 2000  # rows of one INSERT
 MADE = datetime(2026, 1, 1)
@@ -127,7 +127,9 @@ def sharing(hosts: int) -> Cloud:
 def load(engine: sa.Engine, cloud: Cloud) -> None:
     """Write a cloud into tables that have their catalogues and nothing else."""
     with engine.begin() as conn:
-        known = catalog.ids(conn, {"resource_class": catalog.STANDARD_CLASSES})["resource_class"]
+        known = catalog.find_ids(conn, {"resource_class": catalog.STANDARD_CLASSES})[
+            "resource_class"
+        ]
         own = {trait for each in cloud.members() for trait in each.traits}
         traits = catalog.ensure(conn, {"trait": own})["trait"]
         aggregates = [f"a0000000-0000-4000-8000-{number:012d}" for number in range(AGGREGATES)]
@@ -165,7 +167,7 @@ def load(engine: sa.Engine, cloud: Cloud) -> None:
         )
         write(t.consumers, (row for row in _consumers(cloud)))
         write(t.allocations, _allocations(cloud, known))
-        recount.recount(conn)
+        derived.recompute(conn)
         _mend_sequences(conn)
     _analyze(engine)
 

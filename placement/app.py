@@ -21,8 +21,8 @@ from placement.db import dialect, schema
 from placement.db.engine import Database
 from placement.db.lasting import RIGHT
 from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError, Unavailable
-from placement.objects import catalog, health, incomplete, recount
-from placement.objects.recount import Recounted
+from placement.objects import catalog, derived, health, online_migrations
+from placement.objects.derived import Corrections
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -60,7 +60,7 @@ def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
         with database.read() as conn:
             schema.check(conn)
             health.check_shape(conn)
-            recount.check(conn)
+            derived.refuse_incorrect(conn)
         database.write(catalog.sync)
     except DatabaseUnusable as error:
         raise ConfigurationError(error.complaint) from None
@@ -72,19 +72,22 @@ def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
 
 def _is_synced(database: Database) -> bool:
     with database.read() as conn:
-        return schema.version(conn) == schema.newest() and recount.is_right(conn)
+        return schema.version(conn) == schema.newest() and derived.is_correct(conn)
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What `migrate` did: the version before (None: tables without ours, or none at all) and now,
-    whose schema the tables have, what was recounted, and how many classes and traits are new.
+    """What `migrate` did.
+
+    before, now: version of the schema; None where the tables have none of ours, or do not exist.
+    adopted: whose schema the tables have. corrections: of derived columns. classes, traits: how
+    many standard ones are new.
     """
 
     before: str | None
     now: str | None
     adopted: str | None
-    recounted: Recounted
+    corrections: Corrections
     classes: int
     traits: int
 
@@ -106,11 +109,11 @@ def migrate(database: Database) -> Migration:
             if not left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
-    recounted = database.write(recount.recount)
+    corrections = database.write(derived.recompute)
     classes, traits = database.write(catalog.sync)
     with database.read() as conn:
         now, adopted = schema.version(conn), schema.adopted_version(conn)
-    return Migration(before, now, adopted, recounted, classes, traits)
+    return Migration(before, now, adopted, corrections, classes, traits)
 
 
 def _lacks_rights(error: Exception) -> bool:
@@ -119,7 +122,7 @@ def _lacks_rights(error: Exception) -> bool:
 
 def _upgrade(conn: Connection) -> None:
     if schema.refuse_unknown(conn):
-        incomplete.refuse(conn)
+        online_migrations.refuse_incomplete(conn)
     schema.upgrade(conn)
 
 

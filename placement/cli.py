@@ -16,8 +16,8 @@ from placement.db import dialect, schema
 from placement.db.engine import Database
 from placement.errors import ConfigurationError, PlacementError
 from placement.loader import load_cloud
-from placement.objects import check, incomplete
-from placement.objects.check import Check, Finding
+from placement.objects import integrity, online_migrations
+from placement.objects.integrity import Check, Finding
 
 BATCH = 50  # rows completed in one transaction
 
@@ -100,10 +100,10 @@ def _sync(conf: cfg.ConfigOpts) -> int:
     before = " as before" if done.before == done.now else f", was {done.before or 'none'}"
     print(f"schema: {done.now}{before}")
     print(f"tables: those of {done.adopted}")
-    print(f"trees: {done.recounted.trees}, all with a new revision")
+    print(f"trees: {done.corrections.trees}, all with a new revision")
     print(
-        f"inventories: used corrected of {done.recounted.used}, "
-        f"capacity of {done.recounted.capacity}"
+        f"inventories: used corrected of {done.corrections.used}, "
+        f"capacity of {done.corrections.capacity}"
     )
     print(f"added: {done.classes} standard resource classes, {done.traits} standard traits")
     return 0
@@ -127,15 +127,15 @@ def _check(conf: cfg.ConfigOpts) -> int:
     """Print what is wrong, mend it if asked, and return 1 when something stays wrong."""
     database = _database(conf)
     options = conf.category
-    unowned = config.unowned(conf)
-    most = None if options.all or options.json else check.EXAMPLES
-    faults = left = _inspect(database, unowned, most)
+    consumer_owner = config.incomplete_consumer_owner(conf)
+    most = None if options.all or options.json else integrity.EXAMPLES
+    faults = left = _inspect(database, consumer_owner, most)
     if not options.json:
         _print_findings(faults, options.repair)
     repaired = options.repair and any(each.mend for each, _ in faults)
     if repaired:
-        database.write(partial(check.mend, unowned=unowned))
-        left = _inspect(database, unowned, most)
+        database.write(partial(integrity.mend, consumer_owner=consumer_owner))
+        left = _inspect(database, consumer_owner, most)
     wrong = any(each.wrong for each, _ in left)
     if options.json:
         document = {"found": _as_json(faults)} | ({"left": _as_json(left)} if repaired else {})
@@ -150,11 +150,11 @@ def _check(conf: cfg.ConfigOpts) -> int:
 
 
 def _inspect(
-    database: Database, unowned: tuple[str, str], most: int | None
+    database: Database, consumer_owner: tuple[str, str], most: int | None
 ) -> list[tuple[Check, Finding]]:
     with database.read() as conn:
         schema.check(conn)
-        return check.inspect(conn, unowned, most)
+        return integrity.inspect(conn, consumer_owner, most)
 
 
 def _as_json(faults: Sequence[tuple[Check, Finding]]) -> list[dict[str, Any]]:
@@ -196,11 +196,15 @@ def _complete(conf: cfg.ConfigOpts) -> int:
     left = None if most is None else int(most)
     totals: dict[str, int] = {}
     failed = False
-    for name, migration in incomplete.MIGRATIONS.items():
+    for name, migration in online_migrations.MIGRATIONS.items():
         if left == 0:
             break
         try:
-            totals[name] = _run(database, partial(migration, unowned=config.unowned(conf)), left)
+            totals[name] = _run(
+                database,
+                partial(migration, consumer_owner=config.incomplete_consumer_owner(conf)),
+                left,
+            )
             if left is not None:
                 left -= totals[name]
         except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
@@ -218,9 +222,9 @@ def _complete(conf: cfg.ConfigOpts) -> int:
 def _run(database: Database, migration: Callable[..., int], most: int | None) -> int:
     """Complete up to `most` rows, or all; return how many."""
     if most is not None:
-        return database.write(partial(migration, most=most))
+        return database.write(partial(migration, limit=most))
     total = 0
-    while done := database.write(partial(migration, most=BATCH)):
+    while done := database.write(partial(migration, limit=BATCH)):
         total += done
     return total
 

@@ -183,11 +183,11 @@ class CandidateSettings:
 class Settings:
     """Everything that the service reads from files and environment, once.
 
-    unowned: project and user of consumers written by versions that name none.
+    incomplete_consumer_owner: project and user of consumers written by versions that name none.
     """
 
     auth_strategy: str
-    unowned: tuple[str, str]
+    incomplete_consumer_owner: tuple[str, str]
     database: DatabaseSettings
     candidates: CandidateSettings
     max_body_size: int
@@ -313,7 +313,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
     try:
         return Settings(
             auth_strategy=conf.api.auth_strategy,
-            unowned=unowned(conf),
+            incomplete_consumer_owner=incomplete_consumer_owner(conf),
             database=database_settings(conf),
             candidates=CandidateSettings(
                 randomize=conf.placement.randomize_allocation_candidates,
@@ -332,7 +332,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
         raise ConfigurationError(" ".join(str(error).split())) from None
 
 
-def unowned(conf: cfg.ConfigOpts) -> tuple[str, str]:
+def incomplete_consumer_owner(conf: cfg.ConfigOpts) -> tuple[str, str]:
     """Project and user of consumers that nobody has named an owner of."""
     group = conf.placement
     return group.incomplete_consumer_project_id, group.incomplete_consumer_user_id

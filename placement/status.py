@@ -13,7 +13,7 @@ from placement.api import policy
 from placement.db import schema
 from placement.db.engine import Database
 from placement.errors import ConfigurationError, PlacementError
-from placement.objects import incomplete
+from placement.objects import online_migrations
 
 UNEXPECTED = 255
 NO_TABLES = "The database has no tables of this service. Run placement-manage db sync."
@@ -46,11 +46,11 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _roots(self) -> Result:
         what = "resource providers have no root id"
-        return self._count(incomplete.rootless, Code.FAILURE, what)
+        return self._count(online_migrations.count_rootless, Code.FAILURE, what)
 
     def _consumers(self) -> Result:
         what = "consumers with allocations have no record"
-        return self._count(incomplete.unrecorded, Code.WARNING, what)
+        return self._count(online_migrations.count_unrecorded, Code.WARNING, what)
 
     _upgrade_checks = (
         ("Missing Root Provider IDs", _roots),

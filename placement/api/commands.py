@@ -43,18 +43,21 @@ def records(body: Body) -> dict[str, Record]:
 
 
 def claim(
-    consumer: str, body: Body, unowned: Owner | None = None, field: str = "allocations"
+    consumer: str,
+    body: Body,
+    consumer_owner: Owner | None = None,
+    field: str = "allocations",
 ) -> Claim:
     """The allocations that a consumer shall have; `field` is where the body stands.
 
-    What a body of an old version cannot say is UNSET; its owner is the `unowned` one.
+    What a body of an old version cannot say is UNSET; its owner is `consumer_owner`.
     """
     stated = body["allocations"]
     if isinstance(stated, list):
         stated = {item["resource_provider"]["uuid"]: item for item in stated}
     _check_uuids(stated, field)
     generation = body.get("consumer_generation", UNSET)
-    project, user = unowned or (body["project_id"], body["user_id"])
+    project, user = consumer_owner or (body["project_id"], body["user_id"])
     return Claim(
         consumer,
         {

@@ -68,7 +68,7 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
             "trait": trait_names | {SHARING_TRAIT},
             "aggregate": identifiers.spellings(*aggregates),
         },
-        identifiers.forms(*trees),
+        identifiers.stored_forms(*trees),
     )
     if query is None:
         raise ValueError("the request names nothing")
@@ -77,7 +77,7 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
     class_ids, trait_ids = ids_by_kind["resource_class"], ids_by_kind["trait"]
     _refuse_unknown(conn, request, class_ids.keys(), trait_ids.keys())
 
-    aggregate_ids = identifiers.by_key(ids_by_kind["aggregate"])
+    aggregate_ids = identifiers.ids_by_key(ids_by_kind["aggregate"])
     tree_ids = ids_by_kind["tree"]
     stored_trees = identifiers.match(trees, {uuid: uuid for uuid in tree_ids})
     return ResolvedRequest(

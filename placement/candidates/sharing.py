@@ -63,7 +63,7 @@ class Spellings:
             query = name_statements.ids({"aggregate": chunk})
             if query is not None:
                 ids |= {row.name: row.id for row in self._conn.execute(*query)}
-        return identifiers.by_key(ids)
+        return identifiers.ids_by_key(ids)
 
 
 @dataclass(frozen=True, slots=True)

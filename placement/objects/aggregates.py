@@ -10,8 +10,8 @@ from sqlalchemy.engine import Connection
 from placement.db.dialect import chunks
 from placement.db.statements import associations
 from placement.db.writes import carry_out
-from placement.objects import catalog, identifiers, providers, trees
-from placement.objects.trees import Provider
+from placement.objects import catalog, identifiers, locking, providers
+from placement.objects.providers import Provider
 from placement.objects.unset import Unset
 
 
@@ -30,14 +30,16 @@ def replace(
     generation moves even if the set stays; with UNSET it is neither checked nor moved.
     Raises ProviderNotFound, ProviderGenerationConflict.
     """
-    provider, found = trees.lock_one(conn, uuid, {"aggregate": identifiers.spellings(*wanted)})
+    provider, found = locking.lock_provider(
+        conn, uuid, {"aggregate": identifiers.spellings(*wanted)}
+    )
     if not isinstance(generation, Unset):
-        providers.expect_generation(provider, generation)
+        providers.check_generation(provider, generation)
     known = _known(wanted, found["aggregate"])
     unheard: dict[str, str] = {}  # key -> spelling
     for given in wanted:
         if given not in known:
-            unheard.setdefault(identifiers.key(given), identifiers.kept(given))
+            unheard.setdefault(identifiers.key(given), identifiers.new_spelling(given))
     if unheard:
         created = catalog.create(conn, {"aggregate": unheard.values()})["aggregate"]
         known |= _known(wanted, {**found["aggregate"], **created})

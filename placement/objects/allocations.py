@@ -27,10 +27,11 @@ from placement.errors import (
     UnknownProviders,
     UnknownResourceClasses,
 )
-from placement.objects import capacity, catalog, identifiers, inventories, providers, trees
+from placement.objects import capacity, catalog, identifiers, inventories, locking, providers
 from placement.objects.capacity import Stock
 from placement.objects.inventories import Inventory
-from placement.objects.trees import Locked, Provider
+from placement.objects.locking import LockedProvider
+from placement.objects.providers import Provider
 from placement.objects.unset import UNSET, Unset
 
 Spot = tuple[int, int]  # (provider id, resource class id)
@@ -91,7 +92,7 @@ class Scene:
     kind -> name -> id. exist: ids of the providers that there are.
     """
 
-    providers: Mapping[str, Locked]
+    providers: Mapping[str, LockedProvider]
     present: Mapping[int, Mapping[str, Inventory]]
     consumers: Mapping[str, Consumer]
     ids: Mapping[str, Mapping[str, int]]
@@ -127,16 +128,16 @@ class Scene:
         """
         named = set(provider_uuids).union(*(claim.allocations for claim in claims))
         uuids = [claim.consumer for claim in claims]
-        owned = trees.lock(conn, named, uuids, _names(claims, class_names))
+        owned = locking.lock_trees(conn, named, uuids, _names(claims, class_names))
         consumers = _read_consumers(conn, uuids)
         held = [held for consumer in consumers.values() for held in consumer.held]
-        if {each.root_id for each in held} - owned.roots - {None}:
+        if {each.root_id for each in held} - owned.root_ids - {None}:
             raise Restart
         exist = {each.spot[0] for each in held if each.root_id is not None}
-        exist.update(provider.id for provider in owned.named.values())
+        exist.update(provider.id for provider in owned.providers.values())
         used = exist.union(each.spot[0] for each in held)
         present = inventories.of_providers(conn, used) if named else {}
-        return cls(owned.named, present, consumers, owned.ids, exist)
+        return cls(owned.providers, present, consumers, owned.ids, exist)
 
 
 def _names(claims: Sequence[Claim], class_names: Collection[str]) -> dict[str, set[str]]:
@@ -154,7 +155,7 @@ def _names(claims: Sequence[Claim], class_names: Collection[str]) -> dict[str, s
 
 def _read_consumers(conn: Connection, given: Sequence[str]) -> dict[str, Consumer]:
     rows: dict[str, list[Any]] = defaultdict(list)
-    for chunk in chunks(sorted(identifiers.forms(*given))):
+    for chunk in chunks(sorted(identifiers.stored_forms(*given))):
         for row in conn.execute(*statements.of_consumers(chunk)):
             rows[row.uuid].append(row)
     found = {
@@ -412,7 +413,7 @@ def of_consumer(conn: Connection, consumer: str) -> Holding:
     by_provider: dict[str, OnProvider] = {}
     changed_at: datetime | None = None
     row = None
-    for row in conn.execute(statements.show(identifiers.forms(consumer))):
+    for row in conn.execute(statements.show(identifiers.stored_forms(consumer))):
         entry = by_provider.setdefault(row.provider_uuid, OnProvider(row.provider_generation, {}))
         entry.resources[row.class_name] = row.used
         changed_at = max(filter(None, (changed_at, row.changed_at)), default=None)

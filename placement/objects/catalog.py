@@ -4,7 +4,7 @@ Ids are read where they are needed and hold for one transaction only: an id of a
 or trait may come back with another name. Names are compared by the database.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import zip_longest
 
@@ -13,117 +13,135 @@ import os_traits
 from sqlalchemy.engine import Connection
 
 from placement.db.dialect import chunks
-from placement.db.statements import names
+from placement.db.fragments import Bound
+from placement.db.statements import names as statements
 from placement.db.writes import Restart, carry_out
 
 FIRST_CUSTOM_CLASS = 10000
-NO_ID = -1  # stands for id 0 while a row is inserted: there, MySQL takes 0 for "any"
+NO_ID = -1  # stands for id 0 while a row is inserted: MySQL would choose an id instead of 0
 
-MOST_MEANT = 3  # names for which others are proposed
-MOST_COMPARED = 5000
+MOST_MEANT = 3  # unknown names for which existing ones are proposed
+MOST_COMPARED = 5000  # existing names that they are compared with
 
 STANDARD_CLASSES: tuple[str, ...] = tuple(os_resource_classes.STANDARDS)
 STANDARD_TRAITS: frozenset[str] = frozenset(os_traits.get_traits())
 
+Names = Mapping[str, Collection[str]]  # kind -> names
 
-def look(
+
+def resolve(
     conn: Connection,
-    wanted: Mapping[str, Collection[str]],
-    uuids: Collection[str] = (),
-    consumers: Collection[str] = (),
+    names: Names,
+    provider_uuids: Collection[str] = (),
+    consumer_uuids: Collection[str] = (),
 ) -> tuple[dict[str, dict[str, int]], dict[int, int]]:
-    """Return kind -> name -> id of those wanted names that exist, and root id -> revision.
+    """Return kind -> name -> id of those names that exist, and root id -> revision.
 
-    Aggregates come under the spelling that is stored, others under the name that was asked.
-    The trees are those of the providers named by `uuids` and of all that the consumers use. One
-    statement, and one more for each further thousand names.
+    Aggregates come under the spelling that is stored, other names as they were given. The roots
+    are those of the providers and of all that the consumers use. Executes one statement, and one
+    more for each further thousand names.
     """
-    found: dict[str, dict[str, int]] = {kind: {} for kind in wanted}
-    roots: dict[int, int] = {}
-    asked = [(kind, name) for kind, of_kind in wanted.items() for name in sorted(set(of_kind))]
-    alike: set[str] = set()  # kinds of which a row was found under another name than was asked
-    for some_names, some_uuids, some_consumers in zip_longest(
-        chunks(asked), chunks(sorted(uuids)), chunks(sorted(consumers)), fillvalue=()
-    ):
-        part: dict[str, list[str]] = {kind: [] for kind in wanted}
-        for kind, name in some_names:
-            part[kind].append(name)
-        query = names.with_trees(part, some_uuids, some_consumers)
-        assert query is not None
+    ids: dict[str, dict[str, int]] = {kind: {} for kind in names}
+    revisions: dict[int, int] = {}
+    misspelled: set[str] = set()  # kinds of which a row has another name than was given
+    for query in _queries(names, provider_uuids, consumer_uuids):
         for kind, row_id, name, revision in conn.execute(*query):
             if kind == "tree":
-                roots[row_id] = revision
-            elif kind == "aggregate" or name in wanted[kind]:
-                found[kind][name] = row_id
+                revisions[row_id] = revision
+            elif kind == "aggregate" or name in names[kind]:
+                ids[kind][name] = row_id
             else:
-                alike.add(kind)
-    for kind in alike:
-        found[kind].update(_one_by_one(conn, kind, set(wanted[kind]) - found[kind].keys()))
-    return found, roots
+                misspelled.add(kind)
+    # The database takes names for equal that Python does not: such names are looked up singly.
+    for kind in misspelled:
+        ids[kind].update(_ids_one_by_one(conn, kind, set(names[kind]) - ids[kind].keys()))
+    return ids, revisions
 
 
-def _one_by_one(conn: Connection, kind: str, given: Collection[str]) -> dict[str, int]:
-    """Return name -> id; which names are equal to a row's, the database alone can tell."""
-    found = {}
-    for name in given:
-        query = names.ids({kind: [name]})
+def _queries(
+    names: Names, provider_uuids: Collection[str], consumer_uuids: Collection[str]
+) -> Iterator[Bound]:
+    """Yield statements that look everything up, none of them with too many parameters."""
+    pairs: list[tuple[str, str]] = []
+    for kind, names_of_kind in names.items():
+        pairs += [(kind, name) for name in sorted(set(names_of_kind))]
+    for pair_chunk, provider_chunk, consumer_chunk in zip_longest(
+        chunks(pairs), chunks(sorted(provider_uuids)), chunks(sorted(consumer_uuids)), fillvalue=()
+    ):
+        part: dict[str, list[str]] = {kind: [] for kind in names}
+        for kind, name in pair_chunk:
+            part[kind].append(name)
+        query = statements.with_trees(part, provider_chunk, consumer_chunk)
+        assert query is not None
+        yield query
+
+
+def _ids_one_by_one(conn: Connection, kind: str, names: Collection[str]) -> dict[str, int]:
+    """Return name -> id; the database alone can tell which names are equal to a row's."""
+    ids: dict[str, int] = {}
+    for name in names:
+        query = statements.ids({kind: [name]})
         assert query is not None
         for row in conn.execute(*query):
-            found[name] = row.id
-    return found
+            ids[name] = row.id
+    return ids
 
 
-def ids(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
-    """Return kind -> name -> id of those wanted names that exist."""
-    return look(conn, wanted)[0]
+def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
+    """Return kind -> name -> id of those names that exist."""
+    ids, _revisions = resolve(conn, names)
+    return ids
 
 
-def nearest(conn: Connection, kind: str, unknown: Collection[str]) -> list[str]:
+def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list[str]:
     """Return the existing names that the first few unknown ones may have been meant for.
 
     For messages about errors: it reads the catalogue, and compares some 25 us for each name.
     """
-    rows = conn.execute(names.all_names(kind).limit(MOST_COMPARED))
-    known = {row.name.upper(): row.name for row in rows}
-    close = (get_close_matches(name.upper(), known, 1) for name in sorted(unknown)[:MOST_MEANT])
-    return [known[name] for found in close for name in found]
+    rows = conn.execute(statements.all_names(kind).limit(MOST_COMPARED))
+    names = {row.name.upper(): row.name for row in rows}
+    proposals: list[str] = []
+    for unknown in sorted(unknown_names)[:MOST_MEANT]:
+        proposals += [names[match] for match in get_close_matches(unknown.upper(), names, 1)]
+    return proposals
 
 
-def create(conn: Connection, absent: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
-    """Create names (not resource classes, whose ids are given) and return their ids.
+def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
+    """Create names (not resource classes, whose ids are chosen) and return their ids.
 
     A name that somebody else creates at the same time, or that the database takes for another,
-    gets the id of that one. Raises Restart when one is not there afterwards.
+    gets the id of that one. Raises Restart when one does not exist afterwards.
     """
-    for kind, of_kind in absent.items():
-        for chunk in chunks(sorted(of_kind)):
-            carry_out(conn, names.add_unless_present(kind, chunk))
-    found = ids(conn, absent)
-    for kind, of_kind in absent.items():
-        found[kind].update(_one_by_one(conn, kind, set(of_kind) - found[kind].keys()))
-        if found[kind].keys() != set(of_kind):
+    for kind, names_of_kind in names.items():
+        for chunk in chunks(sorted(names_of_kind)):
+            carry_out(conn, statements.add_unless_present(kind, chunk))
+    ids = find_ids(conn, names)
+    for kind, names_of_kind in names.items():
+        missing = set(names_of_kind) - ids[kind].keys()
+        ids[kind].update(_ids_one_by_one(conn, kind, missing))
+        if ids[kind].keys() != set(names_of_kind):
             raise Restart
-    return found
+    return ids
 
 
-def ensure(conn: Connection, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, int]]:
-    """Return the ids of the wanted names, creating what does not exist."""
-    found = ids(conn, wanted)
-    absent = {kind: set(wanted[kind]) - found[kind].keys() for kind in wanted}
-    for kind, created in create(conn, absent).items():
-        found[kind].update(created)
-    return found
+def ensure(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
+    """Return the ids of the names, creating those that do not exist."""
+    ids = find_ids(conn, names)
+    missing = {kind: set(names[kind]) - ids[kind].keys() for kind in names}
+    for kind, new_ids in create(conn, missing).items():
+        ids[kind].update(new_ids)
+    return ids
 
 
-def hold_classes(conn: Connection, known: Mapping[int, str]) -> None:
-    """See to it that custom classes (id -> name) stay until the transaction ends.
+def lock_classes(conn: Connection, names: Mapping[int, str]) -> None:
+    """Keep custom classes (id -> name) from being deleted until the transaction ends.
 
-    Raises Restart when one is gone, even if its id has come back with another name.
+    Raises Restart when one does not exist any more, even if its id now has another name.
     """
-    custom = [class_id for class_id in known if class_id >= FIRST_CUSTOM_CLASS]
-    for chunk in chunks(sorted(custom)):
-        held = {row.id: row.name for row in conn.execute(names.hold("resource_class", chunk))}
-        if held != {class_id: known[class_id] for class_id in chunk}:
+    custom_ids = [class_id for class_id in names if class_id >= FIRST_CUSTOM_CLASS]
+    for chunk in chunks(sorted(custom_ids)):
+        rows = conn.execute(statements.hold("resource_class", chunk))
+        if {row.id: row.name for row in rows} != {class_id: names[class_id] for class_id in chunk}:
             raise Restart
 
 
@@ -132,17 +150,17 @@ def sync(conn: Connection) -> tuple[int, int]:
 
     Idempotent and safe to run by many processes at once; never removes anything.
     """
-    known = {row.name for row in conn.execute(names.all_names("resource_class"))}
-    absent = [
+    class_names = {row.name for row in conn.execute(statements.all_names("resource_class"))}
+    new_classes = [
         {"id": position or NO_ID, "name": name}
         for position, name in enumerate(STANDARD_CLASSES)
-        if name not in known
+        if name not in class_names
     ]
-    if absent:
-        carry_out(conn, names.add("resource_class", absent))
-        if absent[0]["id"] == NO_ID:
-            carry_out(conn, names.move("resource_class", NO_ID, 0))
-    known = {row.name for row in conn.execute(names.all_names("trait"))}
-    new_traits = STANDARD_TRAITS - known
+    if new_classes:
+        carry_out(conn, statements.add("resource_class", new_classes))
+        if new_classes[0]["id"] == NO_ID:
+            carry_out(conn, statements.move("resource_class", NO_ID, 0))
+    trait_names = {row.name for row in conn.execute(statements.all_names("trait"))}
+    new_traits = STANDARD_TRAITS - trait_names
     create(conn, {"trait": new_traits})
-    return len(absent), len(new_traits)
+    return len(new_classes), len(new_traits)

@@ -1,11 +1,11 @@
 """UUIDs as clients write them and as rows hold them.
 
 Providers and consumers are stored in the canonical form (lower case, dashed). Rows of an adopted
-database may hold another one, so a look-up asks for the form given and for the canonical one.
+database may hold another one, so a look-up asks for the form of the request and the canonical one.
 
-Aggregates keep the spelling in which they were first sent, where it is a usual one: a look-up asks
-for all of these, by the unique index. Rows of an adopted database, and writers at the same time,
-may have several rows for one aggregate; these are one wherever aggregates are compared.
+Aggregates keep the spelling in which they were first sent, if it is a usual one. A look-up asks
+for all usual spellings, by the unique index. One aggregate may have several rows, in an adopted
+database or after concurrent writes; wherever aggregates are compared, these count as one.
 """
 
 import re
@@ -16,14 +16,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LONGEST = 36
-LONGEST_LIKE = 128  # characters of what may be meant for one; decorations come seldom
+LONGEST = 36  # characters that a row can hold
+LONGEST_LIKE = 128  # characters of a text that may be a UUID with decorations
 _UUID_LIKE = re.compile(r"[0-9A-Fa-f-]+\Z")
 _DECORATION = re.compile(r"urn:|uuid:|[{}]")
 
 
 def canonical(text: str) -> str | None:
-    """The canonical form of anything uuid-like, or None."""
+    """Return the canonical form of anything uuid-like, or None."""
     if len(text) > LONGEST_LIKE or not _UUID_LIKE.match(_DECORATION.sub("", text)):
         return None
     try:
@@ -37,63 +37,60 @@ def storable(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def forms(*given: str) -> set[str]:
-    """The forms under which rows may hold the identifiers; none for what no row can hold."""
-    found = set()
-    for text in given:
+def stored_forms(*texts: str) -> set[str]:
+    """Return the forms in which rows may hold identifiers; none for what no row can hold."""
+    forms: set[str] = set()
+    for text in texts:
         if len(text) <= LONGEST and storable(text):
-            found.add(text)
-        normal = canonical(text)
-        if normal is not None:
-            found.add(normal)
-    return found
+            forms.add(text)
+        canonical_form = canonical(text)
+        if canonical_form is not None:
+            forms.add(canonical_form)
+    return forms
 
 
-def _usual(text: str) -> tuple[str, ...]:
-    """The spellings of a UUID that clients use; none for anything else."""
-    normal = canonical(text)
-    if normal is None:
+def _usual_spellings(text: str) -> tuple[str, ...]:
+    """Return the spellings of a UUID that clients use; none for anything else."""
+    dashed = canonical(text)
+    if dashed is None:
         return ()
-    plain = normal.replace("-", "")
-    return normal, plain, normal.upper(), plain.upper()
+    plain = dashed.replace("-", "")
+    return dashed, plain, dashed.upper(), plain.upper()
 
 
-def spellings(*given: str) -> set[str]:
-    """The spellings under which rows may hold the aggregates; none for what no row can hold."""
-    return forms(*given).union(*map(_usual, given))
+def spellings(*texts: str) -> set[str]:
+    """Return the spellings in which rows may hold aggregates; none for what no row can hold."""
+    return stored_forms(*texts).union(*map(_usual_spellings, texts))
 
 
-def kept(given: str) -> str:
-    """The spelling of an aggregate that a new row gets: the one given, if it is a usual one."""
-    return given if given in _usual(given) else key(given)
+def new_spelling(text: str) -> str:
+    """Return the spelling for an aggregate's new row: the text itself, if it is a usual one."""
+    return text if text in _usual_spellings(text) else key(text)
 
 
-# PERF: a few aggregates are named by all hosts.
+# PERF: all hosts name the same few aggregates.
 @lru_cache(maxsize=10_000)
 def key(text: str) -> str:
-    """What all spellings of one UUID have in common."""
+    """Return what all spellings of one UUID have in common."""
     return canonical(text) or text
 
 
-def by_key(ids: Mapping[str, int]) -> dict[str, frozenset[int]]:
-    """Group the ids of rows (spelling -> id) by what they mean: key -> ids."""
-    found: dict[str, frozenset[int]] = {}
+def ids_by_key(ids: Mapping[str, int]) -> dict[str, frozenset[int]]:
+    """Group the ids of rows (spelling -> id) by the UUID that they mean: key -> ids."""
+    groups: dict[str, frozenset[int]] = {}
     for spelling, row_id in ids.items():
-        found[key(spelling)] = found.get(key(spelling), frozenset()) | {row_id}
-    return found
+        groups[key(spelling)] = groups.get(key(spelling), frozenset()) | {row_id}
+    return groups
 
 
-def match(given: Iterable[str], rows: Mapping[str, T]) -> dict[str, T]:
-    """Find the row of each identifier: the form given before any other form of the same UUID.
-
-    Of several others it is the first.
-    """
+def match(texts: Iterable[str], rows: Mapping[str, T]) -> dict[str, T]:
+    """Return the row of each identifier: one in the same form, or else the first of the UUID."""
     by_canonical: dict[str, T] = {}
-    for name, of_name in rows.items():
-        by_canonical.setdefault(canonical(name) or name, of_name)
-    found = {}
-    for text in given:
-        row = rows.get(text) or by_canonical.get(canonical(text) or text)
-        if row is not None:
-            found[text] = row
-    return found
+    for stored, row in rows.items():
+        by_canonical.setdefault(canonical(stored) or stored, row)
+    matches: dict[str, T] = {}
+    for text in texts:
+        stored_row = rows.get(text) or by_canonical.get(canonical(text) or text)
+        if stored_row is not None:
+            matches[text] = stored_row
+    return matches

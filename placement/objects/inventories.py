@@ -25,9 +25,10 @@ from placement.errors import (
     UnknownInventoryClasses,
     UnknownResourceClasses,
 )
-from placement.objects import capacity, catalog, providers, trees
+from placement.objects import capacity, catalog, locking, providers
 from placement.objects.capacity import Stock
-from placement.objects.trees import Locked, Provider
+from placement.objects.locking import LockedProvider
+from placement.objects.providers import Provider
 
 LARGEST = 2**31 - 1
 
@@ -134,7 +135,7 @@ class Change:
 
     def write_wanted(self, conn: Connection) -> None:
         """Insert and update; what is to go stays."""
-        catalog.hold_classes(conn, {class_id: name for _, class_id, name, _ in self.created})
+        catalog.lock_classes(conn, {class_id: name for _, class_id, name, _ in self.created})
         rows = [
             {"resource_provider_id": provider_id, "resource_class_id": class_id, **_columns(record)}
             for provider_id, class_id, _name, record in self.created
@@ -196,13 +197,13 @@ def refuse_in_use(inventories: Iterable[Inventory], uuid: str) -> None:
 
 def _lock(
     conn: Connection, uuid: str, class_names: Iterable[str]
-) -> tuple[Locked, Mapping[str, int]]:
+) -> tuple[LockedProvider, Mapping[str, int]]:
     """Own the provider's tree; return it, and the ids of those classes that there are."""
-    provider, ids = trees.lock_one(conn, uuid, {"resource_class": set(class_names)})
+    provider, ids = locking.lock_provider(conn, uuid, {"resource_class": set(class_names)})
     return provider, ids["resource_class"]
 
 
-def _write(conn: Connection, provider: Locked, steps: Change) -> int:
+def _write(conn: Connection, provider: LockedProvider, steps: Change) -> int:
     """Change the inventories of one provider and return its new generation."""
     refuse_in_use(steps.removed, provider.uuid)
     steps.write_wanted(conn)
@@ -221,7 +222,7 @@ def replace(
     this order.
     """
     provider, ids = _lock(conn, uuid, records)
-    providers.expect_generation(provider, generation)
+    providers.check_generation(provider, generation)
     check_capacity(records, least)
     present = of_providers(conn, [provider.id])
     return _write(conn, provider, change(conn, present, {provider.id: records}, ids))
@@ -256,7 +257,7 @@ def update(
     InventoryMissing.
     """
     provider, class_ids = _lock(conn, uuid, [resource_class])
-    providers.expect_generation(provider, generation)
+    providers.check_generation(provider, generation)
     check_capacity({resource_class: record}, least)
     if not class_ids:
         raise ResourceClassNotFound(resource_class)
@@ -268,7 +269,7 @@ def update(
 
 def delete_all(conn: Connection, uuid: str) -> None:
     """Take all inventories from the provider.  Raises ProviderNotFound, InventoryInUse."""
-    provider, _ids = trees.lock_one(conn, uuid)
+    provider, _ids = locking.lock_provider(conn, uuid)
     present = of_providers(conn, [provider.id])
     _write(conn, provider, change(conn, present, {provider.id: {}}, {}))
 
@@ -278,7 +279,7 @@ def delete(conn: Connection, uuid: str, resource_class: str) -> None:
 
     Raises ProviderNotFound, NoInventoryToDelete, SingleInventoryInUse.
     """
-    provider, _ids = trees.lock_one(conn, uuid)
+    provider, _ids = locking.lock_provider(conn, uuid)
     row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
     if row is None:
         raise NoInventoryToDelete(resource_class, provider.uuid)

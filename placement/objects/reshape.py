@@ -43,7 +43,7 @@ def reshape(conn: Connection, command: Reshape) -> None:
     for uuid, new in command.inventories.items():
         if uuid not in scene.providers:
             raise UnknownReshapedProvider(uuid)
-        providers.expect_generation(scene.providers[uuid], new.generation)
+        providers.check_generation(scene.providers[uuid], new.generation)
         wanted[scene.providers[uuid].id] = new.records
     allocations.check_consumers(scene, command.claims)
     allocations.check_providers(scene, command.claims)

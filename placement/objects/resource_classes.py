@@ -13,7 +13,7 @@ from placement.errors import (
     ResourceClassInUse,
     ResourceClassNotFound,
 )
-from placement.objects import catalog, trees
+from placement.objects import catalog, locking
 
 CUSTOM_PREFIX = "CUSTOM_"
 
@@ -49,7 +49,7 @@ def create(conn: Connection, name: str) -> None:
 
 def ensure(conn: Connection, name: str) -> bool:
     """Create a custom class unless it exists; return whether it is new."""
-    if catalog.ids(conn, {"resource_class": [name]})["resource_class"]:
+    if catalog.find_ids(conn, {"resource_class": [name]})["resource_class"]:
         return False
     # Whoever makes a class waits here: ids follow one another.
     conn.execute(names.own("resource_class", catalog.STANDARD_CLASSES[0]))
@@ -67,11 +67,11 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
     _expect_custom(conn, "update", name)
     if new_name == name:
         return
-    if catalog.ids(conn, {"resource_class": [new_name]})["resource_class"]:
+    if catalog.find_ids(conn, {"resource_class": [new_name]})["resource_class"]:
         raise ResourceClassExists(new_name)
     carry_out(conn, names.rename_resource_class(name, new_name))
     stocking = {row.id: row.revision for row in conn.execute(providers.roots_stocking(new_name))}
-    trees.witness(conn, stocking, trees.renew(conn, stocking))
+    locking.leave_commit_marker(conn, stocking, locking.renew_revisions(conn, stocking))
     now = conn.execute(providers.roots_stocking(new_name))
     if any(row.id not in stocking for row in now):
         raise Restart  # a provider moved to a tree that is not owned

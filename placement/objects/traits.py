@@ -10,8 +10,9 @@ from placement.db.dialect import chunks
 from placement.db.statements import associations, names
 from placement.db.writes import Restart, Unmatched, carry_out
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
-from placement.objects import providers, trees
-from placement.objects.trees import Locked, Provider
+from placement.objects import locking, providers
+from placement.objects.locking import LockedProvider
+from placement.objects.providers import Provider
 
 CUSTOM_PREFIX = "CUSTOM_"
 
@@ -97,8 +98,8 @@ def replace(
     The generation moves only if the set changes. Raises ProviderNotFound,
     ProviderGenerationConflict, UnknownTraits; checked in this order.
     """
-    provider, ids = trees.lock_one(conn, uuid, {"trait": set(wanted)})
-    providers.expect_generation(provider, generation)
+    provider, ids = locking.lock_provider(conn, uuid, {"trait": set(wanted)})
+    providers.check_generation(provider, generation)
     known = ids["trait"]
     if set(wanted) - known.keys():
         raise UnknownTraits(set(wanted) - known.keys())
@@ -113,12 +114,12 @@ def replace(
 
 def clear(conn: Connection, uuid: str) -> None:
     """Take all traits from a provider.  Raises ProviderNotFound."""
-    provider, _ids = trees.lock_one(conn, uuid)
+    provider, _ids = locking.lock_provider(conn, uuid)
     present = {row.id for row in conn.execute(*associations.traits_of(provider.id))}
     _write(conn, provider, present, set())
 
 
-def _write(conn: Connection, provider: Locked, present: set[int], wanted: set[int]) -> bool:
+def _write(conn: Connection, provider: LockedProvider, present: set[int], wanted: set[int]) -> bool:
     """Bring the provider to the wanted trait ids; return whether that changed anything."""
     if present == wanted:
         return False

@@ -11,7 +11,7 @@ import falcon.testing
 import pytest
 
 from placement import app
-from placement.objects import recount
+from placement.objects import derived
 from tests.kit.builders import make_database
 
 HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
@@ -57,7 +57,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
     made = Service(tmp_path)
     yield made
     with made.database.read() as conn:
-        recount.check(conn)
+        derived.refuse_incorrect(conn)
     made.database.dispose()
 
 

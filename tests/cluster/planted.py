@@ -10,12 +10,12 @@ from placement.db import engine
 from placement.db import tables as t
 from placement.db.statements import inventories
 from placement.db.writes import Write
-from placement.objects import trees
+from placement.objects import locking
 
 
 def _no_lock() -> None:
-    """Trees are not owned: what a write decides on may change under its hands."""
-    trees.renew = lambda conn, root_ids: 1
+    """Trees are not locked: what a write decides on may change under its hands."""
+    locking.renew_revisions = lambda conn, root_ids: 1
 
 
 def _no_lock_and_no_guard() -> None:

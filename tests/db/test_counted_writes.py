@@ -25,7 +25,7 @@ from placement import app
 from placement.db import statements
 from placement.db.engine import Database
 from placement.db.writes import Write
-from placement.objects import catalog, check, recount
+from placement.objects import catalog, derived, integrity
 from tests.kit.builders import make_database
 from tests.kit.rows import damage
 
@@ -349,7 +349,7 @@ _ALLOCATED = "INSERT INTO allocations (resource_provider_id, consumer_id, resour
 REPAIRS = {
     "recount": Repair(
         {"recount.set_revisions", "recount.set_column"},
-        recount.recount,
+        derived.recompute,
         ["UPDATE inventories SET used = used + 1, capacity = capacity + 1"],
     ),
     "mend": Repair(
@@ -364,7 +364,7 @@ REPAIRS = {
             "check.delete_idle_consumers",
             "names.add_unless_present",
         },
-        partial(check.mend, unowned=("incomplete-p", "incomplete-u")),
+        partial(integrity.mend, consumer_owner=("incomplete-p", "incomplete-u")),
         [
             "DELETE FROM allocations",
             "DELETE FROM consumers",
@@ -429,7 +429,7 @@ def _faults(database: Database) -> list[str]:
         assert known >= catalog.STANDARD_TRAITS
         number = conn.execute(sa.text("SELECT COUNT(*) FROM resource_classes WHERE id < 10000"))
         assert number.scalar_one() == len(catalog.STANDARD_CLASSES)
-        return [found.name for found, _finding in check.inspect(conn, ("p", "u"))]
+        return [found.name for found, _finding in integrity.inspect(conn, ("p", "u"))]
 
 
 def test_every_statement_that_writes_says_how_many_rows_it_matches() -> None:

@@ -11,7 +11,7 @@ from placement.api.query.strings import MAX_ITEMS
 from placement.db.engine import Database
 from placement.db.statements.providers import MOST_JOINED
 from placement.errors import BadQuery
-from placement.objects import catalog, providers
+from placement.objects import catalog, provider_list
 from tests.kit.builders import make_database
 from tests.kit.cloud import Cloud, aggregate
 from tests.kit.statements import counted
@@ -56,7 +56,7 @@ def names(database: Database, conditions: list[str]) -> tuple[set[str], list[str
     asked += [f"resources={','.join(classes)}"] if classes else []
     wanted = parse_provider_filter(pairs("&".join(asked)), LATEST)
     with counted(database) as statements, database.read() as conn:
-        found = {provider.name for provider in providers.find(conn, wanted)}
+        found = {provider.name for provider in provider_list.find(conn, wanted)}
     return found, list(statements)
 
 

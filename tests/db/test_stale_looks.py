@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from placement import app
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
-from placement.objects import recount, trees
+from placement.objects import derived, locking
 from tests.kit.builders import make_database, settings
 from tests.kit.engines import ENGINE
 
@@ -61,14 +61,14 @@ def service(tmp_path: Path) -> Service:
 
 def before_next_lock(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """Have something happen between the first look and the lock of the next write."""
-    renew = trees.renew
+    renew = locking.renew_revisions
 
     def late(conn: sa.Connection, root_ids: Any) -> int:
-        monkeypatch.setattr(trees, "renew", renew)
+        monkeypatch.setattr(locking, "renew_revisions", renew)
         act()
         return renew(conn, root_ids)
 
-    monkeypatch.setattr(trees, "renew", late)
+    monkeypatch.setattr(locking, "renew_revisions", late)
 
 
 @pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
@@ -90,7 +90,7 @@ def test_a_class_whose_id_came_back_under_another_name_is_not_claimed(
 def test_a_ratio_is_counted_as_the_database_keeps_it(service: Service) -> None:
     service.stock(VCPU={"total": 1_000_000, "allocation_ratio": 1.23456789})
     with service.database.read() as conn:
-        recount.check(conn)
+        derived.refuse_incorrect(conn)
         room = conn.exec_driver_sql("SELECT capacity FROM inventories").scalar()
     assert service.claim({"VCPU": room + 1}).status_code == 409
     assert service.claim({"VCPU": room}).status_code == 204

@@ -9,7 +9,7 @@ import falcon.testing
 import pytest
 
 from placement import app
-from placement.objects import recount
+from placement.objects import derived
 from tests.kit.builders import make_database
 from tests.kit.cloud import SHARING, Cloud, aggregate, uuid
 from tests.kit.statements import counted
@@ -63,7 +63,7 @@ class Client:
     def check_used(self) -> None:
         """Every `used` is the sum of its allocations."""
         with self.database.read() as conn:
-            recount.check(conn)
+            derived.refuse_incorrect(conn)
 
 
 @pytest.fixture(scope="module")

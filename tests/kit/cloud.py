@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from placement.db import tables as t
-from placement.objects import catalog, recount
+from placement.objects import catalog, derived
 
 SHARING = "MISC_SHARES_VIA_AGGREGATE"
 
@@ -19,7 +19,7 @@ class Cloud:
             "providers": [], "inventories": [], "traits": [], "aggregates": []
         }  # fmt: skip
         self._roots: dict[int, int] = {}
-        self._classes = catalog.ids(conn, {"resource_class": catalog.STANDARD_CLASSES})
+        self._classes = catalog.find_ids(conn, {"resource_class": catalog.STANDARD_CLASSES})
         self._traits: dict[str, int] = {}
         self._aggregates: dict[str, int] = {}
 
@@ -82,7 +82,7 @@ class Cloud:
         for table, rows in zip(tables, self._rows.values(), strict=True):
             if rows:
                 self._conn.execute(sa.insert(table), rows)
-        recount.recount(self._conn)
+        derived.recompute(self._conn)
 
 
 def uuid(row_id: int) -> str:

@@ -11,8 +11,7 @@ import sqlalchemy as sa
 from placement import app
 from placement.config import NIL_UUID
 from placement.db.engine import Database
-from placement.objects import check
-from placement.objects.forest import survey
+from placement.objects import integrity, lineage
 from tests.kit.rows import contents, damage
 from tests.migrations import existing
 
@@ -57,7 +56,7 @@ LEFT = {
 
 def names(database: Database) -> list[str]:
     with database.read() as conn:
-        return [each.name for each, _ in check.inspect(conn, UNOWNED)]
+        return [each.name for each, _ in integrity.inspect(conn, UNOWNED)]
 
 
 @pytest.fixture
@@ -68,8 +67,8 @@ def adopted(database: Database) -> Database:
 
 
 def test_there_is_a_test_for_every_check() -> None:
-    assert [each.name for each in check.CHECKS if each.mend] == list(MENDED)
-    assert {each.name for each in check.CHECKS if not each.mend and each.wrong} == set(LEFT)
+    assert [each.name for each in integrity.CHECKS if each.mend] == list(MENDED)
+    assert {each.name for each in integrity.CHECKS if not each.mend and each.wrong} == set(LEFT)
 
 
 def test_a_sound_database_passes(adopted: Database, manage: Any, capsys: Any) -> None:
@@ -137,7 +136,7 @@ def test_only_the_first_rows_are_listed_unless_all_are_asked_for(
     overcharge(adopted, 9)
     assert manage("db", "check") == 1
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.count("consumer=") == check.EXAMPLES
+    assert line.count("consumer=") == integrity.EXAMPLES
     assert line.endswith("; …)")
     assert manage("db", "check", "--all") == 1
     (line,) = capsys.readouterr().out.splitlines()
@@ -168,7 +167,7 @@ def test_everything_is_listed_as_json(
 
 def test_what_is_mended_is_right(adopted: Database) -> None:
     damage(adopted, [*MENDED["no-consumer"], *MENDED["parents"], *MENDED["used"]])
-    adopted.write(lambda conn: check.mend(conn, ("mine", "me")))
+    adopted.write(lambda conn: integrity.mend(conn, ("mine", "me")))
     with adopted.read() as conn:
         consumer = conn.execute(
             sa.text(
@@ -196,7 +195,7 @@ def test_what_is_not_migrated_cannot_be_checked(
 
 
 @pytest.mark.parametrize(
-    ("parents", "roots", "stray", "endless"),
+    ("parents", "roots", "orphans", "cyclic"),
     [
         ({}, {}, set(), set()),
         ({1: None, 2: 1, 3: 2, 4: None}, {1: 1, 2: 1, 3: 1, 4: 4}, set(), set()),
@@ -204,6 +203,6 @@ def test_what_is_not_migrated_cannot_be_checked(
         ({1: 1, 2: 3, 3: 2, 4: 3, 5: None}, {5: 5}, set(), {1, 2, 3, 4}),
     ],
 )
-def test_a_survey_of_parents(parents: Any, roots: Any, stray: Any, endless: Any) -> None:
-    found = survey(parents)
-    assert (found.roots, found.stray, found.endless) == (roots, stray, endless)
+def test_a_survey_of_parents(parents: Any, roots: Any, orphans: Any, cyclic: Any) -> None:
+    traced = lineage.trace(parents)
+    assert (traced.roots, traced.orphans, traced.cyclic) == (roots, orphans, cyclic)

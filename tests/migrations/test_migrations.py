@@ -16,7 +16,7 @@ from placement.db import schema
 from placement.db import tables as t
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
-from placement.objects import catalog, recount
+from placement.objects import catalog, derived
 from tests.kit.builders import settings
 from tests.kit.engines import empty_database
 from tests.kit.rows import OURS, assert_nothing_else_changed, contents
@@ -62,7 +62,7 @@ def test_the_migrated_schema_is_the_declared_one(database: Database, tmp_path: P
     other.dispose()
 
 
-def derived(database: Database) -> tuple[int, int, int]:
+def derived_columns(database: Database) -> tuple[int, int, int]:
     with database.read() as conn:
         used, capacity = conn.execute(sa.text("SELECT used, capacity FROM inventories")).one()
         revision = conn.execute(
@@ -83,7 +83,7 @@ def test_an_existing_database_gets_our_columns_and_keeps_everything_else(
     existing.make(database, version)
     before = read(database)
     assert manage("db", "sync") == 0
-    used, capacity, revision = derived(database)
+    used, capacity, revision = derived_columns(database)
     assert (used, capacity) == (4, 13)
     assert revision > 0
     assert_nothing_else_changed(before, read(database))
@@ -144,7 +144,7 @@ def test_a_sync_that_is_interrupted_again_and_again_gets_there(
         names = conn.execute(sa.text("SELECT COUNT(*) FROM resource_classes")).scalar_one()
         assert names > 10
     if make is existing.make:
-        assert derived(database)[:2] == (4, 13)
+        assert derived_columns(database)[:2] == (4, 13)
 
 
 @pytest.mark.parametrize("make", [lambda database: None, existing.make])
@@ -167,26 +167,26 @@ def test_syncs_at_once_end_right(
     with database.read() as conn:
         schema.check(conn)
     if make is existing.make:
-        assert derived(database)[:2] == (4, 13)
+        assert derived_columns(database)[:2] == (4, 13)
 
 
 def test_the_columns_have_defaults_for_writers_who_do_not_know_them(database: Database) -> None:
     existing.make_tables(database, "a082b8bb98d0")
     database.write(schema.upgrade)
     existing.fill(database)
-    assert derived(database) == (0, 0, 0)
+    assert derived_columns(database) == (0, 0, 0)
 
 
 def test_db_sync_recounts_after_a_stay_elsewhere(database: Database, manage: Any) -> None:
     existing.make(database)
     assert manage("db", "sync") == 0
-    revision = derived(database)[2]
+    revision = derived_columns(database)[2]
     with database.writer.begin() as conn:
         conn.execute(sa.text("UPDATE allocations SET used = 7"))
         conn.execute(sa.text("UPDATE inventories SET total = 20"))
     before = read(database)
     assert manage("db", "sync") == 0
-    used, capacity, renewed = derived(database)
+    used, capacity, renewed = derived_columns(database)
     assert (used, capacity) == (7, 28)
     assert renewed != revision
     assert_nothing_else_changed(before, read(database))
@@ -216,7 +216,7 @@ def test_a_start_refuses_or_mends_what_is_not_counted(
         app.prepare(database, sync=False)
     app.prepare(database, sync=True)
     with database.read() as conn:
-        recount.check(conn)
+        derived.refuse_incorrect(conn)
 
 
 @pytest.mark.parametrize("version", ["b4ed3a175331", "ffffffffffff", None])
@@ -265,7 +265,7 @@ def test_incomplete_rows_are_refused_with_the_command_that_completes_them(
     assert "online_data_migrations" in line
     assert manage("db", "online_data_migrations") == 0
     assert manage("db", "sync") == 0
-    assert derived(database)[:2] == (4, 13)
+    assert derived_columns(database)[:2] == (4, 13)
 
 
 def test_a_revision_of_a_later_release_is_refused_in_one_line(
@@ -333,7 +333,7 @@ def test_a_version_that_the_database_has_not_is_not_stamped(
         assert "run placement-manage db sync" in line
     assert manage("db", "sync") == 0
     assert manage("db", "stamp", revision) == 0
-    assert derived(database)[:2] == (4, 13)
+    assert derived_columns(database)[:2] == (4, 13)
 
 
 def test_an_adopted_revision_is_stamped_for_what_it_is(
@@ -349,7 +349,7 @@ def test_an_adopted_revision_is_stamped_for_what_it_is(
         assert manage("db", "version") == 0
         assert capsys.readouterr().out == f"none (tables of {revision})\n"
     assert manage("db", "sync") == 0
-    assert derived(database)[:2] == (4, 13)
+    assert derived_columns(database)[:2] == (4, 13)
 
 
 def test_a_database_that_has_not_what_its_version_says_is_migrated_anew(
@@ -363,7 +363,7 @@ def test_a_database_that_has_not_what_its_version_says_is_migrated_anew(
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert "run placement-manage db sync" in line
     assert manage("db", "sync") == 0
-    assert derived(database)[:2] == (4, 13)
+    assert derived_columns(database)[:2] == (4, 13)
 
 
 def test_help_and_its_exit_codes(manage: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from placement import app
 from placement.candidates import DEFAULT_TUNING, SearchTuning
 from placement.db import tables as t
-from placement.objects import catalog, recount
+from placement.objects import catalog, derived
 from tests.kit.builders import make_database
 from tests.properties.oracle import World
 from tests.properties.strategies import CLASSES, TRAITS
@@ -84,14 +84,14 @@ class Service:
     def check_used(self) -> None:
         """Every `used` is the sum of its allocations."""
         with self.database.read() as conn:
-            recount.check(conn)
+            derived.refuse_incorrect(conn)
 
     def load(self, world: World) -> None:
         """Make the database hold exactly this world; what is used belongs to one consumer."""
         with self.database.writer.begin() as conn:
             _empty(conn)
             _fill(conn, world)
-            recount.recount(conn)
+            derived.recompute(conn)
 
 
 def _empty(conn: sa.Connection) -> None:
@@ -104,11 +104,11 @@ def _empty(conn: sa.Connection) -> None:
 
 def _fill(conn: sa.Connection, world: World) -> None:
     names = {*CLASSES, *(name for each in world.values() for name in each.inventories)}
-    known = catalog.ids(conn, {"resource_class": names})["resource_class"]
+    known = catalog.find_ids(conn, {"resource_class": names})["resource_class"]
     for position, name in enumerate(sorted(names - known.keys())):
         row = {"id": 20000 + len(known) + position, "name": name}
         conn.execute(sa.insert(t.resource_classes).values(row))
-    classes = catalog.ids(conn, {"resource_class": names})["resource_class"]
+    classes = catalog.find_ids(conn, {"resource_class": names})["resource_class"]
     had = {name for each in world.values() for name in each.traits}
     traits = catalog.ensure(conn, {"trait": {*TRAITS, *had}})
     aggregates = catalog.ensure(

@@ -7,7 +7,7 @@ from placement.api.microversion import Microversion
 from placement.api.query.strings import Pairs, Parameter, bad, last_values
 from placement.api.query.terms import Membership, Traits, counting, resources
 from placement.errors import BadQuery
-from placement.objects.providers import ProviderFilter
+from placement.objects.provider_list import ProviderFilter
 
 # Each is looked up for each provider: fifty take PostgreSQL 0.4 s on 1,000 hosts.
 MAX_CONDITIONS = 50

@@ -7,7 +7,7 @@ import orjson
 
 from placement.api.microversion import Microversion
 from placement.api.versioned import growing
-from placement.objects.trees import Provider, Shown
+from placement.objects.providers import Provider
 
 FIELDS = growing(
     {
@@ -27,18 +27,18 @@ LINKS = growing(
 UUID = "{uuid}"
 
 
-def one(provider: Shown | Provider, mount: str, version: Microversion) -> Mapping[str, Any]:
+def one(provider: Provider, mount: str, version: Microversion) -> Mapping[str, Any]:
     """The representation of a provider; `mount` is the prefix of its links."""
     return next(_each([provider], mount, version))
 
 
-def many(providers: Iterable[Shown], mount: str, version: Microversion) -> Mapping[str, Any]:
+def many(providers: Iterable[Provider], mount: str, version: Microversion) -> Mapping[str, Any]:
     """The list of providers."""
     return {"resource_providers": list(_each(providers, mount, version))}
 
 
 def _each(
-    providers: Iterable[Shown | Provider], mount: str, version: Microversion
+    providers: Iterable[Provider], mount: str, version: Microversion
 ) -> Iterator[Mapping[str, Any]]:
     links = _links(mount, version)
     fields = FIELDS.at(version)

@@ -28,8 +28,8 @@ def check_consumer(call: Call) -> None:
 def replace(call: Call) -> Reply:
     """Everything that a consumer shall hold."""
     owned = Feature.ALLOCATION_OWNERS.at(call.version)
-    unowned = None if owned else call.service.settings.unowned
-    claim = commands.claim(call.path["consumer"], call.body, unowned)
+    consumer_owner = None if owned else call.service.settings.incomplete_consumer_owner
+    claim = commands.claim(call.path["consumer"], call.body, consumer_owner)
     call.service.database.write(partial(allocations.replace, claims=[claim]))
     return Reply(204)
 

@@ -6,8 +6,8 @@ from placement.api import query
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.render import providers as render
-from placement.objects import providers
-from placement.objects.trees import Provider
+from placement.objects import provider_list, providers
+from placement.objects.providers import Provider
 from placement.objects.unset import UNSET
 
 
@@ -15,7 +15,7 @@ def list_providers(call: Call) -> Reply:
     """Providers that meet all filters."""
     wanted = query.parse_provider_filter(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
-        found = providers.find(conn, wanted)
+        found = provider_list.find(conn, wanted)
     changed_at = newest([provider.changed_at for provider in found])
     return Reply(200, render.many(found, call.mount, call.version), changed_at=changed_at)
 
@@ -26,7 +26,7 @@ def _create(call: Call) -> Provider:
             providers.create,
             name=call.body["name"],
             uuid=call.body.get("uuid"),
-            parent=call.body.get("parent_provider_uuid"),
+            parent_uuid=call.body.get("parent_provider_uuid"),
         )
     )
 
@@ -62,7 +62,7 @@ def update(call: Call) -> Reply:
             providers.update,
             uuid=call.path["uuid"],
             name=call.body["name"],
-            parent=call.body.get("parent_provider_uuid", UNSET),
+            parent_uuid=call.body.get("parent_provider_uuid", UNSET),
             movable=Feature.MOVES.at(call.version),
         )
     )

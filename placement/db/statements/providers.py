@@ -48,8 +48,6 @@ _ROWS = (
         _root.c.uuid.label("root_uuid"),
         _changed_at.label("changed_at"),
         provider.c.id,
-        provider.c.root_provider_id.label("root_id"),
-        provider.c.parent_provider_id.label("parent_id"),
     )
     .select_from(
         provider.outerjoin(_parent, _parent.c.id == provider.c.parent_provider_id).outerjoin(
@@ -92,7 +90,7 @@ MOST_JOINED = 6
 def listed(
     *where: ColumnElement[bool], some: Sequence[Rows] = (), none: Sequence[Rows] = ()
 ) -> Rows:
-    """Select, as several `JsonRows`, the id and the fields of `Shown` of providers.
+    """Select, as several `JsonRows`, the id and the other fields of `Provider`.
 
     some: subqueries that must each have a row, the most telling ones first; none: that must not.
     """
@@ -129,7 +127,7 @@ _LOCKED = sa.select(
 
 
 def locked(uuids: Collection[str]) -> Bound:
-    """Select what writes look at of the providers named; a row is a `Locked`."""
+    """Select what writes look at of the providers named; a row is a `LockedProvider`."""
     return _LOCKED, {"uuids": sorted(uuids)}
 
 

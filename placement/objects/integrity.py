@@ -1,0 +1,269 @@
+"""Faults that a database may have, how to find them and how to mend them.
+
+They come of years of operation, or of other software that has written to the database. `CHECKS`
+lists them in the order in which they are mended: a row that one repair deletes no longer counts
+for the next.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
+
+from sqlalchemy.engine import Connection
+
+from placement.db.dialect import CHUNK, chunks
+from placement.db.fragments import Rows
+from placement.db.statements import check as statements
+from placement.db.statements import recount as derived_statements
+from placement.db.writes import carry_out
+from placement.objects import derived, lineage, locking, online_migrations
+from placement.objects.lineage import Lineage
+
+EXAMPLES = 3  # rows of a fault that are shown unless all are wanted
+
+Example = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How many rows have a fault, and the first of them as column -> value."""
+
+    count: int
+    examples: Sequence[Example] = ()
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """An inspection of one database.
+
+    consumer_owner: project and user of consumers without record. limit: rows shown of
+    each fault; None: all.
+    """
+
+    conn: Connection
+    consumer_owner: tuple[str, str]
+    limit: int | None = EXAMPLES
+    _uuids: dict[int, str] = field(default_factory=dict)
+    _parents: dict[int, int | None] = field(default_factory=dict)
+    _roots: dict[int, int | None] = field(default_factory=dict)
+
+    @cached_property
+    def lineage(self) -> Lineage:
+        """The roots of all providers, as their parents tell them."""
+        last_id = -1
+        while rows := self.conn.execute(statements.forest(last_id, CHUNK)).all():
+            for row in rows:
+                self._uuids[row.id] = row.uuid
+                self._parents[row.id] = row.parent_id
+                self._roots[row.id] = row.root_id
+            last_id = rows[-1].id
+        return lineage.trace(self._parents)
+
+    @cached_property
+    def wrong_roots(self) -> Mapping[int, int]:
+        """Provider -> the root that it should have, where the row names another."""
+        return {
+            provider_id: root_id
+            for provider_id, root_id in self.lineage.roots.items()
+            if self._roots[provider_id] != root_id
+        }
+
+    def describe_providers(self, ids: Collection[int]) -> Finding:
+        """Show providers by uuid, in the order of their ids."""
+        shown_ids = islice(sorted(ids), self.limit)
+        return Finding(len(ids), [{"provider": self._uuids[row_id]} for row_id in shown_ids])
+
+    def count(self, query: Rows) -> int:
+        """Return how many rows a statement selects."""
+        return int(self.conn.execute(statements.count(query)).scalar_one())
+
+    def describe_rows(self, query: Rows) -> Finding:
+        """Show what a statement selects."""
+        count = self.count(query)
+        if not count:
+            return Finding(0)
+        rows = self.conn.execute(statements.examples(query, self.limit)).all()
+        return Finding(count, [row._asdict() for row in rows])
+
+    def describe_inventories(self, corrections: Iterable[Mapping[int, int]]) -> Finding:
+        """Show inventories with a wrong derived column; corrections: id -> value, in chunks."""
+        right_values: dict[int, int] = {}
+        for chunk in corrections:
+            right_values.update(chunk)
+        examples: list[Example] = []
+        for ids in chunks(list(islice(sorted(right_values), self.limit))):
+            for row in self.conn.execute(statements.numbered_inventories(ids)):
+                columns = row._asdict()
+                right = right_values[columns.pop("id")]
+                examples.append({**columns, "right": right})
+        return Finding(len(right_values), examples)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A kind of fault.
+
+    remedy: what `mend` does or, without one, what an operator can do. wrong: False for what the
+    API allows and an operator may yet want to know of.
+    """
+
+    name: str
+    meaning: str
+    find: Callable[[Inspection], Finding]
+    remedy: str
+    mend: Callable[[Inspection], object] | None = None
+    wrong: bool = True
+
+
+def _rows_of(query: Callable[[], Rows]) -> Callable[[Inspection], Finding]:
+    """Return a finder of the rows that a statement selects."""
+    return lambda inspection: inspection.describe_rows(query())
+
+
+def _detach_orphans(inspection: Inspection) -> None:
+    for chunk in chunks(sorted(inspection.lineage.orphans)):
+        carry_out(inspection.conn, statements.detach(chunk))
+
+
+def _set_roots(inspection: Inspection) -> None:
+    for chunk in chunks(sorted(inspection.wrong_roots)):
+        root_ids = {provider_id: inspection.wrong_roots[provider_id] for provider_id in chunk}
+        carry_out(inspection.conn, statements.set_roots(root_ids))
+    # The revisions of roots that got or lost members; orphans have become roots.
+    changed_roots = inspection.lineage.orphans.union(inspection.wrong_roots.values())
+    locking.renew_revisions(inspection.conn, changed_roots)
+
+
+def _record_consumers(inspection: Inspection) -> None:
+    owner = inspection.consumer_owner
+    online_migrations.record_consumers(inspection.conn, None, owner)
+
+
+def _delete_idle_consumers(inspection: Inspection) -> None:
+    count = inspection.count(statements.idle_consumers())
+    carry_out(inspection.conn, statements.delete_idle_consumers(count))
+
+
+def _lost_rows(kind: str, name: str, meaning: str) -> Check:
+    """Return the check of rows that refer to what does not exist, and are deleted."""
+
+    def delete(inspection: Inspection) -> None:
+        count = inspection.count(statements.lost(kind))
+        carry_out(inspection.conn, statements.delete_lost(kind, count))
+
+    return Check(
+        name, meaning, _rows_of(partial(statements.lost, kind)), "they are deleted", delete
+    )
+
+
+CHECKS = (
+    # Mended first: a new revision locks its tree until the end.
+    Check(
+        "revision",
+        "trees that have no revision",
+        _rows_of(derived_statements.uncounted_roots),
+        "every tree gets a new revision",
+        lambda inspection: derived.renew_all_revisions(inspection.conn),
+    ),
+    Check(
+        "parents",
+        "providers whose parent is not there",
+        lambda inspection: inspection.describe_providers(inspection.lineage.orphans),
+        "they become roots",
+        _detach_orphans,
+    ),
+    Check(
+        "loops",
+        "providers whose line of parents never ends",
+        lambda inspection: inspection.describe_providers(inspection.lineage.cyclic),
+        "set parent_provider_id of one provider of each loop to NULL, and check again",
+    ),
+    Check(
+        "roots",
+        "providers whose root is not the top of their tree",
+        lambda inspection: inspection.describe_providers(inspection.wrong_roots),
+        "root_provider_id is set",
+        _set_roots,
+    ),
+    _lost_rows("inventories", "lost-inventories", "inventories of providers that are not there"),
+    _lost_rows("allocations", "lost-allocations", "allocations from providers that are not there"),
+    _lost_rows("traits", "lost-traits", "associations of a provider or trait that is not there"),
+    _lost_rows(
+        "aggregates", "lost-aggregates", "associations of a provider or aggregate that is not there"
+    ),
+    Check(
+        "unknown-classes",
+        "inventories of resource classes that are not there",
+        _rows_of(statements.inventories_of_unknown_class),
+        "insert the class under its old id, or delete them",
+    ),
+    Check(
+        "no-inventory",
+        "allocations from inventories that are not there",
+        _rows_of(statements.allocations_without_inventory),
+        "set the provider's inventory again, or delete the consumer's allocations",
+    ),
+    Check(
+        "no-consumer",
+        "consumers that have allocations and no record",
+        _rows_of(statements.unrecorded_consumers),
+        "records are made, of the project and user for incomplete consumers",
+        _record_consumers,
+    ),
+    Check(
+        "idle-consumers",
+        "consumers without allocations",
+        _rows_of(statements.idle_consumers),
+        "they are deleted",
+        _delete_idle_consumers,
+    ),
+    Check(
+        "no-owner",
+        "consumers whose project or user is not there",
+        _rows_of(statements.unowned_consumers),
+        "write the consumers' allocations again",
+    ),
+    Check(
+        "used",
+        "inventories whose used is not the sum of their allocations",
+        lambda inspection: inspection.describe_inventories(derived.wrong_used(inspection.conn)),
+        "used is counted anew",
+        lambda inspection: derived.correct_used(inspection.conn),
+    ),
+    Check(
+        "capacity",
+        "inventories whose capacity does not follow from their amounts",
+        lambda inspection: inspection.describe_inventories(
+            derived.wrong_capacities(inspection.conn)
+        ),
+        "capacity is computed anew",
+        lambda inspection: derived.correct_capacity(inspection.conn),
+    ),
+    Check(
+        "overcommitted",
+        "inventories of which more is used than their capacity",
+        _rows_of(statements.overcommitted),
+        "allowed; nothing more can be claimed from them until enough is given back",
+        wrong=False,
+    ),
+)
+
+
+def inspect(
+    conn: Connection,
+    consumer_owner: tuple[str, str],
+    limit: int | None = EXAMPLES,
+) -> list[tuple[Check, Finding]]:
+    """Return the faults of the database, each with up to `limit` of its rows (None: all)."""
+    inspection = Inspection(conn, consumer_owner, limit)
+    findings = [(check, check.find(inspection)) for check in CHECKS]
+    return [(check, finding) for check, finding in findings if finding.count]
+
+
+def mend(conn: Connection, consumer_owner: tuple[str, str]) -> None:
+    """Mend what can be mended, with every tree locked; what is left takes an operator."""
+    inspection = Inspection(conn, consumer_owner)
+    for check in CHECKS:
+        if check.mend is not None:
+            check.mend(inspection)

@@ -1,0 +1,96 @@
+"""Completion of rows of very old databases: root ids of providers, records of consumers."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from sqlalchemy.engine import Connection
+
+from placement.db import schema
+from placement.db.dialect import chunks
+from placement.db.fragments import Rows
+from placement.db.statements import check as statements
+from placement.db.writes import carry_out
+from placement.errors import ConfigurationError
+from placement.objects import catalog, lineage, locking
+
+
+def set_root_provider_ids(conn: Connection, limit: int, consumer_owner: tuple[str, str]) -> int:
+    """Give up to `limit` providers without a root id the one that follows from their parents.
+
+    Returns how many. Raises ConfigurationError when the parents of one of them form a cycle.
+    """
+    parents = {row.id: row.parent_id for row in conn.execute(statements.rootless(limit))}
+    provider_ids = list(parents)
+    _add_ancestors(conn, parents)
+    roots = lineage.trace(parents).roots
+    cyclic = [provider_id for provider_id in provider_ids if provider_id not in roots]
+    if cyclic:
+        raise ConfigurationError(f"the parents of provider {cyclic[0]} (id) lead in a circle")
+    if provider_ids:
+        root_ids = {provider_id: roots[provider_id] for provider_id in provider_ids}
+        carry_out(conn, statements.set_roots(root_ids))
+        # Before the migration of the schema, trees have no revision that could be renewed.
+        if schema.version(conn) == schema.newest():
+            locking.renew_revisions(conn, set(root_ids.values()))
+    return len(provider_ids)
+
+
+def _add_ancestors(conn: Connection, parents: dict[int, int | None]) -> None:
+    """Complete provider -> parent by all ancestors that exist, one level at a time."""
+    while missing := _parent_ids(parents.values()) - parents.keys():
+        ancestors = conn.execute(statements.parents(missing)).all()
+        if not ancestors:
+            break
+        parents.update({row.id: row.parent_id for row in ancestors})
+
+
+def _parent_ids(parents: Iterable[int | None]) -> set[int]:
+    return {parent_id for parent_id in parents if parent_id is not None}
+
+
+def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[str, str]) -> int:
+    """Create records for up to `limit` consumers (None: all) that only have allocations.
+
+    consumer_owner: their project and user. Returns how many.
+    """
+    query = statements.unrecorded_consumers().limit(limit)
+    uuids = [row.consumer for row in conn.execute(query)]
+    if uuids:
+        project, user = consumer_owner
+        ids = catalog.ensure(conn, {"project": {project}, "user": {user}})
+        for chunk in chunks(uuids):
+            write = statements.record_consumers(chunk, ids["project"][project], ids["user"][user])
+            carry_out(conn, write)
+    return len(uuids)
+
+
+# The names are those that operators know from the table that the command prints.
+MIGRATIONS: Mapping[str, Callable[..., int]] = {
+    "set_root_provider_ids": set_root_provider_ids,
+    "create_incomplete_consumers": record_consumers,
+}
+
+
+def count_rootless(conn: Connection) -> int:
+    """Return how many providers have no root id."""
+    return _count(conn, statements.rootless(None))
+
+
+def count_unrecorded(conn: Connection) -> int:
+    """Return how many consumers have allocations and no record."""
+    return _count(conn, statements.unrecorded_consumers())
+
+
+def refuse_incomplete(conn: Connection) -> None:
+    """Raise ConfigurationError for a database that still has such rows."""
+    for count, rows in (
+        (count_rootless(conn), "providers have no root id"),
+        (count_unrecorded(conn), "consumers of allocations have no record"),
+    ):
+        if count:
+            raise ConfigurationError(
+                f"{count} {rows}: run placement-manage db online_data_migrations first"
+            )
+
+
+def _count(conn: Connection, query: Rows) -> int:
+    return int(conn.execute(statements.count(query)).scalar_one())

@@ -1,0 +1,171 @@
+"""The list of providers that meet a filter."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import dialect
+from placement.db.fragments import Rows
+from placement.db.statements import names
+from placement.db.statements import providers as statements
+from placement.errors import UnknownResourceClasses, UnknownTraits
+from placement.objects import catalog, identifiers
+from placement.objects.providers import Provider
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFilter:
+    """What a listed provider must meet; all fields at once.
+
+    required and member_of: at least one of each set. resources: (class, amount) pairs, for each
+    of which the provider itself must have room.
+    """
+
+    name: str | None = None
+    uuid: str | None = None
+    in_tree: str | None = None
+    required: tuple[frozenset[str], ...] = ()
+    forbidden: frozenset[str] = frozenset()
+    member_of: tuple[frozenset[str], ...] = ()
+    not_member_of: frozenset[str] = frozenset()
+    resources: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """All traits that the filter names."""
+        return self.forbidden.union(*self.required)
+
+    @property
+    def aggregates(self) -> frozenset[str]:
+        """All aggregates that the filter names."""
+        return self.not_member_of.union(*self.member_of)
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """All resource classes that the filter names."""
+        return frozenset(name for name, _amount in self.resources)
+
+
+@dataclass(frozen=True, slots=True)
+class _FilterIds:
+    """The ids of what a filter names.
+
+    aggregates: key -> ids of all rows that mean the aggregate. roots: of the tree of `in_tree`.
+    """
+
+    traits: Mapping[str, int]
+    classes: Mapping[str, int]
+    aggregates: Mapping[str, frozenset[int]]
+    roots: frozenset[int]
+
+    def of_traits(self, names: Iterable[str]) -> frozenset[int]:
+        """Return the ids of traits, all of which exist."""
+        return frozenset(self.traits[name] for name in names)
+
+    def of_aggregates(self, uuids: Iterable[str]) -> frozenset[int]:
+        """Return the ids of those aggregates that exist."""
+        nothing: frozenset[int] = frozenset()
+        return nothing.union(
+            *(self.aggregates.get(identifiers.key(uuid), nothing) for uuid in uuids)
+        )
+
+
+def find(conn: Connection, conditions: ProviderFilter) -> list[Provider]:
+    """Return the providers that meet the filter, in the order of their ids, in two statements.
+
+    Raises UnknownTraits and UnknownResourceClasses for names that do not exist.
+    """
+    ids = _resolve(conn, conditions)
+    _refuse_unknown(conn, conditions, ids)
+    # What does not exist has no members.
+    if conditions.in_tree is not None and not ids.roots:
+        return []
+    if not all(ids.of_aggregates(uuids) for uuids in conditions.member_of):
+        return []
+    query = statements.listed(
+        *_of_provider(conditions, ids),
+        some=_lookups(conditions, ids),
+        none=_exclusions(conditions, ids),
+    )
+    rows = sorted(dialect.read(conn, query))
+    return [
+        Provider(uuid, name, generation, parent, root, dialect.moment(changed_at), row_id)
+        for row_id, uuid, name, generation, parent, root, changed_at in rows
+    ]
+
+
+def _resolve(conn: Connection, conditions: ProviderFilter) -> _FilterIds:
+    """Look up every name of the filter in one statement; in none when it has no names."""
+    in_tree = () if conditions.in_tree is None else (conditions.in_tree,)
+    query = names.with_trees(
+        {
+            "trait": conditions.traits,
+            "resource_class": conditions.classes,
+            "aggregate": identifiers.spellings(*conditions.aggregates),
+        },
+        identifiers.stored_forms(*in_tree),
+    )
+    ids: dict[str, dict[str, int]] = {
+        "trait": {},
+        "resource_class": {},
+        "aggregate": {},
+        "tree": {},
+    }
+    if query is not None:
+        for kind, row_id, name, _revision in conn.execute(*query):
+            ids[kind][name] = row_id
+    return _FilterIds(
+        ids["trait"],
+        ids["resource_class"],
+        identifiers.ids_by_key(ids["aggregate"]),
+        frozenset(ids["tree"].values()),
+    )
+
+
+def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: _FilterIds) -> None:
+    """Raise UnknownTraits or UnknownResourceClasses, naming the parameter."""
+    traits = conditions.traits - ids.traits.keys()
+    if traits:
+        raise UnknownTraits(traits, "required", catalog.nearest(conn, "trait", traits))
+    classes = conditions.classes - ids.classes.keys()
+    if classes:
+        nearest = catalog.nearest(conn, "resource_class", classes)
+        raise UnknownResourceClasses(classes, "resources", nearest)
+
+
+def _of_provider(conditions: ProviderFilter, ids: _FilterIds) -> list[ColumnElement[bool]]:
+    """Return what the provider's row and its traits must meet."""
+    where = [statements.in_tree(root_id) for root_id in ids.roots]
+    if conditions.name is not None:
+        where.append(statements.is_named(conditions.name))
+    if conditions.uuid is not None:
+        where.append(statements.named(identifiers.stored_forms(conditions.uuid)))
+    # Traits without alternatives make one condition, however many they are.
+    traits = {name for names in conditions.required if len(names) == 1 for name in names}
+    if traits:
+        where.append(statements.has_all_traits(ids.of_traits(traits)))
+    return where
+
+
+def _lookups(conditions: ProviderFilter, ids: _FilterIds) -> list[Rows]:
+    """Return queries that must each find something; the most selective ones first."""
+    lookups = [statements.any_aggregate(ids.of_aggregates(uuids)) for uuids in conditions.member_of]
+    for names_of_term in conditions.required:
+        if len(names_of_term) > 1:
+            lookups.append(statements.any_trait(ids.of_traits(names_of_term)))
+    for name, amount in conditions.resources:
+        lookups.append(statements.room(ids.classes[name], amount))
+    return lookups
+
+
+def _exclusions(conditions: ProviderFilter, ids: _FilterIds) -> list[Rows]:
+    """Return queries none of which may find anything."""
+    exclusions: list[Rows] = []
+    if conditions.forbidden:
+        exclusions.append(statements.any_trait(ids.of_traits(conditions.forbidden)))
+    aggregate_ids = ids.of_aggregates(conditions.not_member_of)
+    if aggregate_ids:
+        exclusions.append(statements.any_aggregate(aggregate_ids))
+    return exclusions
