@@ -17,13 +17,13 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bench import report
-from bench.clouds import Cloud, load
 from bench.floor import floor as least
 from bench.measure import measure
 from bench.scenarios import FAMILIES, Scenario
 from bench.servers import serving
 from placement.db import tables as t
 from tests.kit.builders import prepare
+from tests.kit.cloud import Cloud, load
 from tests.kit.engines import SERVERS
 from tests.kit.engines import Server as DatabaseServer
 
@@ -121,7 +121,7 @@ def run(
             memory = {server.name: server.peak_memory() for server in measured}
             floor = None
             if scenario.floor is not None:
-                traits = next(cloud.members()).traits
+                traits = next(iter(cloud.members())).traits
                 floor = least(servers[0].url, traits, scenario.floor, options.seconds)
             results.add(scenario, figures, memory, floor)
 

@@ -8,7 +8,7 @@ import uuid as uuids
 from collections.abc import Callable
 from typing import Any
 
-from bench.clouds import Cloud, host_uuid
+from tests.kit.cloud import Cloud, provider_uuid
 from tests.kit.processes import Answer, exchange, send
 
 # Does one turn; the time of what it returns is measured by the caller.
@@ -67,7 +67,7 @@ class Client:
         return answer.status == 204
 
     def _some_host(self) -> str:
-        return host_uuid(self._random.randint(1, self._cloud.hosts))
+        return provider_uuid(self._random.randint(1, self._cloud.hosts))
 
 
 class Get(Client):
@@ -107,7 +107,7 @@ class Contend(Client):
     """Claims on the one host that all clients want."""
 
     def turn(self) -> None:
-        self._claim({host_uuid(1): {"resources": {"VCPU": 1}}})
+        self._claim({provider_uuid(1): {"resources": {"VCPU": 1}}})
 
 
 class Provision(Client):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from bench.clouds import Cloud, flat, nested, sharing, wide
+from bench.clouds import flat, nested, sharing, wide
+from tests.kit.cloud import Cloud
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
 NESTED = (

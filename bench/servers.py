@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from tests.kit.engines import Server as DatabaseServer
 from tests.kit.engines import free_port
+from tests.kit.peer import peer_environment
 from tests.kit.processes import NoAnswerError, send
-from tests.peer.servers import peer_environment
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from wsgiref.simple_server import make_server
 
 import falcon.testing
 
 from placement import app, config
-from tests.api.conftest import _Server, _Silent
 from tests.kit.builders import make_database
+from tests.kit.listener import listening
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -109,11 +107,5 @@ def with_keystone(
 @contextmanager
 def identity_service() -> Iterator[str]:
     """Serve until the block ends; yields the URL."""
-    with make_server("127.0.0.1", 0, _answer, _Server, _Silent) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(_answer) as url:
+        yield url

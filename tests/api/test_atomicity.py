@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from placement import app
 from placement.db import tables as t
 from tests.kit.builders import make_database
-from tests.kit.cloud import Cloud, aggregate, uuid
+from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 
 HEADERS = {
     "X-Auth-Token": "admin",
@@ -25,7 +25,7 @@ OTHER = str(uuids.UUID(int=2))
 
 def claim(row: int, amount: int, generation: int | None) -> dict[str, object]:
     return {
-        "allocations": {uuid(row): {"resources": {"VCPU": amount}}} if amount else {},
+        "allocations": {provider_uuid(row): {"resources": {"VCPU": amount}}} if amount else {},
         "project_id": "new",
         "user_id": "new",
         "consumer_generation": generation,
@@ -46,12 +46,10 @@ class Service:
 
     def __init__(self, directory: Path) -> None:
         settings, self.database = make_database(directory)
-        with self.database.writer.begin() as conn:
-            cloud = Cloud(conn)
-            root = cloud.add("root", {"VCPU": 8}, aggregates=[aggregate(1)])
+        with building(self.database.writer) as cloud:
+            root = cloud.add("root", {"VCPU": 8}, aggregates=[aggregate_uuid(1)])
             cloud.add("child", {"VCPU": 8}, parent=root, traits=["HW_CPU_X86_AVX2"])
             cloud.add("elsewhere", {"VCPU": 8})
-            cloud.save()
         self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
         self._left: int | None = None
         sa.event.listen(self.database.writer, "before_cursor_execute", self._count)
@@ -99,25 +97,29 @@ WRITES = {
         "POST",
         "/reshaper",
         {
-            "inventories": {uuid(1): shape(4, 1, "PCPU"), uuid(2): shape(9, 0)},
+            "inventories": {provider_uuid(1): shape(4, 1, "PCPU"), provider_uuid(2): shape(9, 0)},
             "allocations": {CONSUMER: claim(2, 2, 1)},
         },
     ),
-    "create": ("POST", RP, {"name": "new", "parent_provider_uuid": uuid(1)}),
-    "rename and move": ("PUT", f"{RP}/{uuid(2)}", {"name": "n", "parent_provider_uuid": uuid(3)}),
-    "make a root": ("PUT", f"{RP}/{uuid(2)}", {"name": "n", "parent_provider_uuid": None}),
-    "inventories": ("PUT", f"{RP}/{uuid(2)}/inventories", shape(5, 0, "PCPU")),
+    "create": ("POST", RP, {"name": "new", "parent_provider_uuid": provider_uuid(1)}),
+    "rename and move": (
+        "PUT",
+        f"{RP}/{provider_uuid(2)}",
+        {"name": "n", "parent_provider_uuid": provider_uuid(3)},
+    ),
+    "make a root": ("PUT", f"{RP}/{provider_uuid(2)}", {"name": "n", "parent_provider_uuid": None}),
+    "inventories": ("PUT", f"{RP}/{provider_uuid(2)}/inventories", shape(5, 0, "PCPU")),
     "traits": (
         "PUT",
-        f"{RP}/{uuid(2)}/traits",
+        f"{RP}/{provider_uuid(2)}/traits",
         {"traits": ["HW_CPU_X86_SSE"], "resource_provider_generation": 0},
     ),
     "aggregates": (
         "PUT",
-        f"{RP}/{uuid(1)}/aggregates",
-        {"aggregates": [aggregate(2)], "resource_provider_generation": 1},
+        f"{RP}/{provider_uuid(1)}/aggregates",
+        {"aggregates": [aggregate_uuid(2)], "resource_provider_generation": 1},
     ),
-    "delete": ("DELETE", f"{RP}/{uuid(2)}", None),
+    "delete": ("DELETE", f"{RP}/{provider_uuid(2)}", None),
 }
 
 

@@ -6,7 +6,7 @@ import falcon.testing
 import orjson
 import pytest
 
-from bench.clouds import HOST, Cloud, Provider, load, wide
+from bench.clouds import HOST, wide
 from bench.scenarios import FLAT, devices
 from placement import app
 from placement.api.history import LATEST
@@ -14,6 +14,7 @@ from placement.api.query import pairs, parse_candidates
 from placement.candidates.candidate import longest_text
 from placement.candidates.plan import SearchPlan
 from tests.kit.builders import make_database
+from tests.kit.cloud import Cloud, Provider, load
 
 NAMED = "/allocation_candidates?" + "&".join(
     f"resources_{'g' * 60}{each}=VGPU:1,PGPU:2000000000" for each in range(3)
@@ -66,7 +67,7 @@ def test_no_candidate_is_longer_than_it_was_taken_for(tmp_path: Path, minor: int
     def members():
         yield Provider(HOST)
         for _ in range(3):
-            yield Provider({"VGPU": (10, 1.0), "PGPU": (2 * 10**9, 1.0)}, (), 1)
+            yield Provider({"VGPU": 10, "PGPU": 2 * 10**9}, (), 1)
 
     service = client(tmp_path, Cloud("spread", members))
     asked = [FLAT]

@@ -3,10 +3,11 @@
 import falcon.testing
 import pytest
 
-from bench.clouds import flat, load
+from bench.clouds import flat
 from bench.scenarios import FLAT
 from placement import app
 from tests.kit.builders import make_database
+from tests.kit.cloud import load
 
 HOSTS = 400  # with 50 traits each: more pieces than are written at once
 

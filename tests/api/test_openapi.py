@@ -28,7 +28,7 @@ from placement.api.openapi import document
 from placement.api.request_schemas.common import UUID_KEY, UUID_LIKE
 from placement.api.routes import OPERATIONS
 from tests.kit.builders import make_database
-from tests.kit.cloud import Cloud, aggregate, uuid
+from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 
 EXAMPLES = int(os.environ.get("PLACEMENT_WALK", "3"))
 WALKED = ("1.0", "1.12", "1.28", "1.39")
@@ -40,14 +40,14 @@ CHECKS = [
 ]
 # Names that there are, so that the walk meets more than 404.
 KNOWN = {
-    "uuid": [uuid(1), uuid(2), uuid(3)],
+    "uuid": [provider_uuid(1), provider_uuid(2), provider_uuid(3)],
     "name": ["CUSTOM_A", "CUSTOM_B", "VCPU", "HW_CPU_X86_AVX2"],
     "resource_class": ["VCPU", "DISK_GB", "CUSTOM_A"],
     "consumer": [f"c0000000-0000-4000-8000-{n:012d}" for n in range(3)],
     "resources": ["VCPU:1", "VCPU:1,DISK_GB:2"],
     "required": ["HW_CPU_X86_AVX2", "!HW_CPU_X86_AVX2"],
-    "member_of": [aggregate(1), f"in:{aggregate(1)},{aggregate(2)}"],
-    "in_tree": [uuid(1)],
+    "member_of": [aggregate_uuid(1), f"in:{aggregate_uuid(1)},{aggregate_uuid(2)}"],
+    "in_tree": [provider_uuid(1)],
     "root_required": ["HW_CPU_X86_AVX2"],
     "limit": ["1", "5"],
     "project_id": ["p"],
@@ -92,7 +92,12 @@ def test_the_document_is_made_of_the_declarations() -> None:
     )
 
 
-UUIDS = [uuid(1), uuid(2), uuid(3), "c0000000-0000-4000-8000-000000000001"]
+UUIDS = [
+    provider_uuid(1),
+    provider_uuid(2),
+    provider_uuid(3),
+    "c0000000-0000-4000-8000-000000000001",
+]
 CLASSES = ["VCPU", "DISK_GB", "CUSTOM_A"]
 
 
@@ -118,12 +123,10 @@ def with_known_names(schema: Any) -> Any:
 @pytest.fixture(scope="module")
 def application(tmp_path_factory: pytest.TempPathFactory) -> Any:
     made, database = make_database(tmp_path_factory.mktemp("walk"))
-    with database.writer.begin() as conn:
-        cloud = Cloud(conn)
-        root = cloud.add("root", {"VCPU": 8}, aggregates=[aggregate(1)])
+    with building(database.writer) as cloud:
+        root = cloud.add("root", {"VCPU": 8}, aggregates=[aggregate_uuid(1)])
         cloud.add("child", {"VCPU": 8}, parent=root, traits=["HW_CPU_X86_AVX2"])
-        cloud.add("disk", {"DISK_GB": 100}, aggregates=[aggregate(1)])
-        cloud.save()
+        cloud.add("disk", {"DISK_GB": 100}, aggregates=[aggregate_uuid(1)])
     return app.create_app(made, database)
 
 

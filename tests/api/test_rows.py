@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from tests.kit.builders import make_app
-from tests.kit.cloud import uuid
+from tests.kit.cloud import provider_uuid
 
 HEADERS = {
     "X-Auth-Token": "admin",
@@ -107,7 +107,7 @@ def test_two_keys_that_mean_one_uuid_are_refused(client: falcon.testing.TestClie
         "consumer_generation": None,
         "consumer_type": "INSTANCE",
     }
-    answer = send(client, "PUT", f"/allocations/{uuid(1)}", body)
+    answer = send(client, "PUT", f"/allocations/{provider_uuid(1)}", body)
     assert answer.status_code == 400
     assert "same UUID" in answer.json["errors"][0]["detail"]
 
@@ -120,9 +120,9 @@ def test_of_duplicate_keys_the_last_counts(client: falcon.testing.TestClient) ->
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e400", "9" * 400])
 def test_numbers_that_are_none_are_refused(client: falcon.testing.TestClient, value: str) -> None:
-    send(client, "POST", "/resource_providers", {"name": "n", "uuid": uuid(1)})
+    send(client, "POST", "/resource_providers", {"name": "n", "uuid": provider_uuid(1)})
     raw = f'{{"resource_class": "VCPU", "total": 1, "allocation_ratio": {value}}}'.encode()
-    path = f"/resource_providers/{uuid(1)}/inventories"
+    path = f"/resource_providers/{provider_uuid(1)}/inventories"
     answer = client.simulate_post(path, body=raw, headers=HEADERS)
     assert answer.status_code == 400
     assert send(client, "GET", path).json["inventories"] == {}
@@ -155,9 +155,14 @@ def test_a_request_id_is_ours_and_in_the_error(client: falcon.testing.TestClient
 
 def test_last_modified_is_the_newest_change(client: falcon.testing.TestClient) -> None:
     for number in (1, 2):
-        send(client, "POST", "/resource_providers", {"name": str(number), "uuid": uuid(number)})
+        send(
+            client,
+            "POST",
+            "/resource_providers",
+            {"name": str(number), "uuid": provider_uuid(number)},
+        )
     dates = [
-        send(client, "GET", f"/resource_providers/{uuid(number)}").headers["last-modified"]
+        send(client, "GET", f"/resource_providers/{provider_uuid(number)}").headers["last-modified"]
         for number in (1, 2)
     ]
     shown = send(client, "GET", "/resource_providers").headers["last-modified"]

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from tests.cluster.model import complaints
 from tests.kit.builders import database_url
-from tests.kit.cloud import Cloud, uuid
+from tests.kit.cloud import building, provider_uuid
 from tests.kit.engines import ENGINE
 from tests.kit.processes import Answer, Process, expect, new_host, send, serving
 
@@ -102,11 +102,9 @@ def test_exactly_what_fits_is_admitted(
 
 def test_claims_on_a_thousand_hosts_are_all_admitted(racers: Racers) -> None:
     engine = sa.create_engine(racers.url, poolclass=sa.NullPool)
-    with engine.begin() as conn:
-        cloud = Cloud(conn)
+    with building(engine) as cloud:
         ids = [cloud.add(f"host{number}", {"VCPU": 4}) for number in range(1000)]
-        cloud.save()
-    hosts = [uuid(row_id) for row_id in ids]
+    hosts = [provider_uuid(row_id) for row_id in ids]
 
     def spread(number: int, port: int) -> list[Answer]:
         mine = [hosts[(number * 7 + turn * 31) % 1000] for turn in range(20 * min(ROUNDS, 20))]

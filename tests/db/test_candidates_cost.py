@@ -6,50 +6,33 @@ from pathlib import Path
 
 import pytest
 
-from placement.api.history import LATEST
-from placement.api.query import pairs, parse_candidates
-from placement.candidates import SearchResult, TreeCache, find_candidates
 from placement.errors import SearchExhausted
-from tests.kit.builders import make_database
-from tests.kit.cloud import SHARING, Cloud, aggregate, uuid
+from tests.kit.cloud import SHARING, CloudBuilder, aggregate_uuid, building, provider_uuid
 from tests.kit.rows import damage
-from tests.kit.statements import counted
+from tests.kit.search import Searcher
 
 
-class Asked:
-    """A database with a cloud, and what one request to it takes."""
-
-    def __init__(
-        self, directory: Path, fill: Callable[[Cloud], object], **options: dict[str, object]
-    ) -> None:
-        self.settings, self.database = make_database(directory, **options)
-        with self.database.writer.begin() as conn:
-            cloud = Cloud(conn)
-            fill(cloud)
-            cloud.save()
-
-    def find(self, query: str) -> tuple[SearchResult, int, int]:
-        """The answer, the number of statements, and the number of trees that were loaded."""
-        cache = TreeCache(10**6)
-        with counted(self.database) as statements, self.database.read() as conn:
-            found = find_candidates(
-                conn, cache, parse_candidates(pairs(query), LATEST), self.settings.candidates
-            )
-        return found, len(statements), len(cache)
+def searcher(
+    directory: Path, fill: Callable[[CloudBuilder], object], **options: dict[str, object]
+) -> Searcher:
+    made = Searcher(directory, **options)
+    with building(made.database.writer) as cloud:
+        fill(cloud)
+    return made
 
 
 @pytest.fixture(scope="module", params=[10, 10_000])
-def diskless(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    def fill(cloud: Cloud) -> None:
+def diskless(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    def fill(cloud: CloudBuilder) -> None:
         for number in range(request.param):
-            cloud.add(f"h{number}", {"VCPU": 8}, aggregates=[aggregate(1)])
-        cloud.add("disk", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate(1)])
+            cloud.add(f"h{number}", {"VCPU": 8}, aggregates=[aggregate_uuid(1)])
+        cloud.add("disk", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate_uuid(1)])
 
-    return Asked(tmp_path_factory.mktemp("diskless"), fill)
+    return searcher(tmp_path_factory.mktemp("diskless"), fill)
 
 
-def test_a_disk_that_hosts_share_is_one_candidate_however_many_they_are(diskless: Asked) -> None:
-    found, statements, trees = diskless.find("resources=DISK_GB:10&limit=10")
+def test_a_disk_that_hosts_share_is_one_candidate_however_many_they_are(diskless: Searcher) -> None:
+    found, statements, trees = diskless.find_cold("resources=DISK_GB:10&limit=10")
     assert len(found.candidates) == 1
     assert found.stats.trees_served == 1
     assert found.stats.steps <= 2
@@ -57,8 +40,8 @@ def test_a_disk_that_hosts_share_is_one_candidate_however_many_they_are(diskless
     assert trees <= 33
 
 
-def test_diskless_hosts_get_their_disk_from_the_shared_one(diskless: Asked) -> None:
-    found, statements, trees = diskless.find("resources=VCPU:1,DISK_GB:10&limit=10")
+def test_diskless_hosts_get_their_disk_from_the_shared_one(diskless: Searcher) -> None:
+    found, statements, trees = diskless.find_cold("resources=VCPU:1,DISK_GB:10&limit=10")
     assert len({tuple(each.allocations) for each in found.candidates}) == 10
     assert statements == 5
     assert trees <= 33  # a window of hosts, and the disk
@@ -66,15 +49,20 @@ def test_diskless_hosts_get_their_disk_from_the_shared_one(diskless: Asked) -> N
 
 
 def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Path) -> None:
-    def fill(cloud: Cloud) -> None:
+    def fill(cloud: CloudBuilder) -> None:
         for number in range(500):
-            cloud.add(f"h{number}", {}, traits=["HW_CPU_X86_AVX2"], aggregates=[aggregate(1)])
+            cloud.add(f"h{number}", {}, traits=["HW_CPU_X86_AVX2"], aggregates=[aggregate_uuid(1)])
         for number in range(2):
-            cloud.add(f"d{number}", {"DISK_GB": 9}, traits=[SHARING], aggregates=[aggregate(1)])
+            cloud.add(
+                f"d{number}", {"DISK_GB": 9}, traits=[SHARING], aggregates=[aggregate_uuid(1)]
+            )
 
-    asked = Asked(tmp_path, fill)
-    found, statements, trees = asked.find("resources=DISK_GB:1&root_required=HW_CPU_X86_AVX2")
-    assert {tuple(each.allocations) for each in found.candidates} == {(uuid(501),), (uuid(502),)}
+    asked = searcher(tmp_path, fill)
+    found, statements, trees = asked.find_cold("resources=DISK_GB:1&root_required=HW_CPU_X86_AVX2")
+    assert {tuple(each.allocations) for each in found.candidates} == {
+        (provider_uuid(501),),
+        (provider_uuid(502),),
+    }
     assert found.stats.trees_served == 1
     assert statements <= 8
     assert trees <= 64 + 2
@@ -82,57 +70,59 @@ def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Pa
 
 @pytest.mark.parametrize("hosts", [100, 2000])
 def test_rare_matches_are_found_without_reading_the_rest(tmp_path: Path, hosts: int) -> None:
-    def fill(cloud: Cloud) -> None:
+    def fill(cloud: CloudBuilder) -> None:
         for number in range(hosts):
             rare = ["CUSTOM_RARE"] if number in {50, 70, 99} else []
             cloud.add(f"h{number}", {"VCPU": 8, "MEMORY_MB": 8}, traits=rare)
 
-    asked = Asked(tmp_path, fill)
+    asked = searcher(tmp_path, fill)
     query = "resources=VCPU:1,MEMORY_MB:1&required=CUSTOM_RARE&limit=10"
-    found, statements, trees = asked.find(query)
+    found, statements, trees = asked.find_cold(query)
     assert len(found.candidates) == 3
     assert trees <= 32 + 3  # the first window, and the matches
     assert statements <= 7
 
 
 def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path) -> None:
-    def fill(cloud: Cloud) -> None:
+    def fill(cloud: CloudBuilder) -> None:
         root = cloud.add("host", {})
         for number in range(16):
             cloud.add(f"gpu{number}", {"PGPU": 1}, parent=root)
 
     groups = "&".join(f"resources{number}=PGPU:1" for number in range(1, 9))
     query = f"{groups}&group_policy=isolate"
-    few = Asked(tmp_path, fill, placement={"max_search_steps": 1000})
-    found, _statements, _trees = few.find(query)
+    few = searcher(tmp_path, fill, placement={"max_search_steps": 1000})
+    found, _statements, _trees = few.find_cold(query)
     assert 0 < len(found.candidates) < 1000
     assert found.stats.exhausted
-    none = Asked(tmp_path, fill, placement={"max_search_steps": 5})
+    none = searcher(tmp_path, fill, placement={"max_search_steps": 5})
     with pytest.raises(SearchExhausted, match="max_search_steps"):
-        none.find(query)
+        none.find_cold(query)
 
 
 def test_one_tree_is_looked_up_by_its_key(tmp_path: Path) -> None:
-    def fill(cloud: Cloud) -> None:
+    def fill(cloud: CloudBuilder) -> None:
         for number in range(500):
             cloud.add(f"h{number}", {"VCPU": 8}, traits=["HW_CPU_X86_AVX2"])
 
-    asked = Asked(tmp_path, fill)
+    asked = searcher(tmp_path, fill)
     for more in ("", "&root_required=HW_CPU_X86_AVX2"):
-        found, statements, trees = asked.find(f"resources=VCPU:1&in_tree={uuid(77)}{more}")
-        assert [tuple(each.allocations) for each in found.candidates] == [(uuid(77),)]
+        found, statements, trees = asked.find_cold(
+            f"resources=VCPU:1&in_tree={provider_uuid(77)}{more}"
+        )
+        assert [tuple(each.allocations) for each in found.candidates] == [(provider_uuid(77),)]
         assert (statements, trees) == (5, 1)
 
 
 def test_a_random_answer_comes_from_all_over_the_cloud(tmp_path: Path) -> None:
-    def fill(cloud: Cloud) -> None:
+    def fill(cloud: CloudBuilder) -> None:
         for number in range(1000):
             cloud.add(f"h{number}", {"VCPU": 8})
 
-    asked = Asked(tmp_path, fill, placement={"randomize_allocation_candidates": True})
+    asked = searcher(tmp_path, fill, placement={"randomize_allocation_candidates": True})
     chosen: Counter[str] = Counter()
     for _ in range(40):
-        found, statements, trees = asked.find("resources=VCPU:1&limit=20")
+        found, statements, trees = asked.find_cold("resources=VCPU:1&limit=20")
         assert len(found.candidates) == 20
         assert statements <= 2 + 5 + 2 + 3  # a sample of four runs; near the end a window more
         assert trees <= 40 + 32
@@ -142,11 +132,11 @@ def test_a_random_answer_comes_from_all_over_the_cloud(tmp_path: Path) -> None:
 
 
 def test_rows_without_a_trait_or_a_root_are_left_out(tmp_path: Path) -> None:
-    def fill(cloud: Cloud) -> None:
+    def fill(cloud: CloudBuilder) -> None:
         for name in ("sound", "rootless"):
             cloud.add(name, {"VCPU": 8}, traits=["HW_CPU_X86_AVX2"])
 
-    asked = Asked(tmp_path, fill)
+    asked = searcher(tmp_path, fill)
     damage(
         asked.database,
         [
@@ -155,19 +145,19 @@ def test_rows_without_a_trait_or_a_root_are_left_out(tmp_path: Path) -> None:
             "UPDATE resource_providers SET root_provider_id = NULL WHERE id = 2",
         ],
     )
-    found, _statements, _trees = asked.find("resources=VCPU:1")
-    assert [tuple(each.allocations) for each in found.candidates] == [(uuid(1),)]
+    found, _statements, _trees = asked.find_cold("resources=VCPU:1")
+    assert [tuple(each.allocations) for each in found.candidates] == [(provider_uuid(1),)]
     (tree,) = found.trees
     assert tree.root.traits == {"HW_CPU_X86_AVX2"}
 
 
 def test_a_sharing_provider_whose_root_is_none_is_left_out(tmp_path: Path) -> None:
-    def fill(cloud: Cloud) -> None:
-        host = cloud.add("host", {"VCPU": 8}, aggregates=[aggregate(1)])
+    def fill(cloud: CloudBuilder) -> None:
+        host = cloud.add("host", {"VCPU": 8}, aggregates=[aggregate_uuid(1)])
         cloud.add("below", {}, parent=host)
-        cloud.add("disk", {"DISK_GB": 9}, traits=[SHARING], aggregates=[aggregate(1)])
+        cloud.add("disk", {"DISK_GB": 9}, traits=[SHARING], aggregates=[aggregate_uuid(1)])
 
-    asked = Asked(tmp_path, fill)
+    asked = searcher(tmp_path, fill)
     damage(asked.database, ["UPDATE resource_providers SET root_provider_id = 2 WHERE id = 3"])
-    assert not asked.find("resources=VCPU:1,DISK_GB:1")[0].candidates
-    assert len(asked.find("resources=VCPU:1")[0].candidates) == 1
+    assert not asked.find_cold("resources=VCPU:1,DISK_GB:1")[0].candidates
+    assert len(asked.find_cold("resources=VCPU:1")[0].candidates) == 1

@@ -1,39 +1,17 @@
 """What the requests of the bench cost: statements, trees and steps, the same on any machine."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from bench.clouds import Cloud, flat, load, nested, sharing, wide
+from bench.clouds import flat, nested, sharing, wide
 from bench.scenarios import FLAT, NESTED, devices, limited
-from placement.api.history import LATEST
-from placement.api.query import pairs, parse_candidates
-from placement.candidates import SearchResult, TreeCache, find_candidates
-from placement.db.engine import Database
-from tests.kit.builders import make_database
-from tests.kit.statements import counted
+from tests.kit.cloud import Cloud, load
+from tests.kit.search import Searcher
 
 SIZES = (100, 1000)
 FIRST = 2  # steps more for the first host, which is searched class by class; others are like it
-
-
-@dataclass
-class Loaded:
-    """A cloud in a database, and the trees that a process has seen of it."""
-
-    database: Database
-    settings: object
-    trees: TreeCache
-
-    def find(self, path: str) -> tuple[SearchResult, int, int]:
-        """The answer, the statements, and the trees that were loaded."""
-        before = len(self.trees)
-        request = parse_candidates(pairs(path.partition("?")[2]), LATEST)
-        with counted(self.database) as statements, self.database.read() as conn:
-            found = find_candidates(conn, self.trees, request, self.settings.candidates)
-        return found, len(statements), len(self.trees) - before
 
 
 @pytest.fixture(scope="module")
@@ -41,23 +19,23 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("growth")
 
 
-def loaded(directory: Path, cloud: Cloud) -> Loaded:
+def loaded(directory: Path, cloud: Cloud) -> Searcher:
     home = directory / cloud.name
     home.mkdir(parents=True)
-    settings, database = make_database(home)
-    load(database.writer, cloud)
-    return Loaded(database, settings, TreeCache(10**6))
+    searcher = Searcher(home)
+    load(searcher.database.writer, cloud)
+    return searcher
 
 
 @pytest.fixture(scope="module")
-def flats(directory: Path) -> Iterator[list[Loaded]]:
+def flats(directory: Path) -> Iterator[list[Searcher]]:
     made = [loaded(directory, flat(hosts)) for hosts in SIZES]
     yield made
     for each in made:
         each.database.dispose()
 
 
-def test_ten_candidates_cost_the_same_in_any_cloud(flats: list[Loaded]) -> None:
+def test_ten_candidates_cost_the_same_in_any_cloud(flats: list[Searcher]) -> None:
     costs = []
     for cloud in flats:
         cold, warm = [cloud.find(limited(FLAT, 10)) for _ in range(2)]
@@ -69,7 +47,7 @@ def test_ten_candidates_cost_the_same_in_any_cloud(flats: list[Loaded]) -> None:
 
 @pytest.mark.parametrize("limit", [80, 1000, None])
 def test_an_answer_costs_a_step_a_candidate_on_flat_hosts(
-    flats: list[Loaded], limit: int | None
+    flats: list[Searcher], limit: int | None
 ) -> None:
     for cloud, hosts in zip(flats, SIZES, strict=True):
         found, _statements, _trees = cloud.find(limited(FLAT, limit))
@@ -84,11 +62,11 @@ def test_an_answer_costs_a_step_a_candidate_on_flat_hosts(
 
 @pytest.mark.parametrize("limit", [1000, None])
 def test_three_matches_cost_a_window_and_one_statement_more(
-    flats: list[Loaded], limit: int | None
+    flats: list[Searcher], limit: int | None
 ) -> None:
     for cloud in flats:
         path = limited(f"{FLAT}&required=CUSTOM_RARE", limit)
-        cloud.trees = TreeCache(10**6)
+        cloud.forget()
         found, statements, _trees = cloud.find(path)
         assert len(found.candidates) == 3
         assert statements <= 4 + 2 * 2
@@ -97,7 +75,7 @@ def test_three_matches_cost_a_window_and_one_statement_more(
         assert again[1:] == (4, 0)
 
 
-def test_no_match_costs_a_window_and_one_statement_more(flats: list[Loaded]) -> None:
+def test_no_match_costs_a_window_and_one_statement_more(flats: list[Searcher]) -> None:
     for cloud in flats:
         path = FLAT.replace("VCPU:2", "VCPU:2000")
         cloud.find(path)

@@ -6,17 +6,16 @@ The codes of all engines are listed; those of the engine under test happen.
 import uuid as uuids
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
-import falcon.testing
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.db import codes
-from tests.kit.builders import make_database
 from tests.kit.drivers import failing_once, losing_commit
 from tests.kit.engines import ENGINE
+from tests.kit.service import Service
 
 
 class Then(Enum):
@@ -111,12 +110,11 @@ UNKNOWN: Mapping[str, set[object]] = {
 HERE = STATEMENTS[ENGINE]
 
 
-class World:
+class Recorded(Service):
     """A service, and the connections that its writes begin on."""
 
-    def __init__(self, directory: Any) -> None:
-        settings, self.database = make_database(directory)
-        self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
         self.connections: list[object] = []
         for engine in (self.database.reader, self.database.writer):
             sa.event.listen(engine, "begin", self._begin)
@@ -126,14 +124,10 @@ class World:
     def _begin(self, conn: sa.Connection) -> None:
         self.connections.append(conn.connection.dbapi_connection)
 
-    def send(self, method: str, path: str, body: object = None) -> Any:
-        """A request of an administrator; connections are counted from here."""
+    def send(self, *args: Any, **options: Any) -> Any:
+        """Send a request; connections are counted from here."""
         self.connections.clear()
-        headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
-        path, _, query = path.partition("?")
-        return self._client.simulate_request(
-            method, path, query_string=query, json=body, headers=headers
-        )
+        return super().send(*args, **options)
 
     def read(self) -> Any:
         """A read that gives the database a text."""
@@ -149,86 +143,85 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    made = World(tmp_path_factory.mktemp("codes"))
-    yield made
-    made.database.dispose()
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    with Recorded(tmp_path_factory.mktemp("codes")) as made:
+        yield made
 
 
 @pytest.mark.parametrize("code", HERE)
-def test_a_write_of_which_a_statement_fails(world: World, code: object) -> None:
-    with failing_once(world.database.writer, "INSERT INTO traits", code):
-        answer = world.add_trait()
+def test_a_write_of_which_a_statement_fails(service: Recorded, code: object) -> None:
+    with failing_once(service.database.writer, "INSERT INTO traits", code):
+        answer = service.add_trait()
     expected = {Then.AGAIN: 201, Then.ELSEWHERE: 201, Then.REFUSED: 400}
     then = HERE[code]
     assert answer.status_code == expected.get(then, 503), answer.text
     assert ("Retry-After" in answer.headers) == (then is Then.UNAVAILABLE)
     if then is Then.AGAIN:
-        first, second = world.connections
+        first, second = service.connections
         assert first is second
     elif then is Then.ELSEWHERE:
-        first, second = world.connections
+        first, second = service.connections
         assert first is not second
     else:
-        assert len(world.connections) == 1
+        assert len(service.connections) == 1
 
 
 @pytest.mark.parametrize("code", [code for code in HERE if code not in codes.DUPLICATE])
-def test_a_read_of_which_a_statement_fails(world: World, code: object) -> None:
+def test_a_read_of_which_a_statement_fails(service: Recorded, code: object) -> None:
     then = HERE[code]
-    with failing_once(world.database.reader, "SELECT", code):
-        answer = world.read()
+    with failing_once(service.database.reader, "SELECT", code):
+        answer = service.read()
     assert answer.status_code == (400 if then is Then.REFUSED else 503)
     assert ("Retry-After" in answer.headers) == (then not in {Then.REFUSED, Then.TOO_LONG})
-    (failed,) = world.connections
-    assert world.read().status_code == 200
-    assert (failed is not world.connections[0]) == (then is Then.ELSEWHERE)
+    (failed,) = service.connections
+    assert service.read().status_code == 200
+    assert (failed is not service.connections[0]) == (then is Then.ELSEWHERE)
 
 
 @pytest.mark.parametrize("code", sorted(NOT_COMMITTED[ENGINE], key=str))
 def test_a_commit_that_is_known_not_to_have_happened_is_run_again(
-    world: World, code: object
+    service: Recorded, code: object
 ) -> None:
-    with losing_commit(world.database.writer, code, happens=False):
-        answer = world.add_trait()
+    with losing_commit(service.database.writer, code, happens=False):
+        answer = service.add_trait()
     assert answer.status_code == 201, answer.text
 
 
 @pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
-def test_a_commit_that_has_happened_and_fails_is_found_out(world: World, code: object) -> None:
-    with losing_commit(world.database.writer, code, happens=True):
-        answer = world.add_provider()
+def test_a_commit_that_has_happened_and_fails_is_found_out(service: Recorded, code: object) -> None:
+    with losing_commit(service.database.writer, code, happens=True):
+        answer = service.add_provider()
     assert answer.status_code == 200, answer.text
     uuid = answer.json["uuid"]
-    assert world.send("GET", f"/resource_providers/{uuid}").json == answer.json
+    assert service.send("GET", f"/resource_providers/{uuid}").json == answer.json
 
 
 @pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
-def test_a_commit_that_has_not_happened_is_found_out(world: World, code: object) -> None:
-    with losing_commit(world.database.writer, code, happens=False):
-        answer = world.add_provider()
+def test_a_commit_that_has_not_happened_is_found_out(service: Recorded, code: object) -> None:
+    with losing_commit(service.database.writer, code, happens=False):
+        answer = service.add_provider()
     lasts = HERE.get(code, Then.UNAVAILABLE) in {Then.UNAVAILABLE, Then.TOO_LONG}
     assert answer.status_code == (503 if lasts else 200), answer.text
     assert "could not be found out" not in answer.text
 
 
-def test_a_commit_that_has_not_happened_is_kept_from_happening_later(world: World) -> None:
+def test_a_commit_that_has_not_happened_is_kept_from_happening_later(service: Recorded) -> None:
     """Galera may carry it out when nodes meet again, unless what it changes has changed since."""
-    uuid = world.add_provider().json["uuid"]
+    uuid = service.add_provider().json["uuid"]
     revision = sa.text("SELECT revision FROM resource_providers WHERE uuid = :uuid")
-    others = sa.create_engine(world.database.writer.url, poolclass=sa.NullPool)
+    others = sa.create_engine(service.database.writer.url, poolclass=sa.NullPool)
     seen: list[int] = []
 
     def look(_conn: sa.Connection | None = None) -> None:
         with others.connect() as conn:
             seen.append(conn.execute(revision, {"uuid": uuid}).scalar_one())
 
-    sa.event.listen(world.database.writer, "begin", look)
+    sa.event.listen(service.database.writer, "begin", look)
     code = max(UNKNOWN[ENGINE] & HERE.keys(), key=str)
-    with losing_commit(world.database.writer, code, happens=False):
+    with losing_commit(service.database.writer, code, happens=False):
         body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 1}}}
-        world.send("PUT", f"/resource_providers/{uuid}/inventories", body)
-    sa.event.remove(world.database.writer, "begin", look)
+        service.send("PUT", f"/resource_providers/{uuid}/inventories", body)
+    sa.event.remove(service.database.writer, "begin", look)
     look()
     lost, settled, afterwards = seen[:3]
     assert lost == settled != afterwards
@@ -237,10 +230,10 @@ def test_a_commit_that_has_not_happened_is_kept_from_happening_later(world: Worl
 @pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
 @pytest.mark.parametrize("happens", [True, False])
 def test_a_commit_that_fails_without_a_witness_is_answered_as_unknown(
-    world: World, code: object, happens: bool
+    service: Recorded, code: object, happens: bool
 ) -> None:
-    with losing_commit(world.database.writer, code, happens=happens):
-        answer = world.add_trait()
+    with losing_commit(service.database.writer, code, happens=happens):
+        answer = service.add_trait()
     assert answer.status_code == 503
     assert "could not be found out" in answer.text
 

@@ -17,17 +17,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import falcon.testing
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.db import statements
 from placement.db.engine import Database
 from placement.db.writes import Write
 from placement.objects import catalog, derived, integrity
-from tests.kit.builders import make_database
 from tests.kit.rows import damage
+from tests.kit.service import Service
 
 MODULES = [
     importlib.import_module(f"{statements.__name__}.{found.name}")
@@ -48,12 +46,11 @@ DML = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b")
 NOTHING = "UPDATE consumer_types SET name = name WHERE 1 = 0"
 
 
-class World:
+class Dropping(Service):
     """A service whose driver answers to one write that it matched nothing, and does nothing."""
 
     def __init__(self, directory: Path) -> None:
-        settings, self.database = make_database(directory)
-        self._client = falcon.testing.TestClient(app.create_app(settings, self.database))
+        super().__init__(directory)
         self._drop = -1
         self.written = 0
         self.transactions = 0
@@ -85,11 +82,6 @@ class World:
         finally:
             self._drop = -1
 
-    def send(self, method: str, path: str, body: object = None, version: str = "1.39") -> Any:
-        """A request of an administrator."""
-        headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": f"placement {version}"}
-        return self._client.simulate_request(method, path, json=body, headers=headers)
-
     def make(self, method: str, path: str, body: object = None) -> Any:
         """A request that must succeed."""
         answer = self.send(method, path, body)
@@ -101,7 +93,7 @@ class World:
 class Scene:
     """A host with a child, and names that nothing else in the database has."""
 
-    world: World
+    service: Dropping
     tag: str = field(default_factory=lambda: uuids.uuid4().hex[:8].upper())
     host: str = field(default_factory=lambda: str(uuids.uuid4()))
     child: str = field(default_factory=lambda: str(uuids.uuid4()))
@@ -109,7 +101,7 @@ class Scene:
 
     def prepare(self) -> None:
         """Make the host: four classes, of which two are custom, a trait and an aggregate."""
-        make = self.world.make
+        make = self.service.make
         for each in "AB":
             make("PUT", f"/traits/{self.custom(each)}")
             make("PUT", f"/resource_classes/{self.custom(each)}")
@@ -147,7 +139,7 @@ class Scene:
 
     def claimed(self) -> None:
         """Have the consumer use something."""
-        self.world.make("PUT", f"/allocations/{self.new}", self.claim(None, VCPU=1, DISK_GB=1))
+        self.service.make("PUT", f"/allocations/{self.new}", self.claim(None, VCPU=1, DISK_GB=1))
 
     def look(self) -> str:
         """What the API tells of all this, without the names."""
@@ -160,7 +152,7 @@ class Scene:
             *(f"/traits/{self.custom(each)}" for each in "ABC"),
             *(f"/resource_classes/{self.custom(each)}" for each in "ABC"),
         ]
-        answers = [self.world.send("GET", path) for path in paths]
+        answers = [self.service.send("GET", path) for path in paths]
         told = "\n".join(
             answer.text if answer.status_code == 200 else answer.status for answer in answers
         )
@@ -187,7 +179,7 @@ def _request(method: str, path: str, body: Callable[[Scene], object] | None = No
         where = path.format(scene=scene, A=scene.custom("A"), B=scene.custom("B"))
         version = "1.6" if "1.6" in where else "1.39"
         given = body(scene) if body else None
-        return scene.world.send(method, where.removesuffix("@1.6"), given, version)
+        return scene.service.send(method, where.removesuffix("@1.6"), given, version)
 
     return act
 
@@ -274,7 +266,7 @@ SCENARIOS = {
     "a class gets another name": Scenario(
         {"names.rename_resource_class", RENEW},
         _request("PUT", "/resource_classes/{A}@1.6", lambda it: {"name": it.custom("C")}),
-        before=lambda it: it.world.make(
+        before=lambda it: it.service.make(
             "PUT", f"{it.path}/inventories", it.stock(3, **{it.custom("A"): 9})
         ),
     ),
@@ -285,10 +277,9 @@ SCENARIOS = {
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    made = World(tmp_path_factory.mktemp("counted"))
-    yield made
-    made.database.dispose()
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dropping]:
+    with Dropping(tmp_path_factory.mktemp("counted")) as made:
+        yield made
 
 
 @contextmanager
@@ -311,25 +302,25 @@ def noted() -> Iterator[set[str]]:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_write_of_a_request_that_matches_nothing_is_noticed(world: World, name: str) -> None:
+def test_a_write_of_a_request_that_matches_nothing_is_noticed(service: Dropping, name: str) -> None:
     scenario = SCENARIOS[name]
 
     def play(dropped: int) -> str:
-        scene = Scene(world)
+        scene = Scene(service)
         scene.prepare()
         scenario.before(scene)
-        with world.dropping(dropped), noted() as called:
+        with service.dropping(dropped), noted() as called:
             answer = scenario.act(scene)
         assert called == scenario.writes
         assert answer.status_code < 300, answer.text
         return f"{answer.status_code}\n{scene.look()}"
 
     plain = play(-1)
-    number = world.written
-    assert world.transactions == 1
+    number = service.written
+    assert service.transactions == 1
     for dropped in range(number):
         assert play(dropped) == plain, f"write {dropped} was missed"
-        assert world.transactions == 2, f"write {dropped} was not noticed"
+        assert service.transactions == 2, f"write {dropped} was not noticed"
 
 
 Work = Callable[[sa.Connection], object]
@@ -398,29 +389,29 @@ REPAIRS = {
 @pytest.mark.parametrize("name", REPAIRS)
 def test_a_write_of_a_repair_that_matches_nothing_is_noticed(tmp_path: Path, name: str) -> None:
     repair = REPAIRS[name]
-    world = World(tmp_path)
+    service = Dropping(tmp_path)
     for uuid, title, parent in ((HOST, "host", None), (CONSUMER, "below", HOST)):
         body = {"name": title, "uuid": uuid, "parent_provider_uuid": parent}
-        world.make("POST", "/resource_providers", body)
+        service.make("POST", "/resource_providers", body)
     inventory = {
         "resource_provider_generation": 0,
         "inventories": {"VCPU": {"total": 8}},
     }
-    world.make("PUT", f"/resource_providers/{HOST}/inventories", inventory)
+    service.make("PUT", f"/resource_providers/{HOST}/inventories", inventory)
 
     def play(dropped: int) -> None:
-        damage(world.database, repair.damage)
-        with world.dropping(dropped):
-            world.database.write(repair.work)
-        assert _faults(world.database) == []
+        damage(service.database, repair.damage)
+        with service.dropping(dropped):
+            service.database.write(repair.work)
+        assert _faults(service.database) == []
 
     with noted() as called:
         play(-1)
-        number = world.written
+        number = service.written
     assert called == repair.writes
     for dropped in range(number):
         play(dropped)
-        assert world.transactions == 2, f"write {dropped} was not noticed"
+        assert service.transactions == 2, f"write {dropped} was not noticed"
 
 
 def _faults(database: Database) -> list[str]:

@@ -7,7 +7,6 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import falcon.testing
 import psycopg.errors
 import pymysql
 import pytest
@@ -22,9 +21,8 @@ from placement.db.lasting import CODES, LOGIN, RIGHT, SHAPE
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_database, settings
 from tests.kit.engines import ENGINE, server
+from tests.kit.service import Client
 from tests.migrations.conftest import ENVIRONMENT
-
-HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 
 
 def as_reader(url: str) -> tuple[Settings, Database]:
@@ -55,8 +53,8 @@ def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def put(client: falcon.testing.TestClient) -> Any:
-    return client.simulate_put("/traits/CUSTOM_A", headers=HEADERS)
+def put(client: Client) -> Any:
+    return client.send("PUT", "/traits/CUSTOM_A")
 
 
 def test_a_missing_right_is_said_with_the_command_and_health_is_lost(
@@ -64,8 +62,8 @@ def test_a_missing_right_is_said_with_the_command_and_health_is_lost(
 ) -> None:
     known, _database = make_database(tmp_path)
     reader, database = as_reader(known.database.connection)
-    client = falcon.testing.TestClient(app.create_app(reader, database))
-    assert client.simulate_get("/healthcheck").status_code == 200
+    client = Client(app.create_app(reader, database))
+    assert client.send("GET", "/healthcheck").status_code == 200
     with caplog.at_level(logging.WARNING):
         answer = put(client)
     assert answer.status_code == 503
@@ -76,23 +74,23 @@ def test_a_missing_right_is_said_with_the_command_and_health_is_lost(
     (line,) = complaints(caplog)
     for words in (RIGHT.reason, "INSERT", RIGHT.remedy):
         assert words in line
-    health = client.simulate_get("/healthcheck")
+    health = client.send("GET", "/healthcheck")
     assert health.status_code == 503
     assert RIGHT.reason in health.text
     assert "reader" not in health.text
-    assert client.simulate_get("/traits", headers=HEADERS).status_code == 200
+    assert client.send("GET", "/traits").status_code == 200
     database.dispose()
 
 
 def test_health_returns_with_the_right(tmp_path: Path) -> None:
     known, database = make_database(tmp_path)
-    client = falcon.testing.TestClient(app.create_app(known, database))
+    client = Client(app.create_app(known, database))
     database._writes_fail = lasting.unusable(
         exc.OperationalError("INSERT", None, pymysql.err.OperationalError(1142, "denied"))
     )
-    assert client.simulate_get("/healthcheck").status_code == 503
+    assert client.send("GET", "/healthcheck").status_code == 503
     assert put(client).status_code == 201
-    assert client.simulate_get("/healthcheck").status_code == 200
+    assert client.send("GET", "/healthcheck").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -106,12 +104,12 @@ def test_a_missing_column_or_table_is_named_and_health_is_lost(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str, name: str
 ) -> None:
     known, database = make_database(tmp_path)
-    client = falcon.testing.TestClient(app.create_app(known, database))
+    client = Client(app.create_app(known, database))
     with database.writer.begin() as conn:
         conn.exec_driver_sql(damage)
     for path in ("/healthcheck", "/usages?project_id=p", "/resource_providers?resources=VCPU:1"):
         caplog.clear()
-        answer = client.simulate_get(path, headers=HEADERS)
+        answer = client.send("GET", path)
         if path == "/healthcheck" or answer.status_code != 200:
             assert answer.status_code == 503
             assert SHAPE.reason in answer.text
@@ -120,7 +118,7 @@ def test_a_missing_column_or_table_is_named_and_health_is_lost(
             (line,) = complaints(caplog)
             assert name in line
             assert SHAPE.remedy in line
-    assert client.simulate_get("/traits", headers=HEADERS).status_code == 200
+    assert client.send("GET", "/traits").status_code == 200
     with pytest.raises(ConfigurationError, match=name):
         app.prepare(database, sync=False)
 

@@ -13,15 +13,15 @@ from placement.db.statements.providers import MOST_JOINED
 from placement.errors import BadQuery
 from placement.objects import catalog, provider_list
 from tests.kit.builders import make_database
-from tests.kit.cloud import Cloud, aggregate
+from tests.kit.cloud import aggregate_uuid, building
 from tests.kit.statements import counted
 
 TRAITS = sorted(catalog.STANDARD_TRAITS - {"MISC_SHARES_VIA_AGGREGATE"})[:20]
 CLASSES = sorted(catalog.STANDARD_CLASSES)[:10]
-AGGREGATES = [aggregate(number) for number in range(20)]
+AGGREGATES = [aggregate_uuid(number) for number in range(20)]
 CONDITIONS = [
     *(f"required=in:{trait},CUSTOM_NOBODY" for trait in TRAITS),
-    *(f"member_of=in:{each},{aggregate(999)}" for each in AGGREGATES),
+    *(f"member_of=in:{each},{aggregate_uuid(999)}" for each in AGGREGATES),
     *CLASSES,
 ]
 
@@ -34,8 +34,7 @@ def without(items: list[str], place: int) -> list[str]:
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """A host that meets all conditions, and one for each that lacks it alone."""
     _settings, made = make_database(tmp_path_factory.mktemp("conditions"))
-    with made.writer.begin() as conn:
-        cloud = Cloud(conn)
+    with building(made.writer) as cloud:
         for place in range(-1, len(CONDITIONS)):
             cloud.add(
                 f"lacks {place}",
@@ -43,8 +42,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 traits=without(TRAITS, place),
                 aggregates=without(AGGREGATES, place - 20 if place >= 20 else -1),
             )
-        cloud.add("nobody's", {}, traits=["CUSTOM_NOBODY"], aggregates=[aggregate(999)])
-        cloud.save()
+        cloud.add("nobody's", {}, traits=["CUSTOM_NOBODY"], aggregates=[aggregate_uuid(999)])
     yield made
     made.dispose()
 
@@ -82,7 +80,7 @@ def test_few_conditions_are_joined_and_the_others_looked_up(database: Database) 
 
 def test_more_conditions_together_than_fifty_are_refused(database: Database) -> None:
     with pytest.raises(BadQuery, match="too many together, 50 the most"):
-        names(database, [*CONDITIONS, f"member_of={aggregate(1)}"])
+        names(database, [*CONDITIONS, f"member_of={aggregate_uuid(1)}"])
     # A trait that must be there is looked up with all others of its kind.
     assert names(database, [*CONDITIONS, f"required={','.join(TRAITS)}"])[0] == {"lacks -1"}
 

@@ -1,19 +1,18 @@
 """Names are compared as the database compares them, and hold what the database can hold."""
 
 import uuid as uuids
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import falcon.testing
 import pytest
 
-from placement import app
 from placement.objects import catalog
-from tests.kit.builders import make_app, make_database
+from tests.kit.builders import make_database
 from tests.kit.engines import ENGINE
 from tests.kit.rows import insert
+from tests.kit.service import Service
 
-HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 HOST = str(uuids.UUID(int=1))
 FOLDS = ENGINE == "mariadb"  # case, accents and spaces at the end make no difference there
 NARROW = ENGINE == "mariadb"  # the server's character set ends at U+FFFF
@@ -24,12 +23,13 @@ WIDE = "a \U0001f600 face"
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> falcon.testing.TestClient:
-    made = falcon.testing.TestClient(make_app(tmp_path), headers=HEADERS)
-    made.simulate_post("/resource_providers", json={"name": "host", "uuid": HOST})
+def client(tmp_path: Path) -> Iterator[Service]:
+    made = Service(tmp_path)
+    made.send("POST", "/resource_providers", {"name": "host", "uuid": HOST})
     body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 100}}}
-    made.simulate_put(f"/resource_providers/{HOST}/inventories", json=body)
-    return made
+    made.send("PUT", f"/resource_providers/{HOST}/inventories", body)
+    yield made
+    made.close()
 
 
 def claim(project: str, user: str = "user") -> dict[str, object]:
@@ -42,23 +42,23 @@ def claim(project: str, user: str = "user") -> dict[str, object]:
     }
 
 
-def put(client: falcon.testing.TestClient, body: object) -> Any:
-    return client.simulate_put(f"/allocations/{uuids.uuid4()}", json=body)
+def put(client: Service, body: object) -> Any:
+    return client.send("PUT", f"/allocations/{uuids.uuid4()}", body)
 
 
-def used(client: falcon.testing.TestClient, project: str) -> Any:
-    answer = client.simulate_get("/usages", params={"project_id": project})
+def used(client: Service, project: str) -> Any:
+    answer = client.send("GET", "/usages", params={"project_id": project})
     return answer.json["usages"].get("INSTANCE", {}).get("VCPU", 0)
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_a_provider_is_found_by_what_the_database_calls_its_name(
-    client: falcon.testing.TestClient, one: str, other: str
+    client: Service, one: str, other: str
 ) -> None:
-    assert client.simulate_post("/resource_providers", json={"name": one}).status_code == 200
-    found = client.simulate_get("/resource_providers", params={"name": other})
+    assert client.send("POST", "/resource_providers", {"name": one}).status_code == 200
+    found = client.send("GET", "/resource_providers", params={"name": other})
     assert [each["name"] for each in found.json["resource_providers"]] == [one] * FOLDS
-    again = client.simulate_post("/resource_providers", json={"name": other})
+    again = client.send("POST", "/resource_providers", {"name": other})
     assert again.status_code == (409 if FOLDS else 200)
     if FOLDS:
         assert again.json["errors"][0]["detail"].startswith("Conflicting resource provider name:")
@@ -66,7 +66,7 @@ def test_a_provider_is_found_by_what_the_database_calls_its_name(
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_projects_that_the_database_calls_equal_are_one(
-    client: falcon.testing.TestClient, one: str, other: str
+    client: Service, one: str, other: str
 ) -> None:
     assert put(client, claim(one)).status_code == 204
     assert put(client, claim(other)).status_code == 204
@@ -75,27 +75,27 @@ def test_projects_that_the_database_calls_equal_are_one(
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_names_that_the_database_calls_equal_may_be_new_in_one_request(
-    client: falcon.testing.TestClient, one: str, other: str
+    client: Service, one: str, other: str
 ) -> None:
     body = {str(uuids.uuid4()): claim(name, user=name) for name in (one, other)}
-    answer = client.simulate_post("/allocations", json=body)
+    answer = client.send("POST", "/allocations", body)
     assert answer.status_code == 204, answer.text
     assert used(client, one) == used(client, other) == (2 if FOLDS else 1)
 
 
 def test_what_the_database_cannot_hold_is_refused_and_the_field_named(
-    client: falcon.testing.TestClient,
+    client: Service,
 ) -> None:
     for field, answer in (
-        ("name", client.simulate_post("/resource_providers", json={"name": WIDE})),
-        ("name", client.simulate_put(f"/resource_providers/{HOST}", json={"name": f"{WIDE} 2"})),
+        ("name", client.send("POST", "/resource_providers", {"name": WIDE})),
+        ("name", client.send("PUT", f"/resource_providers/{HOST}", {"name": f"{WIDE} 2"})),
         ("project_id", put(client, claim(WIDE))),
         ("user_id", put(client, claim("p", user=WIDE))),
-        ("project_id", client.simulate_get("/usages", params={"project_id": WIDE})),
-        ("name", client.simulate_get("/resource_providers", params={"name": WIDE})),
+        ("project_id", client.send("GET", "/usages", params={"project_id": WIDE})),
+        ("name", client.send("GET", "/resource_providers", params={"name": WIDE})),
         (
             f"{OTHER}.project_id",
-            client.simulate_post("/allocations", json={ONE: claim("p"), OTHER: claim(f"{WIDE} 3")}),
+            client.send("POST", "/allocations", {ONE: claim("p"), OTHER: claim(f"{WIDE} 3")}),
         ),
     ):
         if NARROW:
@@ -120,13 +120,12 @@ def test_the_first_class_has_id_0_in_a_table_that_generates_ids(tmp_path: Path) 
 
 
 def test_an_adopted_database_may_have_several_rows_for_one_aggregate(tmp_path: Path) -> None:
-    settings, database = make_database(tmp_path)
+    client = Service(tmp_path)
     plain, dashed = uuids.UUID(HOST).hex, HOST
     hosts = {number: str(uuids.UUID(int=number)) for number in (2, 3)}
-    client = falcon.testing.TestClient(app.create_app(settings, database), headers=HEADERS)
     for number, uuid in hosts.items():
-        client.simulate_post("/resource_providers", json={"name": f"h{number}", "uuid": uuid})
-    with database.writer.begin() as conn:
+        client.send("POST", "/resource_providers", {"name": f"h{number}", "uuid": uuid})
+    with client.database.writer.begin() as conn:
         spellings = {2: plain, 3: dashed}
         rows = [{"id": number, "uuid": spellings[number]} for number in hosts]
         insert(conn, "placement_aggregates", *rows)
@@ -135,19 +134,19 @@ def test_an_adopted_database_may_have_several_rows_for_one_aggregate(tmp_path: P
         insert(conn, "resource_provider_aggregates", *links)
 
     def shown(number: int) -> Any:
-        answer = client.simulate_get(f"/resource_providers/{hosts[number]}/aggregates")
+        answer = client.send("GET", f"/resource_providers/{hosts[number]}/aggregates")
         return answer.json["aggregates"]
 
     def replaced(number: int, *aggregates: str) -> Any:
         path = f"/resource_providers/{hosts[number]}/aggregates"
-        body = client.simulate_get(path).json | {"aggregates": aggregates}
-        return client.simulate_put(path, json=body).json["aggregates"]
+        body = client.send("GET", path).json | {"aggregates": aggregates}
+        return client.send("PUT", path, body).json["aggregates"]
 
     assert (shown(2), shown(3)) == ([plain], [dashed])
     for spelling in (plain, dashed, plain.upper(), dashed.upper(), f"{{{dashed}}}"):
-        found = client.simulate_get("/resource_providers", params={"member_of": spelling})
+        found = client.send("GET", "/resource_providers", params={"member_of": spelling})
         assert {each["uuid"] for each in found.json["resource_providers"]} == {*hosts.values()}
-        without = client.simulate_get("/resource_providers", params={"member_of": f"!{spelling}"})
+        without = client.send("GET", "/resource_providers", params={"member_of": f"!{spelling}"})
         assert without.json["resource_providers"] == []
     # The row of the spelling sent, else the oldest one.
     assert replaced(2, dashed) == shown(2) == [dashed]

@@ -1,41 +1,31 @@
 """What was looked up before a write owned anything may be another thing when it does."""
 
 import uuid as uuids
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import falcon.testing
 import pytest
 import sqlalchemy as sa
 
-from placement import app
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from placement.objects import derived, locking
-from tests.kit.builders import make_database, settings
+from tests.kit.builders import settings
 from tests.kit.engines import ENGINE
+from tests.kit.service import Service
 
-HEADERS = {
-    "X-Auth-Token": "admin",
-    "X-Roles": "admin,service",
-    "OpenStack-API-Version": "placement 1.39",
-}
 HOST = str(uuids.UUID(int=1))
 CONSUMER = str(uuids.UUID(int=2))
 
 
-class Service:
+class Host(Service):
     """A service with one host of VCPUs."""
 
     def __init__(self, directory: Path) -> None:
-        made, self.database = make_database(directory)
-        self._client = falcon.testing.TestClient(app.create_app(made, self.database))
+        super().__init__(directory)
         self.send("POST", "/resource_providers", {"name": "host", "uuid": HOST})
         self.stock(VCPU={"total": 10})
-
-    def send(self, method: str, path: str, body: object = None, version: str = "1.39") -> Any:
-        headers = {**HEADERS, "OpenStack-API-Version": f"placement {version}"}
-        return self._client.simulate_request(method, path, json=body, headers=headers)
 
     def stock(self, **records: dict[str, object]) -> Any:
         path = f"/resource_providers/{HOST}"
@@ -55,8 +45,9 @@ class Service:
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Service:
-    return Service(tmp_path)
+def service(tmp_path: Path) -> Iterator[Host]:
+    with Host(tmp_path) as made:
+        yield made
 
 
 def before_next_lock(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
@@ -73,7 +64,7 @@ def before_next_lock(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
 
 @pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
 def test_a_class_whose_id_came_back_under_another_name_is_not_claimed(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.send("PUT", "/resource_classes/CUSTOM_OLD")
 
@@ -87,7 +78,7 @@ def test_a_class_whose_id_came_back_under_another_name_is_not_claimed(
     assert service.send("GET", f"/allocations/{CONSUMER}").json["allocations"] == {}
 
 
-def test_a_ratio_is_counted_as_the_database_keeps_it(service: Service) -> None:
+def test_a_ratio_is_counted_as_the_database_keeps_it(service: Host) -> None:
     service.stock(VCPU={"total": 1_000_000, "allocation_ratio": 1.23456789})
     with service.database.read() as conn:
         derived.refuse_incorrect(conn)
@@ -96,7 +87,7 @@ def test_a_ratio_is_counted_as_the_database_keeps_it(service: Service) -> None:
     assert service.claim({"VCPU": room}).status_code == 204
 
 
-def test_a_consumer_on_a_provider_that_is_gone_can_be_emptied(service: Service) -> None:
+def test_a_consumer_on_a_provider_that_is_gone_can_be_emptied(service: Host) -> None:
     assert service.claim({"VCPU": 1}).status_code == 204
     with service.database.writer.begin() as conn:
         conn.exec_driver_sql("DELETE FROM inventories")
@@ -107,7 +98,7 @@ def test_a_consumer_on_a_provider_that_is_gone_can_be_emptied(service: Service) 
 
 
 def test_two_renames_of_one_class_do_not_both_succeed(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.send("PUT", "/resource_classes/CUSTOM_OLD")
     first = service.send("PUT", "/resource_classes/CUSTOM_OLD", {"name": "CUSTOM_A"}, "1.6")

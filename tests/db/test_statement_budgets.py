@@ -5,33 +5,24 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import falcon.testing
 import pytest
 
-from placement import app
-from placement.objects import derived
-from tests.kit.builders import make_database
-from tests.kit.cloud import SHARING, Cloud, aggregate, uuid
+from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
+from tests.kit.service import Service
 from tests.kit.statements import counted
 
-HEADERS = {
-    "X-Auth-Token": "admin",
-    "X-Roles": "admin,service",
-    "OpenStack-API-Version": "placement 1.39",
-}
 SIZES = (10, 1000)
 STOCK = {"VCPU": 64, "MEMORY_MB": 65536}
 
 
-class Client:
+class CountedService(Service):
     """A service on flat hosts, NUMA hosts and shared storage, whose statements are counted."""
 
     def __init__(self, directory: Path, hosts: int) -> None:
-        settings, self.database = make_database(directory)
-        with self.database.writer.begin() as conn:
-            cloud = Cloud(conn)
+        super().__init__(directory)
+        with building(self.database.writer) as cloud:
             for number in range(hosts):
-                traits, own = ["HW_CPU_X86_AVX2"], [aggregate(1)]
+                traits, own = ["HW_CPU_X86_AVX2"], [aggregate_uuid(1)]
                 if number % 2:
                     root = cloud.add(f"numa{number}", {"DISK_GB": 100}, aggregates=own)
                     for node in range(2):
@@ -40,46 +31,34 @@ class Client:
                 else:
                     stock = {**STOCK, "DISK_GB": 100}
                     cloud.add(f"flat{number}", stock, traits=traits, aggregates=own)
-            cloud.add("shared", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate(1)])
-            cloud.save()
-        self._settings = settings
-        self.restart()
+            cloud.add(
+                "shared", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate_uuid(1)]
+            )
 
-    def restart(self) -> None:
-        """Forget all trees."""
-        service = app.create_app(self._settings, self.database)
-        self._client = falcon.testing.TestClient(service)
-
-    def send(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+    def count(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
         """The number of statements and the answer, which must be a success."""
         with counted(self.database) as statements:
-            answer = self._client.simulate_request(
-                method, path.partition("?")[0], query_string=path.partition("?")[2],
-                json=body, headers=HEADERS,
-            )  # fmt: skip
+            answer = self.send(method, path, body)
         assert answer.status_code < 300, answer.text
         return len(statements), answer
 
-    def check_used(self) -> None:
-        """Every `used` is the sum of its allocations."""
-        with self.database.read() as conn:
-            derived.refuse_incorrect(conn)
-
 
 @pytest.fixture(scope="module")
-def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Client]]:
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[CountedService]]:
     directory = tmp_path_factory.mktemp("budgets")
-    made = [Client(directory, hosts) for hosts in SIZES]
+    made = [CountedService(directory, hosts) for hosts in SIZES]
     yield made
-    for client in made:
-        client.database.dispose()
+    for service in made:
+        service.close()
 
 
 def claim(
     amounts: Mapping[int, int], *, project: str = "p", generation: int | None = None
 ) -> Mapping[str, object]:
     return {
-        "allocations": {uuid(row): {"resources": {"VCPU": n}} for row, n in amounts.items()},
+        "allocations": {
+            provider_uuid(row): {"resources": {"VCPU": n}} for row, n in amounts.items()
+        },
         "project_id": project,
         "user_id": project,
         "consumer_generation": generation,
@@ -96,12 +75,12 @@ NESTED = (
 
 @pytest.mark.parametrize("path", [FLAT, NESTED])
 def test_candidates_take_6_statements_at_the_most_and_fewer_with_known_trees(
-    clients: list[Client], path: str, capsys: pytest.CaptureFixture[str]
+    services: list[CountedService], path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for client in clients:
-        client.restart()
-    cold = [client.send("GET", path)[0] for client in clients]
-    warm = [client.send("GET", path)[0] for client in clients]
+    for service in services:
+        service.restart()
+    cold = [service.count("GET", path)[0] for service in services]
+    warm = [service.count("GET", path)[0] for service in services]
     with capsys.disabled():
         print(f"\nGET {path}: {cold} cold, {warm} warm statements at {SIZES} hosts")
     assert cold[0] == cold[1] <= 6
@@ -109,10 +88,10 @@ def test_candidates_take_6_statements_at_the_most_and_fewer_with_known_trees(
 
 
 def test_claims_take_10_statements_at_the_most(
-    clients: list[Client], capsys: pytest.CaptureFixture[str]
+    services: list[CountedService], capsys: pytest.CaptureFixture[str]
 ) -> None:
     found: dict[str, list[int]] = {}
-    for client in clients:
+    for service in services:
         consumer = f"/allocations/{uuids.uuid4()}"
         steps = {
             "first claim of a project": ("PUT", consumer, claim({1: 1})),
@@ -123,8 +102,8 @@ def test_claims_take_10_statements_at_the_most(
             "delete": ("DELETE", consumer, None),
         }
         for name, step in steps.items():
-            found.setdefault(name, []).append(client.send(*step)[0])
-            client.check_used()
+            found.setdefault(name, []).append(service.count(*step)[0])
+            service.check_used()
     with capsys.disabled():
         print(f"\nallocations: {found} statements at {SIZES} hosts")
     assert all(small == large for small, large in found.values())
@@ -135,31 +114,31 @@ def test_claims_take_10_statements_at_the_most(
 
 
 def test_a_reshape_takes_as_many_statements_for_100_consumers_as_for_1(
-    clients: list[Client], capsys: pytest.CaptureFixture[str]
+    services: list[CountedService], capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = []
-    for client in clients:
+    for service in services:
         # From here on project, user and type are known.
-        client.send("PUT", f"/allocations/{uuids.uuid4()}", claim({3: 1}, project="q"))
+        service.count("PUT", f"/allocations/{uuids.uuid4()}", claim({3: 1}, project="q"))
         for count in (1, 100):
-            path = f"/resource_providers/{uuid(3)}/inventories"
-            new_shape = client.send("GET", path)[1].json
+            path = f"/resource_providers/{provider_uuid(3)}/inventories"
+            new_shape = service.count("GET", path)[1].json
             new_shape["inventories"]["VCPU"] = {"total": 1000 + count, "max_unit": 1000}
             consumers = {str(uuids.uuid4()): claim({3: 1}, project="q") for _ in range(count)}
-            body = {"inventories": {uuid(3): new_shape}, "allocations": consumers}
-            found.append(client.send("POST", "/reshaper", body)[0])
-            client.check_used()
+            body = {"inventories": {provider_uuid(3): new_shape}, "allocations": consumers}
+            found.append(service.count("POST", "/reshaper", body)[0])
+            service.check_used()
     with capsys.disabled():
         print(f"\nreshape: {found} statements with 1 and 100 consumers at {SIZES} hosts")
     assert len(set(found)) == 1
 
 
 def test_aggregates_take_as_many_statements_for_200_as_for_1_in_any_spelling(
-    clients: list[Client], capsys: pytest.CaptureFixture[str]
+    services: list[CountedService], capsys: pytest.CaptureFixture[str]
 ) -> None:
     found: dict[str, list[int]] = {"new": [], "again": [], "none": []}
-    for client in clients:
-        path = f"/resource_providers/{uuid(5)}/aggregates"
+    for service in services:
+        path = f"/resource_providers/{provider_uuid(5)}/aggregates"
         for count in (1, 200):
             ours = [uuids.uuid4() for _ in range(count)]
             for what, spellings in (
@@ -167,9 +146,9 @@ def test_aggregates_take_as_many_statements_for_200_as_for_1_in_any_spelling(
                 ("again", [str(each).upper() for each in ours]),
                 ("none", []),
             ):
-                generation = client.send("GET", path)[1].json["resource_provider_generation"]
+                generation = service.count("GET", path)[1].json["resource_provider_generation"]
                 body = {"resource_provider_generation": generation, "aggregates": spellings}
-                number, answer = client.send("PUT", path, body)
+                number, answer = service.count("PUT", path, body)
                 found[what].append(number)
                 sent_first = [each.hex for each in ours] if spellings else []
                 assert answer.json["aggregates"] == sent_first
@@ -185,15 +164,20 @@ def test_aggregates_take_as_many_statements_for_200_as_for_1_in_any_spelling(
     [
         ("/resource_providers", 1),
         ("/resource_providers?resources=VCPU:1&required=HW_CPU_X86_AVX2", 2),
-        (f"/resource_providers?in_tree={uuid(2)}", 2),
-        (f"/resource_providers?member_of={aggregate(1).upper()}&member_of=!{aggregate(2)}", 2),
-        (f"/resource_providers/{uuid(2)}/inventories", 2),
-        (f"/resource_providers/{uuid(2)}/usages", 2),
-        (f"/resource_providers/{uuid(2)}/allocations", 2),
+        (f"/resource_providers?in_tree={provider_uuid(2)}", 2),
+        (
+            f"/resource_providers?member_of={aggregate_uuid(1).upper()}&member_of=!{aggregate_uuid(2)}",
+            2,
+        ),
+        (f"/resource_providers/{provider_uuid(2)}/inventories", 2),
+        (f"/resource_providers/{provider_uuid(2)}/usages", 2),
+        (f"/resource_providers/{provider_uuid(2)}/allocations", 2),
         ("/usages?project_id=p", 2),
         ("/traits", 1),
     ],
 )
-def test_reads_take_one_or_two_statements(clients: list[Client], path: str, most: int) -> None:
-    numbers = [client.send("GET", path)[0] for client in clients]
+def test_reads_take_one_or_two_statements(
+    services: list[CountedService], path: str, most: int
+) -> None:
+    numbers = [service.count("GET", path)[0] for service in services]
     assert numbers[0] == numbers[1] <= most

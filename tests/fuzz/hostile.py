@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from placement.api.history import HISTORY
 from placement.api.routes import ROUTES, Route
-from tests.kit.cloud import aggregate, uuid
+from tests.kit.cloud import aggregate_uuid, provider_uuid
 
 
 class Source(Protocol):
@@ -28,9 +28,9 @@ class Source(Protocol):
     def choice(self, items: Sequence[Any], /) -> Any: ...
 
 
-UUIDS = [uuid(number) for number in range(1, 6)]
+UUIDS = [provider_uuid(number) for number in range(1, 6)]
 CONSUMERS = [f"c0000000-0000-4000-8000-{number:012d}" for number in range(4)]
-AGGREGATES = [aggregate(1), aggregate(2)]
+AGGREGATES = [aggregate_uuid(1), aggregate_uuid(2)]
 NAMES = ["VCPU", "DISK_GB", "CUSTOM_A", "HW_CPU_X86_AVX2", "MISC_SHARES_VIA_AGGREGATE"]
 
 # JSON that is not what it seems, as text, since Python's encoder would not write all of it.

@@ -8,30 +8,24 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
-from placement import app, logs
-from placement.db import tables as t
-from tests.kit.builders import make_database
-from tests.kit.cloud import SHARING, Cloud, aggregate
+from placement import logs
+from tests.kit.cloud import SHARING, aggregate_uuid, building
+from tests.kit.service import Service
 
 LARGEST_BODY = 50_000
 
 
-class Target:
+class Target(Service):
     """A service on a small cloud of its own."""
 
     def __init__(self, directory: Path) -> None:
-        settings, self.database = make_database(
+        super().__init__(
             directory, placement={"max_request_body_size": LARGEST_BODY, "max_search_steps": 5000}
         )
-        with self.database.writer.begin() as conn:
-            cloud = Cloud(conn)
-            root = cloud.add("host1", {"VCPU": 8, "DISK_GB": 100}, aggregates=[aggregate(1)])
+        with building(self.database.writer) as cloud:
+            root = cloud.add("host1", {"VCPU": 8, "DISK_GB": 100}, aggregates=[aggregate_uuid(1)])
             cloud.add("numa0", {"VCPU": 8}, parent=root, traits=["HW_CPU_X86_AVX2"])
-            cloud.add("disk", {"DISK_GB": 999}, traits=[SHARING], aggregates=[aggregate(1)])
-            cloud.save()
-        self._app = app.create_app(settings, self.database)
+            cloud.add("disk", {"DISK_GB": 999}, traits=[SHARING], aggregates=[aggregate_uuid(1)])
         self._log = io.StringIO()
         self._handler = logging.StreamHandler(self._log)
         self._handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
@@ -45,7 +39,7 @@ class Target:
         """Log and connect no more."""
         logging.getLogger().removeHandler(self._handler)
         logging.getLogger().setLevel(self._level)
-        self.database.dispose()
+        super().close()
 
     def answer(self, environ: dict[str, Any]) -> int:
         """Send one request; the status, when the answer is one that any request may have."""
@@ -57,7 +51,7 @@ class Target:
             started.append((status, headers))
             return lambda data: None
 
-        found = self._app(environ, start_response)
+        found = self.application(environ, start_response)
         raw = b"".join(found)
         close = getattr(found, "close", None)
         if close is not None:
@@ -87,12 +81,3 @@ class Target:
         self._log.truncate()
         assert all(line.isprintable() for line in lines), lines
         assert sum(line.startswith("placement.requestlog ") for line in lines) == 1, lines
-
-    def dump(self) -> dict[str, list[tuple[Any, ...]]]:
-        """All rows of all tables, without revisions, which move with every write that begins."""
-        with self.database.read() as conn:
-            return {
-                table.name: sorted(map(tuple, conn.execute(sa.select(*columns))), key=repr)
-                for table in t.metadata.sorted_tables
-                for columns in [[each for each in table.columns if each.name != "revision"]]
-            }

@@ -37,12 +37,12 @@ def test_no_request_produces_a_500_or_changes_what_it_was_refused(
                 target = Target(tmp_path)
             source = random.Random(f"{SEED}/{number}")
             environ = Hostile(source).environ()
-            before = target.dump() if number % COMPARED == 0 else None
+            before = target.dump(but="revision") if number % COMPARED == 0 else None
             status = target.answer(environ)
             answers[status] += 1
             if before is not None and status >= 400:
                 compared += 1
-                assert target.dump() == before, f"request {SEED}/{number} was refused"
+                assert target.dump(but="revision") == before, f"request {SEED}/{number} was refused"
             progress.update()
         target.close()
         print(f"\n{REQUESTS} requests: {dict(sorted(answers.items()))}, {compared} compared")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-def settings(url: str, **overrides: dict[str, object]) -> Settings:
+def settings(url: str, **overrides: Mapping[str, object]) -> Settings:
     """Settings as a service without files has them; overrides: group -> option -> value."""
     conf = config.options()
     config.parse(conf, [], [])
@@ -48,12 +49,12 @@ def database_url(directory: Path) -> str:
     return new_database(directory, prepare)
 
 
-def make_database(directory: Path, **overrides: dict[str, object]) -> tuple[Settings, Database]:
+def make_database(directory: Path, **overrides: Mapping[str, object]) -> tuple[Settings, Database]:
     """A new database that is ready to serve."""
     made = settings(database_url(directory), **overrides)
     return made, Database(made.database)
 
 
-def make_app(directory: Path, **overrides: dict[str, object]) -> WSGIApplication:
+def make_app(directory: Path, **overrides: Mapping[str, object]) -> WSGIApplication:
     """A service with noauth2 on a new database."""
     return app.create_app(*make_database(directory, **overrides))

@@ -1,95 +1,248 @@
-"""Clouds of any size, put straight into the tables."""
+"""Clouds of any size, written straight into the tables: over REST large ones would take hours.
 
-from collections.abc import Mapping, Sequence
+Rows are the same in every database that is given the same cloud.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
 
 import sqlalchemy as sa
+from tqdm import tqdm
 
 from placement.db import tables as t
 from placement.objects import catalog, derived
 
+BATCH = 2000  # rows of one INSERT
+CREATED = datetime(2026, 1, 1)
 SHARING = "MISC_SHARES_VIA_AGGREGATE"
+FIRST_CLASS = 20000  # the least id of a class that a cloud brings
+
+Row = dict[str, object]
 
 
+def provider_uuid(provider_id: int) -> str:
+    """Return the uuid of the provider with this id."""
+    return f"00000000-0000-4000-8000-{provider_id:012d}"
+
+
+def aggregate_uuid(number: int) -> str:
+    """Return the uuid of an aggregate."""
+    return f"a0000000-0000-4000-8000-{number:012d}"
+
+
+def consumer_uuid(number: int) -> str:
+    """Return the uuid of a consumer that a cloud has from the start; the first is 1."""
+    return f"c0000000-0000-4000-8000-{number:012d}"
+
+
+@dataclass(frozen=True)
+class Stock:
+    """An inventory; without a `max_unit` one consumer may take all."""
+
+    total: int
+    reserved: int = 0
+    min_unit: int = 1
+    max_unit: int | None = None
+    step_size: int = 1
+    allocation_ratio: float = 1.0
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider, whose id is its place in the cloud, from 1 on; name and uuid follow from it.
+
+    A plain number of a class is a total. `claims` is what each consumer of the cloud takes.
+    """
+
+    stock: Mapping[str, int | Stock]
+    traits: Collection[str] = ()
+    parent: int | None = None
+    aggregates: Collection[str] = ()
+    claims: Mapping[str, int] | None = None
+    name: str = ""
+    uuid: str = ""
+
+
+@dataclass(frozen=True)
 class Cloud:
-    """Providers gathered in memory, then written at once by `save`."""
+    """A named cloud: its providers, and the number of consumers on each that has claims.
 
-    def __init__(self, conn: sa.Connection) -> None:
-        self._conn = conn
-        self._rows: dict[str, list[dict[str, object]]] = {
-            "providers": [], "inventories": [], "traits": [], "aggregates": []
-        }  # fmt: skip
-        self._roots: dict[int, int] = {}
-        self._classes = catalog.find_ids(conn, {"resource_class": catalog.STANDARD_CLASSES})
-        self._traits: dict[str, int] = {}
-        self._aggregates: dict[str, int] = {}
+    `members` makes the providers anew each time, so that a large cloud takes no memory.
+    """
+
+    name: str
+    members: Callable[[], Iterable[Provider]]
+    consumers: int = 0
+    hosts: int = 0
+
+
+class CloudBuilder:
+    """Gathers the providers of a cloud one by one."""
+
+    def __init__(self) -> None:
+        self.providers: list[Provider] = []
 
     def add(
         self,
         name: str,
-        stock: Mapping[str, int] | None = None,
+        stock: Mapping[str, int | Stock] | None = None,
         *,
         parent: int | None = None,
         traits: Sequence[str] = (),
         aggregates: Sequence[str] = (),
     ) -> int:
-        """Add a provider; its id is returned, its uuid is made of that."""
-        row_id = len(self._rows["providers"]) + 1
-        self._roots[row_id] = row_id if parent is None else self._roots[parent]
-        self._rows["providers"].append(
-            {
-                "id": row_id,
-                "uuid": uuid(row_id),
-                "name": name,
-                "generation": 0,
-                "parent_provider_id": parent,
-                "root_provider_id": self._roots[row_id],
+        """Add a provider and return its id."""
+        self.providers.append(Provider(stock or {}, traits, parent, aggregates, name=name))
+        return len(self.providers)
+
+
+@contextmanager
+def building(engine: sa.Engine) -> Iterator[CloudBuilder]:
+    """Gather a cloud, which is written when the block ends."""
+    builder = CloudBuilder()
+    yield builder
+    with engine.begin() as conn:
+        write(conn, Cloud("cloud", lambda: builder.providers))
+
+
+def load(engine: sa.Engine, cloud: Cloud) -> None:
+    """Write a cloud, showing how far it is, and let the database gather statistics of it."""
+    with engine.begin() as conn:
+        write(conn, cloud, show=True)
+    _analyze(engine)
+
+
+def write(conn: sa.Connection, cloud: Cloud, *, show: bool = False) -> None:
+    """Write a cloud into tables that have their catalogues and no providers."""
+    class_ids = ensure_classes(conn, {name for each in cloud.members() for name in each.stock})
+    names = {
+        "trait": {name for each in cloud.members() for name in each.traits},
+        "aggregate": {name for each in cloud.members() for name in each.aggregates},
+    }
+    ids = catalog.ensure(conn, names)
+    if cloud.consumers:
+        conn.execute(sa.insert(t.projects).values(id=1, external_id="project"))
+        conn.execute(sa.insert(t.users).values(id=1, external_id="user"))
+    for table, rows in (
+        (t.resource_providers, _providers(cloud)),
+        (t.inventories, _inventories(cloud, class_ids)),
+        (t.resource_provider_traits, _traits(cloud, ids["trait"])),
+        (t.resource_provider_aggregates, _aggregates(cloud, ids["aggregate"])),
+        (t.consumers, _consumers(cloud)),
+        (t.allocations, _allocations(cloud, class_ids)),
+    ):
+        progress = tqdm(desc=f"{cloud.name} {table}", unit=" rows", leave=False, disable=not show)
+        with progress:
+            # openstack-placement fails on providers of which only some have a time.
+            while batch := [{**row, "created_at": CREATED} for row in islice(rows, BATCH)]:
+                conn.execute(sa.insert(table), batch)
+                progress.update(len(batch))
+    derived.recompute(conn)
+    _mend_sequences(conn)
+
+
+def ensure_classes(conn: sa.Connection, names: Collection[str]) -> Mapping[str, int]:
+    """Return the ids of resource classes, creating what does not exist."""
+    ids = catalog.find_ids(conn, {"resource_class": names})["resource_class"]
+    last = conn.execute(sa.select(sa.func.max(t.resource_classes.c.id))).scalar_one()
+    absent = sorted(set(names) - ids.keys())
+    for class_id, name in enumerate(absent, max(FIRST_CLASS, last + 1)):
+        conn.execute(sa.insert(t.resource_classes).values(id=class_id, name=name))
+        ids[name] = class_id
+    return ids
+
+
+def _providers(cloud: Cloud) -> Iterator[Row]:
+    roots: dict[int, int] = {}
+    for provider_id, provider in enumerate(cloud.members(), 1):
+        parent = provider.parent
+        roots[provider_id] = provider_id if parent is None else roots[parent]
+        yield {
+            "id": provider_id,
+            "uuid": provider.uuid or provider_uuid(provider_id),
+            "name": provider.name or f"provider{provider_id}",
+            "generation": 0,
+            "parent_provider_id": parent,
+            "root_provider_id": roots[provider_id],
+        }
+
+
+def _inventories(cloud: Cloud, class_ids: Mapping[str, int]) -> Iterator[Row]:
+    for provider_id, provider in enumerate(cloud.members(), 1):
+        for name, stock in provider.stock.items():
+            if isinstance(stock, int):
+                stock = Stock(stock)
+            yield {
+                "resource_provider_id": provider_id,
+                "resource_class_id": class_ids[name],
+                "total": stock.total,
+                "reserved": stock.reserved,
+                "min_unit": stock.min_unit,
+                "max_unit": stock.total if stock.max_unit is None else stock.max_unit,
+                "step_size": stock.step_size,
+                "allocation_ratio": stock.allocation_ratio,
             }
-        )
-        for class_name, total in (stock or {}).items():
-            self._rows["inventories"].append(
-                {
-                    "resource_provider_id": row_id,
-                    "resource_class_id": self._classes["resource_class"][class_name],
-                    "total": total,
-                    "reserved": 0,
-                    "min_unit": 1,
-                    "max_unit": total,
-                    "step_size": 1,
-                    "allocation_ratio": 1.0,
-                }
+
+
+def _traits(cloud: Cloud, ids: Mapping[str, int]) -> Iterator[Row]:
+    for provider_id, provider in enumerate(cloud.members(), 1):
+        for name in provider.traits:
+            yield {"resource_provider_id": provider_id, "trait_id": ids[name]}
+
+
+def _aggregates(cloud: Cloud, ids: Mapping[str, int]) -> Iterator[Row]:
+    for provider_id, provider in enumerate(cloud.members(), 1):
+        for uuid in provider.aggregates:
+            yield {"resource_provider_id": provider_id, "aggregate_id": ids[uuid]}
+
+
+def _claims(cloud: Cloud) -> Iterator[tuple[str, int, Mapping[str, int]]]:
+    """Yield the uuid of each consumer, the id of its provider, and what it takes there."""
+    number = 0
+    for provider_id, provider in enumerate(cloud.members(), 1):
+        if provider.claims is None:
+            continue
+        for _ in range(cloud.consumers):
+            number += 1
+            yield consumer_uuid(number), provider_id, provider.claims
+
+
+def _consumers(cloud: Cloud) -> Iterator[Row]:
+    for uuid, _provider_id, _amounts in _claims(cloud):
+        yield {"uuid": uuid, "project_id": 1, "user_id": 1, "generation": 1}
+
+
+def _allocations(cloud: Cloud, class_ids: Mapping[str, int]) -> Iterator[Row]:
+    for uuid, provider_id, amounts in _claims(cloud):
+        for name, amount in amounts.items():
+            yield {
+                "resource_provider_id": provider_id,
+                "consumer_id": uuid,
+                "resource_class_id": class_ids[name],
+                "used": amount,
+            }
+
+
+def _mend_sequences(conn: sa.Connection) -> None:
+    """Have PostgreSQL go on after the ids that were given."""
+    if conn.dialect.name == "postgresql":
+        for table in ("resource_providers", "projects", "users"):
+            conn.exec_driver_sql(
+                f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), "
+                f"(SELECT COALESCE(MAX(id), 1) FROM {table}))"
             )
-        self._link("traits", "trait_id", row_id, self._ids("trait", self._traits, traits))
-        ids = self._ids("aggregate", self._aggregates, aggregates)
-        self._link("aggregates", "aggregate_id", row_id, ids)
-        return row_id
-
-    def _link(self, rows: str, column: str, row_id: int, ids: Sequence[int]) -> None:
-        self._rows[rows] += [{"resource_provider_id": row_id, column: each} for each in ids]
-
-    def _ids(self, kind: str, known: dict[str, int], names: Sequence[str]) -> list[int]:
-        if set(names) - known.keys():
-            known.update(catalog.ensure(self._conn, {kind: names})[kind])
-        return [known[name] for name in names]
-
-    def save(self) -> None:
-        """Write everything."""
-        tables = (
-            t.resource_providers,
-            t.inventories,
-            t.resource_provider_traits,
-            t.resource_provider_aggregates,
-        )
-        for table, rows in zip(tables, self._rows.values(), strict=True):
-            if rows:
-                self._conn.execute(sa.insert(table), rows)
-        derived.recompute(self._conn)
 
 
-def uuid(row_id: int) -> str:
-    """The uuid of a provider of a `Cloud`."""
-    return f"00000000-0000-4000-8000-{row_id:012d}"
-
-
-def aggregate(number: int) -> str:
-    """The uuid of an aggregate."""
-    return f"a0000000-0000-4000-8000-{number:012d}"
+def _analyze(engine: sa.Engine) -> None:
+    """Let the planner know what there is, as it would after a while."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+        if conn.dialect.name == "mysql":
+            for table in t.metadata.tables:
+                conn.exec_driver_sql(f"ANALYZE TABLE {table}").all()
+        else:
+            conn.exec_driver_sql("ANALYZE")

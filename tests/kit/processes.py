@@ -17,18 +17,14 @@ from typing import Any
 
 import orjson
 
+from tests.kit import service
 from tests.kit.engines import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 START = 60  # seconds that a process may take to answer
 ANSWER = 60  # seconds that an answer may take
 
-HEADERS = {
-    "X-Auth-Token": "admin",
-    "X-Roles": "admin,service",
-    "OpenStack-API-Version": "placement 1.39",
-    "Content-Type": "application/json",
-}
+HEADERS = {**service.HEADERS, "Content-Type": "application/json"}
 
 
 class NoAnswerError(Exception):

@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine import Database
-from tests.kit.cloud import uuid
+from tests.kit.cloud import provider_uuid
 from tests.kit.engines import ENGINE
 from tests.kit.rows import insert
 from tests.migrations import existing
@@ -37,7 +37,7 @@ def consumer(number: int) -> str:
 
 def providers() -> Iterator[dict[str, object]]:
     for host in range(1, HOSTS + 1):
-        row = {"id": host, "uuid": uuid(host), "name": f"host {host}", "generation": 1}
+        row = {"id": host, "uuid": provider_uuid(host), "name": f"host {host}", "generation": 1}
         yield {**row, "root_provider_id": host}
 
 

@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ from pathlib import Path
 import requests
 
 from tests.kit.engines import free_port
+from tests.kit.peer import peer_environment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PEER = ("openstack-placement==16.0.0", "gunicorn", "pymysql", "psycopg2-binary")
 SQLITE = "sqlite:///"
 START = 60  # seconds
 
@@ -52,18 +51,6 @@ class Server:
             for statement in EMPTIED:
                 conn.execute(statement)
         conn.close()
-
-
-def peer_environment() -> Path:
-    """The virtualenv that `PLACEMENT_PEER` names, made when it is not there yet."""
-    path = Path(os.environ["PLACEMENT_PEER"]).resolve()
-    if not (path / "bin" / "gunicorn").exists():
-        venv.create(path, with_pip=True)
-        # Our own pins are for our own environment.
-        outside = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
-        install = [path / "bin" / "pip", "install", "--quiet", *PEER]
-        subprocess.run(install, check=True, env=outside)
-    return path
 
 
 def environment(home: Path, url: str) -> dict[str, str]:

@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 from placement.candidates import SearchTuning
 from tests.properties import oracle, versions
 from tests.properties.strategies import seeded_query, seeded_world
-from tests.properties.worlds import Service
+from tests.properties.worlds import WorldService
 
 EXAMPLES = 2000
 WORLD_QUERIES = 8
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
-    return Service(tmp_path_factory.mktemp("properties"))
+def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
+    return WorldService(tmp_path_factory.mktemp("properties"))
 
 
-def ask(service: Service, query: oracle.Query, **extra: object) -> Mapping[str, Any]:
-    answer = service.get("/allocation_candidates", [*query.to_params(), *extra.items()])
+def ask(service: WorldService, query: oracle.Query, **extra: object) -> Mapping[str, Any]:
+    answer = service.search("/allocation_candidates", [*query.to_params(), *extra.items()])
     assert answer.status_code == 200, answer.text
     return answer.json
 
@@ -43,9 +43,9 @@ def assert_whole(
     assert sorted_traits(body["provider_summaries"]) == oracle.summaries(world, expected)
 
 
-def generating(directory: Path, strategy: str, randomize: bool) -> Service:
+def generating(directory: Path, strategy: str, randomize: bool) -> WorldService:
     """A service that generates candidates in this way."""
-    return Service(
+    return WorldService(
         directory,
         placement={
             "allocation_candidates_generation_strategy": strategy,
@@ -55,7 +55,7 @@ def generating(directory: Path, strategy: str, randomize: bool) -> Service:
 
 
 def test_the_search_agrees_with_the_oracle(
-    service: Service, capsys: pytest.CaptureFixture[str]
+    service: WorldService, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count = {"examples": 0, "answers": 0, "candidates": 0}
 
@@ -84,7 +84,9 @@ def test_the_search_agrees_with_the_oracle(
 
 
 @pytest.mark.parametrize("minor", [10, 11, 12, 16, 17, 21, 24, 25, 28, 29, 32, 33])
-def test_older_versions_answer_as_much_as_they_can_express(service: Service, minor: int) -> None:
+def test_older_versions_answer_as_much_as_they_can_express(
+    service: WorldService, minor: int
+) -> None:
     rng = random.Random(minor)
     asked = answered = 0
     while asked < 60:
@@ -94,7 +96,7 @@ def test_older_versions_answer_as_much_as_they_can_express(service: Service, min
             query = versions.expressible(seeded_query(rng, world), minor)
             if query is None:
                 continue
-            answer = service.get(
+            answer = service.search(
                 "/allocation_candidates", versions.to_params(query), version=f"1.{minor}"
             )
             assert answer.status_code == 200, answer.text
@@ -135,7 +137,7 @@ def test_windows_of_any_size_lead_to_the_same_answers(
         service.load(world)
         service.renew(rng)
         for _ in range(6):
-            service.tune(any_tuning(rng))
+            service.restart(any_tuning(rng))
             query = seeded_query(rng, world)
             expected = oracle.candidates(world, query)
             assert_whole(ask(service, query), world, query, expected)
@@ -149,7 +151,7 @@ def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
     tmp_path: Path,
 ) -> None:
     """As in an adopted database, several rows may mean one aggregate."""
-    service = Service(tmp_path)
+    service = WorldService(tmp_path)
     rng = random.Random(26)
     answered = 0
     for _ in range(100):
@@ -157,7 +159,7 @@ def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
         service.load(spelled_world(rng, world))
         service.renew(rng)
         for _ in range(6):
-            service.tune(any_tuning(rng))
+            service.restart(any_tuning(rng))
             query = seeded_query(rng, world)
             expected = oracle.candidates(world, query)
             answered += bool(expected)
@@ -172,14 +174,14 @@ def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
     assert answered > 200
 
 
-def in_aggregates(service: Service, query: oracle.Query) -> set[str]:
+def in_aggregates(service: WorldService, query: oracle.Query) -> set[str]:
     """The providers that are in the aggregates of the first group."""
     group = oracle.Group(
         "",
         member_of=query.groups[0].member_of,
         not_member_of=query.groups[0].not_member_of,
     )
-    answer = service.get("/resource_providers", group.to_params())
+    answer = service.search("/resource_providers", group.to_params())
     assert answer.status_code == 200, answer.text
     return {each["uuid"] for each in answer.json["resource_providers"]}
 
@@ -237,7 +239,7 @@ def test_a_limited_answer_is_a_part_of_the_whole_one(
             assert len(found) == min(limit, len(expected))
 
 
-def test_every_candidate_offered_can_be_claimed(service: Service) -> None:
+def test_every_candidate_offered_can_be_claimed(service: WorldService) -> None:
     rng = random.Random(11)
     claimed = 0
     for _ in range(60):

@@ -1,24 +1,21 @@
 """A service whose database holds one random world at a time, put there row by row."""
 
 import random
-import uuid
+import uuid as uuids
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import falcon.testing
 import sqlalchemy as sa
 
-from placement import app
-from placement.candidates import DEFAULT_TUNING, SearchTuning
 from placement.db import tables as t
 from placement.objects import catalog, derived
-from tests.kit.builders import make_database
-from tests.properties.oracle import World
+from tests.kit.cloud import Cloud, Provider, Stock, ensure_classes, write
+from tests.kit.service import NEWEST, Service
+from tests.properties.oracle import Inventory, World
 from tests.properties.strategies import CLASSES, TRAITS
 
-HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 EMPTIED = (
     t.allocations,
     t.consumers,
@@ -29,47 +26,26 @@ EMPTIED = (
 )
 
 
-class Service:
-    """An application on a database of its own, asked in process."""
+class WorldService(Service):
+    """A service that shows one world at a time."""
 
-    def __init__(self, directory: Path, **overrides: dict[str, object]) -> None:
-        self._settings, self.database = make_database(directory, **overrides)
-        self.tune(DEFAULT_TUNING)
-
-    def tune(self, tuning: SearchTuning) -> None:
-        """Search in pieces of these sizes from now on."""
-        application = app.create_app(self._settings, self.database, tuning)
-        self._client = falcon.testing.TestClient(application)
-
-    def get(self, path: str, params: Sequence[tuple[str, object]], version: str = "1.39") -> Any:
+    def search(
+        self, path: str, params: Sequence[tuple[str, object]], version: str = NEWEST
+    ) -> falcon.testing.Result:
         """Send a GET with these query parameters, in this order."""
-        headers = {**HEADERS, "OpenStack-API-Version": f"placement {version}"}
-        return self._client.simulate_get(path, query_string=urlencode(params), headers=headers)
-
-    def send(self, method: str, path: str, body: object = None) -> Any:
-        """Send a request with a JSON body."""
-        return self._client.simulate_request(method, path, json=body, headers=HEADERS)
+        return self.send("GET", path, version=version, query_string=urlencode(params))
 
     def claim(self, candidate: Mapping[str, Any]) -> str:
         """Claim a candidate as it was given, for a new consumer, whose uuid is returned."""
-        consumer = str(uuid.uuid4())
-        answer = self.send(
-            "PUT",
-            f"/allocations/{consumer}",
-            {
-                **candidate,
-                "project_id": "p",
-                "user_id": "u",
-                "consumer_generation": None,
-                "consumer_type": "INSTANCE",
-            },
-        )
-        assert answer.status_code == 204, answer.text
+        consumer = str(uuids.uuid4())
+        owner = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
+        body = {**candidate, **owner, "consumer_generation": None}
+        self.expect(204, "PUT", f"/allocations/{consumer}", body)
         return consumer
 
     def unclaim(self, consumer: str) -> None:
         """Delete a consumer's allocations."""
-        assert self.send("DELETE", f"/allocations/{consumer}").status_code == 204
+        self.expect(204, "DELETE", f"/allocations/{consumer}")
 
     def renew(self, rng: random.Random) -> None:
         """Give every tree a revision, without which none is kept in memory."""
@@ -81,16 +57,12 @@ class Service:
                     sa.update(provider).where(provider.c.id == row_id).values(revision=revision)
                 )
 
-    def check_used(self) -> None:
-        """Every `used` is the sum of its allocations."""
-        with self.database.read() as conn:
-            derived.refuse_incorrect(conn)
-
     def load(self, world: World) -> None:
         """Make the database hold exactly this world; what is used belongs to one consumer."""
         with self.database.writer.begin() as conn:
             _empty(conn)
-            _fill(conn, world)
+            write(conn, _cloud(world))
+            _use(conn, world)
             derived.recompute(conn)
 
 
@@ -102,67 +74,53 @@ def _empty(conn: sa.Connection) -> None:
     conn.execute(sa.delete(provider))
 
 
-def _fill(conn: sa.Connection, world: World) -> None:
-    names = {*CLASSES, *(name for each in world.values() for name in each.inventories)}
-    known = catalog.find_ids(conn, {"resource_class": names})["resource_class"]
-    for position, name in enumerate(sorted(names - known.keys())):
-        row = {"id": 20000 + len(known) + position, "name": name}
-        conn.execute(sa.insert(t.resource_classes).values(row))
-    classes = catalog.find_ids(conn, {"resource_class": names})["resource_class"]
-    had = {name for each in world.values() for name in each.traits}
-    traits = catalog.ensure(conn, {"trait": {*TRAITS, *had}})
-    aggregates = catalog.ensure(
-        conn, {"aggregate": {n for each in world.values() for n in each.aggregates}}
-    )
-    owners = catalog.ensure(conn, {"project": ["world"], "user": ["world"]})
-    consumer = str(uuid.uuid4())
-    conn.execute(
-        sa.insert(t.consumers).values(
-            uuid=consumer,
-            generation=1,
-            project_id=owners["project"]["world"],
-            user_id=owners["user"]["world"],
+def _cloud(world: World) -> Cloud:
+    """Return the world as rows are made of it."""
+    ids = {uuid: number for number, uuid in enumerate(world, 1)}
+    providers = [
+        Provider(
+            {name: _stock(inventory) for name, inventory in provider.inventories.items()},
+            provider.traits,
+            ids[provider.parent] if provider.parent else None,
+            provider.aggregates,
+            name=provider.name,
+            uuid=provider.uuid,
         )
+        for provider in world.values()
+    ]
+    return Cloud("world", lambda: providers)
+
+
+def _stock(inventory: Inventory) -> Stock:
+    return Stock(
+        inventory.total,
+        inventory.reserved,
+        inventory.min_unit,
+        inventory.max_unit,
+        inventory.step_size,
+        inventory.allocation_ratio,
     )
-    ids: dict[str, int] = {}
-    roots: dict[str, int] = {}
-    for number, (uuid_, provider) in enumerate(world.items(), start=1):
-        parent = provider.parent
-        ids[uuid_] = number
-        roots[uuid_] = roots[parent] if parent else number
-        conn.execute(
-            sa.insert(t.resource_providers).values(
-                id=number,
-                uuid=uuid_,
-                name=provider.name,
-                generation=0,
-                parent_provider_id=ids[parent] if parent else None,
-                root_provider_id=roots[uuid_],
-            )
-        )
-        for name, stock in provider.inventories.items():
-            spot = {"resource_provider_id": number, "resource_class_id": classes[name]}
-            conn.execute(
-                sa.insert(t.inventories).values(
-                    **spot,
-                    total=stock.total,
-                    reserved=stock.reserved,
-                    min_unit=stock.min_unit,
-                    max_unit=stock.max_unit,
-                    step_size=stock.step_size,
-                    allocation_ratio=stock.allocation_ratio,
-                )
-            )
-            if stock.used:
-                conn.execute(
-                    sa.insert(t.allocations).values(**spot, consumer_id=consumer, used=stock.used)
-                )
-        for name in provider.traits:
-            link = {"resource_provider_id": number, "trait_id": traits["trait"][name]}
-            conn.execute(sa.insert(t.resource_provider_traits).values(link))
-        for name in provider.aggregates:
-            link = {
-                "resource_provider_id": number,
-                "aggregate_id": aggregates["aggregate"][name],
-            }
-            conn.execute(sa.insert(t.resource_provider_aggregates).values(link))
+
+
+def _use(conn: sa.Connection, world: World) -> None:
+    """Have one consumer use what is used, and have all names be there that queries may use."""
+    owners = catalog.ensure(conn, {"project": ["world"], "user": ["world"], "trait": TRAITS})
+    consumer = str(uuids.uuid4())
+    project_id, user_id = owners["project"]["world"], owners["user"]["world"]
+    row = {"uuid": consumer, "generation": 1, "project_id": project_id, "user_id": user_id}
+    conn.execute(sa.insert(t.consumers).values(row))
+    names = {name for provider in world.values() for name in provider.inventories}
+    class_ids = ensure_classes(conn, {*CLASSES, *names})
+    allocations = [
+        {
+            "resource_provider_id": number,
+            "resource_class_id": class_ids[name],
+            "consumer_id": consumer,
+            "used": inventory.used,
+        }
+        for number, provider in enumerate(world.values(), 1)
+        for name, inventory in provider.inventories.items()
+        if inventory.used
+    ]
+    if allocations:
+        conn.execute(sa.insert(t.allocations), allocations)

@@ -1,0 +1,20 @@
+"""openstack-placement, in a virtualenv of its own."""
+
+import os
+import subprocess
+import venv
+from pathlib import Path
+
+PEER = ("openstack-placement==16.0.0", "gunicorn", "pymysql", "psycopg2-binary")
+
+
+def peer_environment() -> Path:
+    """The virtualenv that `PLACEMENT_PEER` names, made when it is not there yet."""
+    path = Path(os.environ["PLACEMENT_PEER"]).resolve()
+    if not (path / "bin" / "gunicorn").exists():
+        venv.create(path, with_pip=True)
+        # Our own pins are for our own environment.
+        outside = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
+        install = [path / "bin" / "pip", "install", "--quiet", *PEER]
+        subprocess.run(install, check=True, env=outside)
+    return path

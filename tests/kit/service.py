@@ -1,0 +1,156 @@
+"""The service in this process, asked as the services of a cloud ask it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import falcon.testing
+import sqlalchemy as sa
+
+from placement import app
+from placement.api.history import LATEST
+from placement.candidates import DEFAULT_TUNING, SearchTuning
+from placement.db import tables as t
+from placement.objects import derived
+from tests.kit.builders import make_database
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from _typeshed.wsgi import WSGIApplication
+
+NEWEST = str(LATEST)
+HEADERS: Mapping[str, str] = {
+    "X-Auth-Token": "admin",
+    "X-Roles": "admin,service",  # only a service may reshape
+    "OpenStack-API-Version": f"placement {NEWEST}",
+}
+
+
+def headers_at(version: str) -> dict[str, str]:
+    """Return the usual headers with this version in them."""
+    return {**HEADERS, "OpenStack-API-Version": f"placement {version}"}
+
+
+class Client:
+    """Sends requests to an application in this process; any number of threads may."""
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self.application = application
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        version: str = NEWEST,
+        headers: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> falcon.testing.Result:
+        """Send one request and return its answer, whatever it is.
+
+        `path` may have a query; `body` becomes JSON, unless it is None; `headers` are added to
+        the usual ones; options are those of Falcon's `simulate_request`.
+        """
+        path, _, query = path.partition("?")
+        if query:
+            options["query_string"] = query
+        return falcon.testing.simulate_request(
+            self.application,
+            method,
+            path,
+            json=body,
+            headers={**headers_at(version), **(headers or {})},
+            **options,
+        )
+
+    def get(self, path: str, version: str = NEWEST) -> Any:
+        """Return what a GET, which must succeed, has in its body."""
+        return self.expect(200, "GET", path, version=version).json
+
+    def expect(
+        self, status: int, method: str, path: str, body: object = None, version: str = NEWEST
+    ) -> falcon.testing.Result:
+        """Send a request whose answer must have this status."""
+        answer = self.send(method, path, body, version)
+        assert answer.status_code == status, answer.text
+        return answer
+
+
+class Service(Client):
+    """A service with noauth2 on a database of its own."""
+
+    def __init__(
+        self,
+        directory: Path,
+        tuning: SearchTuning = DEFAULT_TUNING,
+        **overrides: Mapping[str, object],
+    ) -> None:
+        """SQLite's file is in the directory; overrides: group -> option -> value."""
+        self.settings, self.database = make_database(directory, **overrides)
+        super().__init__(app.create_app(self.settings, self.database, tuning))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave no connection open."""
+        self.database.dispose()
+
+    def restart(self, tuning: SearchTuning = DEFAULT_TUNING) -> None:
+        """Forget all trees, and search in pieces of these sizes from now on."""
+        self.application = app.create_app(self.settings, self.database, tuning)
+
+    def check_used(self) -> None:
+        """Assert that every `used` is the sum of its allocations."""
+        with self.database.read() as conn:
+            derived.refuse_incorrect(conn)
+
+    def dump(self, but: str = "") -> dict[str, list[tuple[Any, ...]]]:
+        """Return all rows of all tables, without the columns of one name."""
+        contents = {}
+        with self.database.read() as conn:
+            for table in t.metadata.sorted_tables:
+                columns = [column for column in table.columns if column.name != but]
+                contents[table.name] = sorted(
+                    map(tuple, conn.execute(sa.select(*columns))), key=repr
+                )
+        return contents
+
+
+def inventories(generation: int, **totals: int) -> dict[str, object]:
+    """Return the body of a PUT of a provider's inventories."""
+    return {
+        "resource_provider_generation": generation,
+        "inventories": {name: {"total": total} for name, total in totals.items()},
+    }
+
+
+def claim(
+    amounts: Mapping[str, Mapping[str, int]],
+    generation: int | None = None,
+    project: str = "project",
+    user: str = "user",
+    kind: str = "INSTANCE",
+) -> dict[str, object]:
+    """Return a consumer's allocations as PUT, POST and the reshaper take them.
+
+    amounts: uuid of a provider -> class -> amount.
+    """
+    return {
+        "allocations": {uuid: {"resources": dict(each)} for uuid, each in amounts.items()},
+        "project_id": project,
+        "user_id": user,
+        "consumer_generation": generation,
+        "consumer_type": kind,
+    }
