@@ -30,7 +30,7 @@ from tests.kit.processes import (
 
 MANY = 20  # clients that misbehave alike: more than there are threads
 CLIENTS = 8
-PROVIDERS = 800  # whose list is more than the kernel keeps for a client that does not read
+DEVICES = 24  # whose candidates are more than the kernel keeps for a client that does not read
 STOPS = int(os.environ.get("PLACEMENT_STOPS", "5"))
 
 HEAD = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
@@ -93,16 +93,18 @@ def test_clients_that_do_not_go_on_sending_hold_nobody_up(tmp_path: Path, url: s
 
 def test_clients_that_do_not_read_hold_nobody_up(tmp_path: Path, url: str) -> None:
     with serving(tmp_path, [url]) as (process,):
-        for number in range(PROVIDERS):
-            body = {"name": f"{number:0200}"}
-            expect(send(process.port, "POST", "/resource_providers", body), 200)
-        request = f"GET /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}\r\n".encode()
+        root = new_host(process.port)
+        for _ in range(DEVICES):
+            new_host(process.port, root, VGPU=9)
+        path = "/allocation_candidates?group_policy=none"
+        path += "".join(f"&resources{number}=VGPU:1" for number in range(3))
+        request = f"GET {path} HTTP/1.1\r\nHost: x\r\n{HEAD}\r\n".encode()
         waiting = [connect(process.port, request, 2048) for _ in range(MANY)]
         for _ in range(3):
             expect(send(process.port, "GET", "/resource_providers"), 200)
         for sock in waiting:
             # What they did not take at once was kept for them.
-            assert answer(sock).count(b'"uuid"') == PROVIDERS
+            assert answer(sock).count(b'"mappings"') == DEVICES**3
             sock.close()
 
 
