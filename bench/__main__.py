@@ -20,7 +20,7 @@ from bench import report
 from bench.floor import floor as least
 from bench.measure import measure
 from bench.scenarios import FAMILIES, Scenario
-from bench.servers import serving
+from bench.servers import REPOSITORY, serving
 from placement.db import tables as t
 from tests.kit.builders import prepare
 from tests.kit.cloud import Cloud, load
@@ -79,12 +79,18 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(FAMILIES), help=f"of {', '.join(FAMILIES)}")
     parser.add_argument("--seconds", type=float, default=5.0, help="for each server and scenario")
     parser.add_argument("--alone", action="store_true", help="measure ours only")
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        metavar="CHECKOUT",
+        help="instead of openstack-placement, another checkout of this service, made by `make`",
+    )
     parser.add_argument("--data", type=Path, help="keep the loaded clouds here for the next run")
     parser.add_argument("--output", type=Path, default=Path("bench/results"))
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
     scenarios = [each for name in options.only.split(",") for each in FAMILIES[name](sizes)]
-    if not options.alone:
+    if not options.alone and options.beside is None:
         os.environ.setdefault("PLACEMENT_PEER", ".tox/openstack-placement")
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
         # Database servers run as accounts of their own.
@@ -105,18 +111,27 @@ def run(
 ) -> None:
     """Measure the scenarios of one cloud."""
     cloud = scenarios[0].cloud
-    names = ["ours"]
-    if not options.alone and any(scenario.peer for scenario in scenarios):
-        names.append("peer")
+    # Who is measured, whose database that is, and the checkout that is served.
+    sides: list[tuple[str, str, Path | None]] = [("ours", "ours", REPOSITORY)]
+    if options.beside is not None:
+        sides.append(("peer", "beside", options.beside.resolve()))
+    elif not options.alone and any(scenario.peer for scenario in scenarios):
+        sides.append(("peer", "peer", None))
     with ExitStack() as stack:
         servers = [
             stack.enter_context(
-                serving(name, databases.of(name, cloud), home / name, databases.server)
+                serving(
+                    name,
+                    databases.of(owner, cloud),
+                    home / name,
+                    databases.server,
+                    checkout=checkout,
+                )
             )
-            for name in names
+            for name, owner, checkout in sides
         ]
         for scenario in scenarios:
-            measured = servers if scenario.peer else servers[:1]
+            measured = servers if scenario.peer or options.beside else servers[:1]
             figures = measure(scenario, measured, options.seconds)
             memory = {server.name: server.peak_memory() for server in measured}
             floor = None

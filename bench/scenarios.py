@@ -76,6 +76,8 @@ def _flat_reads(hosts: int) -> list[Scenario]:
     found += [
         Scenario(f"{title}, 3 match", full, "get", f"{FLAT}&required=CUSTOM_RARE",
                  target=50 if big else None, peer=peer),
+        Scenario(f"{title}, 3 match, limit 1000", full, "get",
+                 limited(f"{FLAT}&required=CUSTOM_RARE", 1000), peer=peer),
         Scenario(f"{title}, none match", full, "get",
                  FLAT.replace("VCPU:2", "VCPU:2000"), target=5 if big else None, peer=peer),
         Scenario(f"{title}, 8 clients, limit 10", full, "get", limited(FLAT, 10), at_once=8,

@@ -117,9 +117,18 @@ def _counters(engine: sa.Engine) -> tuple[int, int]:
 
 @contextmanager
 def serving(
-    name: str, url: str, home: Path, database: DatabaseServer | None, workers: int = 2
+    name: str,
+    url: str,
+    home: Path,
+    database: DatabaseServer | None,
+    *,
+    workers: int = 2,
+    checkout: Path | None = None,
 ) -> Iterator[Server]:
-    """Serve `ours` or `peer` on a database until the block ends; `database` is none on SQLite."""
+    """Serve on a database until the block ends; `database` is none on SQLite.
+
+    checkout: of this service, with the virtualenv that `make` creates; None: openstack-placement.
+    """
     home.mkdir(parents=True, exist_ok=True)
     (home / "placement.conf").write_text("")
     port = free_port()
@@ -135,9 +144,10 @@ def serving(
         # The peer counts its own default of candidates as we do: none is cut off.
         "OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES": "100000",
     }
-    if name == "ours":
-        gunicorn = [sys.executable, "-m", "gunicorn", "--config", "etc/gunicorn.conf.py"]
-        where = REPOSITORY
+    if checkout is not None:
+        python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
+        gunicorn = [python, "-m", "gunicorn", "--config", "etc/gunicorn.conf.py"]
+        where = checkout
     else:
         gunicorn = [str(peer_environment() / "bin" / "gunicorn"), "--preload", "--timeout=600"]
         gunicorn += ["--limit-request-line=0"]
