@@ -70,9 +70,7 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
         },
         identifiers.stored_forms(*trees),
     )
-    if query is None:
-        raise ValueError("the request names nothing")
-    for kind, row_id, name, _revision in conn.execute(*query):
+    for kind, row_id, name, _revision in query.rows(conn):
         ids_by_kind[kind][name] = row_id
     class_ids, trait_ids = ids_by_kind["resource_class"], ids_by_kind["trait"]
     _refuse_unknown(conn, request, class_ids.keys(), trait_ids.keys())

@@ -21,7 +21,6 @@ from placement.candidates.windows import (
     random_runs,
 )
 from placement.db.conditions import MemberCondition, RootCondition, TreeFilter
-from placement.db.dialect import read
 from placement.db.statements import roots as statements
 
 
@@ -119,14 +118,14 @@ class RootReader:
 
     def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
         """Return the next roots after an id, how many rows were read, and the last one's id."""
-        rows = sorted(read(self._conn, *statements.next_roots(after, size)))
+        rows = statements.next_roots(after, size).rows(self._conn)
         # A row that names another root, as in a damaged database, has no revision here.
         roots = [Root(root_id, revision) for root_id, revision in rows if revision is not None]
         return roots, len(rows), rows[-1][0] if rows else after
 
     def sample(self, size: int) -> list[Root]:
         """Return some roots from random places, in random order."""
-        least, most = self._conn.execute(statements.outermost_roots()).one()
+        least, most = statements.outermost_roots().row(self._conn)
         if least is None:
             return []
         roots: set[Root] = set()
@@ -148,11 +147,11 @@ class RootReader:
         members = tuple(self._widened(condition.member) for condition in conditions)
         driving = choose_driver(conditions, self._root, stats)
         query = statements.matching_roots(after, TreeFilter(members, self._root, own), driving)
-        roots = sorted(
+        roots = [
             Root(root_id, revision)
-            for root_id, revision, matches in read(self._conn, *query)
+            for root_id, revision, matches in query.rows(self._conn)
             if matches and revision is not None
-        )
+        ]
         self._trace.filter_trees(len(roots))
         return roots
 

@@ -11,7 +11,6 @@ from sqlalchemy.engine import Connection
 from placement.candidates.model import SHARING_TRAIT, Pool, Root, SharingMember, Slot, Tree
 from placement.candidates.resolve import ResolvedRequest
 from placement.db.conditions import RootCondition
-from placement.db.dialect import chunks
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements
 from placement.objects import identifiers
@@ -59,10 +58,9 @@ class Spellings:
 
     def _read(self) -> Mapping[str, frozenset[int]]:
         ids = {name: aggregate for aggregate, name in self._names.items()}
-        for chunk in chunks(sorted(identifiers.spellings(*self._names.values()))):
-            query = name_statements.ids({"aggregate": chunk})
-            if query is not None:
-                ids |= {row.name: row.id for row in self._conn.execute(*query)}
+        spellings = identifiers.spellings(*self._names.values())
+        for row in name_statements.ids({"aggregate": spellings}).rows(self._conn):
+            ids[row.name] = row.id
         return identifiers.ids_by_key(ids)
 
 
@@ -101,7 +99,7 @@ def read_sharing(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Sl
     by_uuid: dict[str, SharingProvider] = {}
     names: dict[int, str] = {}
     trait_id = resolved.trait_ids.get(SHARING_TRAIT)
-    rows = () if trait_id is None else conn.execute(*statements.with_trait(trait_id)).all()
+    rows = () if trait_id is None else statements.with_trait(trait_id).rows(conn)
     # One row for each pair of an aggregate and an inventory.
     for row in rows:
         provider = by_uuid.setdefault(
@@ -175,8 +173,7 @@ def sharing_alone(
     if not aggregates:
         return
     sets: dict[frozenset[str], Sequence[SharingProvider]] = {}
-    rows = conn.execute(statements.reaches(aggregates, root))
-    for reached in statements.reached_sets(aggregates, rows):
+    for reached in statements.reached_sets(aggregates, root).rows(conn):
         providers = [
             provider
             for provider in sharing.providers

@@ -1,14 +1,13 @@
 """From roots to trees: out of the cache, and out of the database what is not there."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.model import Member, Root, Tree
 from placement.candidates.tree_cache import TreeCache
-from placement.db.dialect import chunks, unpacked
 from placement.db.statements import trees as statements
 from placement.objects import identifiers
 from placement.objects.capacity import Stock
@@ -65,40 +64,35 @@ class TreeStore:
         if not roots:
             return []
         revisions = dict(roots)
-        rows = [row for chunk in chunks(sorted(revisions)) for row in self._members(chunk)]
+        rows = statements.members(revisions).rows(self._conn)
+        self._spend(LOOKS_PER_PROVIDER * len(rows))
         # Hosts of one model have the same traits, which are most of what there is to read: their
         # sets are read as ids, and each different set is named once.
-        names = self._trait_names({row.traits for row in rows})
+        names = self._trait_names({row.trait_ids for row in rows})
         rows_by_root: dict[int, list[_Row]] = {root_id: [] for root_id in revisions}
-        for root_id, row_id, parent_id, uuid, stocks, traits, aggregates in rows:
+        for root_id, row_id, parent_id, uuid, stocks, trait_ids, aggregates in rows:
             rows_by_root[root_id].append(
                 _Row(
                     row_id,
                     parent_id,
                     uuid,
-                    {name: Stock(*fields) for name, *fields in unpacked(stocks)},
-                    names[traits],
-                    _interned(identifiers.key(name) for (name,) in unpacked(aggregates)),
+                    {name: Stock(*fields) for name, *fields in stocks},
+                    names[trait_ids],
+                    _interned(map(identifiers.key, aggregates)),
                 )
             )
         return [_tree(root, rows_by_root[root.id]) for root in roots]
 
-    def _members(self, root_ids: Sequence[int]) -> Sequence[Any]:
-        rows = self._conn.execute(*statements.members(root_ids)).all()
-        self._spend(LOOKS_PER_PROVIDER * len(rows))
-        return rows
-
-    def _trait_names(self, texts: Collection[str | None]) -> dict[str | None, frozenset[str]]:
-        """Return the names of sets of traits, by the text that holds their ids."""
-        ids_by_text = {text: [trait_id for (trait_id,) in unpacked(text)] for text in texts}
-        trait_ids = {trait_id for ids in ids_by_text.values() for trait_id in ids}
-        names: dict[int, str] = {}
-        for chunk in chunks(sorted(trait_ids)):
-            names |= dict(self._conn.execute(*statements.trait_names(chunk)).all())
+    def _trait_names(
+        self, sets: Collection[frozenset[int]]
+    ) -> dict[frozenset[int], frozenset[str]]:
+        """Return the names of sets of traits, by the ids."""
+        trait_ids = frozenset[int]().union(*sets)
+        names: dict[int, str] = dict(statements.trait_names(trait_ids).rows(self._conn))
         return {
             # A row may outlive its trait in a damaged database.
-            text: _interned(names[trait_id] for trait_id in ids if trait_id in names)
-            for text, ids in ids_by_text.items()
+            ids: _interned(names[trait_id] for trait_id in ids if trait_id in names)
+            for ids in sets
         }
 
 

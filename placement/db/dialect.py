@@ -2,28 +2,19 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
-from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-import orjson
 import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
 
 from placement.db import codes
 
-T = TypeVar("T")
 Query = TypeVar("Query", bound=sa.Select[*tuple[Any, ...]])
-
-# Rows of one statement at the most: far below every engine's bind limit (SQLite's is the
-# tightest: 32,766) with a dozen values a row.
-CHUNK = 1000
 
 # Statement that opens a transaction, where the driver would send none or a weaker one.
 BEGIN = {
@@ -56,13 +47,7 @@ LOCK_TIMEOUT = 600  # seconds
 
 SQLITE_BUSY_TIMEOUT = 5.0  # seconds
 
-LONGEST_TEXT = 16 * 1024 * 1024  # bytes of one `JsonRows`; a row of MariaDB has no more by default
-
-
-def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Cut a list into pieces that one statement can carry."""
-    for start in range(0, len(items), CHUNK):
-        yield items[start : start + CHUNK]
+LONGEST_TEXT = 16 * 1024 * 1024  # bytes of one `JsonRows`; rows of MariaDB have no more by default
 
 
 def engine(
@@ -167,65 +152,6 @@ def _on_conflict(statement: sa.Insert, compiler: Any, **options: Any) -> str:
 def _on_duplicate(statement: sa.Insert, compiler: Any, **options: Any) -> str:
     # INSERT IGNORE would also store what it has cut off.
     return f"{compiler.visit_insert(statement, **options)} ON DUPLICATE KEY UPDATE id = id"
-
-
-class JsonRows(FunctionElement[str]):
-    """An aggregate: the columns of all rows as the text of a JSON list of lists.
-
-    Columns are integers, texts and times; floats would lose digits on SQLite. The rows come in
-    any order; `read` and `unpacked` take them apart. PyMySQL needs some 6 µs for a row, more for
-    each value in it and 10 for each column, a JSON parser a tenth of that.
-    """
-
-    name = "json_rows"
-    type = sa.Text()
-    inherit_cache = True
-
-
-@compiles(JsonRows, "sqlite")
-def _json_group(element: JsonRows, compiler: Any, **options: Any) -> str:
-    return f"json_group_array(json_array({compiler.process(element.clauses, **options)}))"
-
-
-@compiles(JsonRows, "postgresql")
-def _json_agg(element: JsonRows, compiler: Any, **options: Any) -> str:
-    columns = compiler.process(element.clauses, **options)
-    return f"CAST(json_agg(json_build_array({columns})) AS TEXT)"
-
-
-@compiles(JsonRows, "mysql", "mariadb")
-def _json_concat(element: JsonRows, compiler: Any, **options: Any) -> str:
-    # By hand, for JSON_ARRAY takes them twice as long.
-    values = []
-    for column in element.clauses:
-        text = compiler.process(column, **options)
-        if isinstance(column.type, sa.String):
-            text = f"JSON_QUOTE({text})"
-        elif isinstance(column.type, sa.DateTime):
-            text = f"CONCAT('\"', {text}, '\"')"
-        values.append(f"IFNULL({text}, 'null')")
-    row = ", ',', ".join(values)
-    return f"CONCAT('[', GROUP_CONCAT(CONCAT('[', {row}, ']')), ']')"
-
-
-def unpacked(text: str | None) -> list[list[Any]]:
-    """The rows in a text of `JsonRows`."""
-    return orjson.loads(text) if text else []
-
-
-def read(
-    conn: Connection, statement: sa.Executable, params: Mapping[str, Any] | None = None
-) -> list[list[Any]]:
-    """The rows of a statement that selects one `JsonRows`, once or for several groups."""
-    texts = conn.execute(statement, params).all()
-    return [row for (text,) in texts for row in unpacked(text)]
-
-
-# PERF: thousands of rows were made in the same few seconds.
-@lru_cache(maxsize=1024)
-def moment(text: str | None) -> datetime | None:
-    """A time as `JsonRows` has it."""
-    return None if text is None else datetime.fromisoformat(text)
 
 
 def in_this_order(query: Query) -> Query:

@@ -21,8 +21,8 @@ from sqlalchemy.engine import Connection, make_url
 from placement.config import DatabaseSettings
 from placement.db import codes, dialect, limits
 from placement.db.lasting import fault, unusable
+from placement.db.statement import Restart
 from placement.db.transactions import transaction
-from placement.db.writes import Restart
 from placement.errors import (
     ConfigurationError,
     DatabaseUnavailable,

@@ -8,17 +8,13 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import tables as t
-from placement.db.writes import Write
+from placement.db.statement import Write, Writes, chunks
 
 LARGEST_UNIT = 2**31 - 1  # what the column max_unit holds
 
 # What statements return: rows whose columns the docstring names.
 Rows = sa.Select[*tuple[Any, ...]]
 Union = sa.CompoundSelect[*tuple[Any, ...]]
-
-# PERF: a statement that is built once, and its parameters: for what every claim needs. Building
-# one takes several times as long as running it. `conn.execute(*bound)`.
-Bound = tuple[Rows | Union, Mapping[str, Any]]
 
 # In the order of `Stock`, the value that is made of them.
 STOCK_COLUMNS = tuple(
@@ -120,17 +116,24 @@ def placed(keys: Collection[int], **values: Mapping[int, object]) -> dict[str, A
 
 def insert(
     table: sa.Table, rows: Sequence[Mapping[str, Any]], computed: tuple[tuple[str, str], ...] = ()
-) -> Write:
-    """Insert rows that have the same columns, in one statement.
+) -> Writes:
+    """Insert rows that have the same columns.
 
     computed: (column, SQL) pairs of further columns; the SQL may name a row's own values, as
     `:column_{place}`.
     """
+    return Writes(_insert_chunk(table, chunk, computed) for chunk in chunks(rows))
+
+
+def _insert_chunk(
+    table: sa.Table, rows: Sequence[Mapping[str, Any]], computed: tuple[tuple[str, str], ...]
+) -> Write:
     columns = tuple(rows[0])
-    params = {
-        f"{column}_{place}": row[column] for place, row in enumerate(rows) for column in columns
-    }
-    return Write(_insert(table, columns, computed, len(rows)), len(rows), params)
+    params = {}
+    for place, row in enumerate(rows):
+        for column in columns:
+            params[f"{column}_{place}"] = row[column]
+    return Write(_insert(table, columns, computed, len(rows)), params, matches=len(rows))
 
 
 @lru_cache(maxsize=64)
@@ -150,6 +153,14 @@ def _insert(
             for column in columns
         )
     )
+
+
+def set_by_id(column: sa.Column[int], values: Mapping[int, int]) -> Write:
+    """Set a column of the rows with these ids, each to its own value."""
+    row_id = column.table.c.id
+    update = sa.update(column.table).where(row_id.in_(sorted(values)))
+    values_by_id = {column.name: by_key(row_id, values, column)}
+    return Write(update.values(values_by_id), matches=len(values))
 
 
 def by_key(

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import chunks
 from placement.db.statements import associations
-from placement.db.writes import carry_out
 from placement.objects import catalog, identifiers, locking, providers
 from placement.objects.providers import Provider
 from placement.objects.unset import Unset
@@ -18,7 +16,7 @@ from placement.objects.unset import Unset
 def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[str]]:
     """Return a provider and the aggregates that it is directly in.  Raises ProviderNotFound."""
     provider = providers.get(conn, uuid)
-    return provider, [row.uuid for row in conn.execute(*associations.aggregates_of(provider.id))]
+    return provider, [row.uuid for row in associations.aggregates_of(provider.id).rows(conn)]
 
 
 def replace(
@@ -44,11 +42,9 @@ def replace(
         created = catalog.create(conn, {"aggregate": unheard.values()})["aggregate"]
         known |= _known(wanted, {**found["aggregate"], **created})
     aim = dict(known[given] for given in wanted)
-    present = {row.id for row in conn.execute(*associations.aggregates_of(provider.id))}
-    for chunk in chunks(sorted(present - aim.keys())):
-        carry_out(conn, associations.remove_aggregates(provider.id, chunk))
-    for chunk in chunks(sorted(aim.keys() - present)):
-        carry_out(conn, associations.add_aggregates(provider.id, chunk))
+    present = {row.id for row in associations.aggregates_of(provider.id).rows(conn)}
+    associations.remove_aggregates(provider.id, present - aim.keys()).execute(conn)
+    associations.add_aggregates(provider.id, aim.keys() - present).execute(conn)
     if isinstance(generation, Unset):
         return provider.generation, list(aim.values())
     providers.bump_generations(conn, {provider.id: 1})

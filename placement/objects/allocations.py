@@ -14,10 +14,9 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import chunks
+from placement.db.statement import Restart
 from placement.db.statements import allocations as statements
 from placement.db.statements import inventories as inventory_statements
-from placement.db.writes import Restart, carry_out
 from placement.errors import (
     AllocationsNotFound,
     CapacityExceeded,
@@ -155,9 +154,8 @@ def _names(claims: Sequence[Claim], class_names: Collection[str]) -> dict[str, s
 
 def _read_consumers(conn: Connection, given: Sequence[str]) -> dict[str, Consumer]:
     rows: dict[str, list[Any]] = defaultdict(list)
-    for chunk in chunks(sorted(identifiers.stored_forms(*given))):
-        for row in conn.execute(*statements.of_consumers(chunk)):
-            rows[row.uuid].append(row)
+    for row in statements.of_consumers(identifiers.stored_forms(*given)).rows(conn):
+        rows[row.uuid].append(row)
     found = {
         uuid: Consumer(
             first.id,
@@ -226,8 +224,7 @@ class Plan:
         ids = self._ensure_names(conn)
         owners = self._write_consumers(conn, ids)
         held = [held.id for consumer in self._known() for held in consumer.held]
-        for chunk in chunks(held):
-            carry_out(conn, statements.delete(chunk))
+        statements.delete(held).execute(conn)
         rows = [
             {
                 "consumer_id": owner,
@@ -238,8 +235,7 @@ class Plan:
             for owner, amounts in zip(owners, self.amounts, strict=True)
             for (provider_id, class_id), amount in amounts.items()
         ]
-        for rows_chunk in chunks(rows):
-            carry_out(conn, statements.create(rows_chunk))
+        statements.create(rows).execute(conn)
         self._move_used(conn, inventory_ids)
 
     def _known(self) -> list[Consumer]:
@@ -283,12 +279,9 @@ class Plan:
                 updated[consumer.id] = {"generation": consumer.generation, **owner}
             else:
                 created.append({"uuid": owners[-1], **owner})
-        for rows in chunks(created):
-            carry_out(conn, statements.create_consumers(rows))
-        for keys in chunks(sorted(updated)):
-            carry_out(conn, statements.update_consumers({key: updated[key] for key in keys}))
-        for keys in chunks(sorted(deleted)):
-            carry_out(conn, statements.delete_consumers({key: deleted[key] for key in keys}))
+        statements.create_consumers(created).execute(conn)
+        statements.update_consumers(updated).execute(conn)
+        statements.delete_consumers(deleted).execute(conn)
         return owners
 
     def _move_used(self, conn: Connection, inventory_ids: Mapping[Spot, int]) -> None:
@@ -298,8 +291,7 @@ class Plan:
             for spot, delta in self.deltas.items()
             if delta and spot in inventory_ids
         }
-        for keys in chunks(sorted(moves)):
-            carry_out(conn, inventory_statements.move_used({key: moves[key] for key in keys}))
+        inventory_statements.move_used(moves).execute(conn)
 
 
 def plan(scene: Scene, claims: Sequence[Claim], stocks: Mapping[Spot, Stock]) -> Plan:
@@ -413,7 +405,7 @@ def of_consumer(conn: Connection, consumer: str) -> Holding:
     by_provider: dict[str, OnProvider] = {}
     changed_at: datetime | None = None
     row = None
-    for row in conn.execute(statements.show(identifiers.stored_forms(consumer))):
+    for row in statements.show(identifiers.stored_forms(consumer)).rows(conn):
         entry = by_provider.setdefault(row.provider_uuid, OnProvider(row.provider_generation, {}))
         entry.resources[row.class_name] = row.used
         changed_at = max(filter(None, (changed_at, row.changed_at)), default=None)
@@ -432,7 +424,7 @@ def of_provider(
     provider = providers.get(conn, uuid)
     found: dict[str, Holding] = {}
     changed_at: datetime | None = None
-    for row in conn.execute(statements.on_provider(provider.id)):
+    for row in statements.on_provider(provider.id).rows(conn):
         holding = found.setdefault(
             row.uuid,
             Holding(

@@ -4,18 +4,15 @@ Ids are read where they are needed and hold for one transaction only: an id of a
 or trait may come back with another name. Names are compared by the database.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
-from itertools import zip_longest
 
 import os_resource_classes
 import os_traits
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import chunks
-from placement.db.fragments import Bound
+from placement.db.statement import Restart
 from placement.db.statements import names as statements
-from placement.db.writes import Restart, carry_out
 
 FIRST_CUSTOM_CLASS = 10000
 NO_ID = -1  # stands for id 0 while a row is inserted: MySQL would choose an id instead of 0
@@ -44,45 +41,25 @@ def resolve(
     ids: dict[str, dict[str, int]] = {kind: {} for kind in names}
     revisions: dict[int, int] = {}
     misspelled: set[str] = set()  # kinds of which a row has another name than was given
-    for query in _queries(names, provider_uuids, consumer_uuids):
-        for kind, row_id, name, revision in conn.execute(*query):
-            if kind == "tree":
-                revisions[row_id] = revision
-            elif kind == "aggregate" or name in names[kind]:
-                ids[kind][name] = row_id
-            else:
-                misspelled.add(kind)
+    query = statements.with_trees(names, provider_uuids, consumer_uuids)
+    for kind, row_id, name, revision in query.rows(conn):
+        if kind == "tree":
+            revisions[row_id] = revision
+        elif kind == "aggregate" or name in names[kind]:
+            ids[kind][name] = row_id
+        else:
+            misspelled.add(kind)
     # The database takes names for equal that Python does not: such names are looked up singly.
     for kind in misspelled:
         ids[kind].update(_ids_one_by_one(conn, kind, set(names[kind]) - ids[kind].keys()))
     return ids, revisions
 
 
-def _queries(
-    names: Names, provider_uuids: Collection[str], consumer_uuids: Collection[str]
-) -> Iterator[Bound]:
-    """Yield statements that look everything up, none of them with too many parameters."""
-    pairs: list[tuple[str, str]] = []
-    for kind, names_of_kind in names.items():
-        pairs += [(kind, name) for name in sorted(set(names_of_kind))]
-    for pair_chunk, provider_chunk, consumer_chunk in zip_longest(
-        chunks(pairs), chunks(sorted(provider_uuids)), chunks(sorted(consumer_uuids)), fillvalue=()
-    ):
-        part: dict[str, list[str]] = {kind: [] for kind in names}
-        for kind, name in pair_chunk:
-            part[kind].append(name)
-        query = statements.with_trees(part, provider_chunk, consumer_chunk)
-        assert query is not None
-        yield query
-
-
 def _ids_one_by_one(conn: Connection, kind: str, names: Collection[str]) -> dict[str, int]:
     """Return name -> id; the database alone can tell which names are equal to a row's."""
     ids: dict[str, int] = {}
     for name in names:
-        query = statements.ids({kind: [name]})
-        assert query is not None
-        for row in conn.execute(*query):
+        for row in statements.ids({kind: [name]}).rows(conn):
             ids[name] = row.id
     return ids
 
@@ -98,7 +75,7 @@ def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list
 
     For messages about errors: it reads the catalogue, and compares some 25 us for each name.
     """
-    rows = conn.execute(statements.all_names(kind).limit(MOST_COMPARED))
+    rows = statements.all_names(kind, limit=MOST_COMPARED).rows(conn)
     names = {row.name.upper(): row.name for row in rows}
     proposals: list[str] = []
     for unknown in sorted(unknown_names)[:MOST_MEANT]:
@@ -113,8 +90,7 @@ def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
     gets the id of that one. Raises Restart when one does not exist afterwards.
     """
     for kind, names_of_kind in names.items():
-        for chunk in chunks(sorted(names_of_kind)):
-            carry_out(conn, statements.add_unless_present(kind, chunk))
+        statements.add_unless_present(kind, names_of_kind).execute(conn)
     ids = find_ids(conn, names)
     for kind, names_of_kind in names.items():
         missing = set(names_of_kind) - ids[kind].keys()
@@ -138,11 +114,10 @@ def lock_classes(conn: Connection, names: Mapping[int, str]) -> None:
 
     Raises Restart when one does not exist any more, even if its id now has another name.
     """
-    custom_ids = [class_id for class_id in names if class_id >= FIRST_CUSTOM_CLASS]
-    for chunk in chunks(sorted(custom_ids)):
-        rows = conn.execute(statements.hold("resource_class", chunk))
-        if {row.id: row.name for row in rows} != {class_id: names[class_id] for class_id in chunk}:
-            raise Restart
+    custom = {row_id: name for row_id, name in names.items() if row_id >= FIRST_CUSTOM_CLASS}
+    rows = statements.lock_shared("resource_class", custom).rows(conn)
+    if {row.id: row.name for row in rows} != custom:
+        raise Restart
 
 
 def sync(conn: Connection) -> tuple[int, int]:
@@ -150,17 +125,17 @@ def sync(conn: Connection) -> tuple[int, int]:
 
     Idempotent and safe to run by many processes at once; never removes anything.
     """
-    class_names = {row.name for row in conn.execute(statements.all_names("resource_class"))}
+    class_names = {row.name for row in statements.all_names("resource_class").rows(conn)}
     new_classes = [
         {"id": position or NO_ID, "name": name}
         for position, name in enumerate(STANDARD_CLASSES)
         if name not in class_names
     ]
     if new_classes:
-        carry_out(conn, statements.add("resource_class", new_classes))
+        statements.add("resource_class", new_classes).execute(conn)
         if new_classes[0]["id"] == NO_ID:
-            carry_out(conn, statements.move("resource_class", NO_ID, 0))
-    trait_names = {row.name for row in conn.execute(statements.all_names("trait"))}
+            statements.change_id("resource_class", NO_ID, 0).execute(conn)
+    trait_names = {row.name for row in statements.all_names("trait").rows(conn)}
     new_traits = STANDARD_TRAITS - trait_names
     create(conn, {"trait": new_traits})
     return len(new_classes), len(new_traits)

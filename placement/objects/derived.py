@@ -10,9 +10,8 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import CHUNK
+from placement.db.statement import CHUNK
 from placement.db.statements import recount as statements
-from placement.db.writes import carry_out
 from placement.errors import ConfigurationError
 from placement.objects.capacity import capacity
 from placement.objects.locking import new_revision
@@ -37,9 +36,9 @@ def recompute(conn: Connection) -> Corrections:
 def renew_all_revisions(conn: Connection) -> int:
     """Lock every tree until the transaction ends; return how many there are."""
     last_id, trees = -1, 0
-    while rows := conn.execute(statements.roots(last_id, CHUNK)).all():
+    while rows := statements.roots(last_id, CHUNK).rows(conn):
         trees += len(rows)
-        carry_out(conn, statements.set_revisions({row.id: new_revision() for row in rows}))
+        statements.set_revisions({row.id: new_revision() for row in rows}).execute(conn)
         last_id = rows[-1].id
     return trees
 
@@ -63,7 +62,7 @@ def correct_capacity(conn: Connection) -> int:
 def _correct(conn: Connection, column: str, corrections: Iterator[dict[int, int]]) -> int:
     inventories = 0
     for values in corrections:
-        carry_out(conn, statements.set_column(column, values))
+        statements.set_column(column, values).execute(conn)
         inventories += len(values)
     return inventories
 
@@ -72,7 +71,7 @@ def wrong_used(conn: Connection) -> Iterator[dict[int, int]]:
     """Yield, in chunks, inventory id -> sum of its allocations, where `used` is another."""
     sums = {
         (row.resource_provider_id, row.resource_class_id): int(row.used)
-        for row in conn.execute(statements.sums())
+        for row in statements.sums().rows(conn)
     }
 
     def used(row: Any) -> int:
@@ -95,7 +94,7 @@ def _differing(
 ) -> Iterator[dict[int, int]]:
     """Yield, in chunks, inventory id -> derived value, where the column holds another."""
     last_id = -1
-    while rows := conn.execute(statements.inventories(last_id, CHUNK)).all():
+    while rows := statements.inventories(last_id, CHUNK).rows(conn):
         corrections: dict[int, int] = {}
         for row in rows:
             value = derive(row)
@@ -108,7 +107,7 @@ def _differing(
 
 def is_correct(conn: Connection) -> bool:
     """Whether `used` and `capacity` are right, and every tree has a revision."""
-    if conn.execute(statements.uncounted_roots().limit(1)).first() is not None:
+    if statements.uncounted_roots(limit=1).rows(conn):
         return False
     return not any(wrong_used(conn)) and not any(wrong_capacities(conn))
 

@@ -18,4 +18,4 @@ def check(database: Database) -> None:
 
 def check_shape(conn: Connection) -> None:
     """Raise DatabaseUnusable, from the block that reads, unless every column can be read."""
-    conn.execute(statements.shape())
+    statements.shape().rows(conn)

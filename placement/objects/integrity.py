@@ -12,11 +12,9 @@ from itertools import islice
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import CHUNK, chunks
-from placement.db.fragments import Rows
+from placement.db.statement import CHUNK, Query
 from placement.db.statements import check as statements
 from placement.db.statements import recount as derived_statements
-from placement.db.writes import carry_out
 from placement.objects import derived, lineage, locking, online_migrations
 from placement.objects.lineage import Lineage
 
@@ -52,7 +50,7 @@ class Inspection:
     def lineage(self) -> Lineage:
         """The roots of all providers, as their parents tell them."""
         last_id = -1
-        while rows := self.conn.execute(statements.forest(last_id, CHUNK)).all():
+        while rows := statements.forest(last_id, CHUNK).rows(self.conn):
             for row in rows:
                 self._uuids[row.id] = row.uuid
                 self._parents[row.id] = row.parent_id
@@ -74,16 +72,16 @@ class Inspection:
         shown_ids = islice(sorted(ids), self.limit)
         return Finding(len(ids), [{"provider": self._uuids[row_id]} for row_id in shown_ids])
 
-    def count(self, query: Rows) -> int:
+    def count(self, query: Query) -> int:
         """Return how many rows a statement selects."""
-        return int(self.conn.execute(statements.count(query)).scalar_one())
+        return int(statements.count(query).value(self.conn))
 
-    def describe_rows(self, query: Rows) -> Finding:
+    def describe_rows(self, query: Query) -> Finding:
         """Show what a statement selects."""
         count = self.count(query)
         if not count:
             return Finding(0)
-        rows = self.conn.execute(statements.examples(query, self.limit)).all()
+        rows = statements.examples(query, self.limit).rows(self.conn)
         return Finding(count, [row._asdict() for row in rows])
 
     def describe_inventories(self, corrections: Iterable[Mapping[int, int]]) -> Finding:
@@ -92,11 +90,11 @@ class Inspection:
         for chunk in corrections:
             right_values.update(chunk)
         examples: list[Example] = []
-        for ids in chunks(list(islice(sorted(right_values), self.limit))):
-            for row in self.conn.execute(statements.numbered_inventories(ids)):
-                columns = row._asdict()
-                right = right_values[columns.pop("id")]
-                examples.append({**columns, "right": right})
+        ids = list(islice(sorted(right_values), self.limit))
+        for row in statements.numbered_inventories(ids).rows(self.conn):
+            columns = row._asdict()
+            right = right_values[columns.pop("id")]
+            examples.append({**columns, "right": right})
         return Finding(len(right_values), examples)
 
 
@@ -116,20 +114,17 @@ class Check:
     wrong: bool = True
 
 
-def _rows_of(query: Callable[[], Rows]) -> Callable[[Inspection], Finding]:
+def _rows_of(query: Callable[[], Query]) -> Callable[[Inspection], Finding]:
     """Return a finder of the rows that a statement selects."""
     return lambda inspection: inspection.describe_rows(query())
 
 
 def _detach_orphans(inspection: Inspection) -> None:
-    for chunk in chunks(sorted(inspection.lineage.orphans)):
-        carry_out(inspection.conn, statements.detach(chunk))
+    statements.detach(inspection.lineage.orphans).execute(inspection.conn)
 
 
 def _set_roots(inspection: Inspection) -> None:
-    for chunk in chunks(sorted(inspection.wrong_roots)):
-        root_ids = {provider_id: inspection.wrong_roots[provider_id] for provider_id in chunk}
-        carry_out(inspection.conn, statements.set_roots(root_ids))
+    statements.set_roots(inspection.wrong_roots).execute(inspection.conn)
     # The revisions of roots that got or lost members; orphans have become roots.
     changed_roots = inspection.lineage.orphans.union(inspection.wrong_roots.values())
     locking.renew_revisions(inspection.conn, changed_roots)
@@ -142,7 +137,7 @@ def _record_consumers(inspection: Inspection) -> None:
 
 def _delete_idle_consumers(inspection: Inspection) -> None:
     count = inspection.count(statements.idle_consumers())
-    carry_out(inspection.conn, statements.delete_idle_consumers(count))
+    statements.delete_idle_consumers(count).execute(inspection.conn)
 
 
 def _lost_rows(kind: str, name: str, meaning: str) -> Check:
@@ -150,7 +145,7 @@ def _lost_rows(kind: str, name: str, meaning: str) -> Check:
 
     def delete(inspection: Inspection) -> None:
         count = inspection.count(statements.lost(kind))
-        carry_out(inspection.conn, statements.delete_lost(kind, count))
+        statements.delete_lost(kind, count).execute(inspection.conn)
 
     return Check(
         name, meaning, _rows_of(partial(statements.lost, kind)), "they are deleted", delete

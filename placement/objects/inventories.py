@@ -10,9 +10,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.db import dialect
-from placement.db.dialect import chunks
 from placement.db.statements import inventories as statements
-from placement.db.writes import carry_out
 from placement.errors import (
     BadCapacity,
     InventoryExists,
@@ -97,9 +95,8 @@ def of_providers(
 ) -> dict[int, dict[str, Inventory]]:
     """Return provider id -> class -> inventory."""
     found: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
-    for chunk in chunks(sorted(provider_ids)):
-        for row in conn.execute(*statements.of_providers(chunk)):
-            found[row.provider_id][row.class_name] = _from_row(row)
+    for row in statements.of_providers(provider_ids).rows(conn):
+        found[row.provider_id][row.class_name] = _from_row(row)
     return found
 
 
@@ -140,16 +137,13 @@ class Change:
             {"resource_provider_id": provider_id, "resource_class_id": class_id, **_columns(record)}
             for provider_id, class_id, _name, record in self.created
         ]
-        for chunk in chunks(rows):
-            carry_out(conn, statements.create(chunk))
-        for ids in chunks(sorted(self.updated)):
-            changed = {key: _columns(self.updated[key]) for key in ids}
-            carry_out(conn, statements.update(changed))
+        statements.create(rows).execute(conn)
+        changed = {row_id: _columns(record) for row_id, record in self.updated.items()}
+        statements.update(changed).execute(conn)
 
     def delete_unwanted(self, conn: Connection) -> None:
         """Delete what is to go; nothing may be allocated against it."""
-        for chunk in chunks([inventory.id for inventory in self.removed]):
-            carry_out(conn, statements.delete_unused(chunk))
+        statements.delete_unused([inventory.id for inventory in self.removed]).execute(conn)
 
 
 def _columns(record: Record) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import chunks
 from placement.db.engine import settle_by
+from placement.db.statement import Restart
 from placement.db.statements import providers as statements
-from placement.db.writes import Restart, carry_out
 from placement.errors import ProviderNotFound
 from placement.objects import catalog, identifiers
 
@@ -54,8 +53,7 @@ def renew_revisions(conn: Connection, root_ids: Collection[int]) -> int:
     Returns their new revision.
     """
     revision = new_revision()
-    for chunk in chunks(sorted(root_ids)):
-        carry_out(conn, statements.renew_revisions(chunk, revision))
+    statements.renew_revisions(root_ids, revision).execute(conn)
     return revision
 
 
@@ -76,9 +74,8 @@ def leave_commit_marker(
         # Reading takes the locks of the roots, so the lost transaction is over afterwards.
         free = keys_are_free(later)
         revisions: dict[int, int | None] = dict.fromkeys(old_revisions)
-        for chunk in chunks(sorted(old_revisions)):
-            for row in later.execute(statements.revisions(chunk)):
-                revisions[row.id] = row.revision
+        for row in statements.revisions(old_revisions).rows(later):
+            revisions[row.id] = row.revision
         if revision in revisions.values():
             return True
         # Revisions of a third writer hide which of the two happened.
@@ -112,10 +109,8 @@ def lock_trees(
 
     # Only now can nobody change the providers any more.
     providers: dict[str, LockedProvider] = {}
-    for chunk in chunks(sorted(stored_uuids)):
-        for row in conn.execute(*statements.locked(chunk)):
-            provider = LockedProvider._make(row)
-            providers[provider.uuid] = provider
+    for row in statements.locked(stored_uuids).rows(conn):
+        providers[row.uuid] = LockedProvider._make(row)
     if any(provider.root_id not in revisions for provider in providers.values()):
         raise Restart
     return LockedTrees(identifiers.match(provider_uuids, providers), frozenset(revisions), ids)

@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from sqlalchemy.engine import Connection
 
 from placement.db import schema
-from placement.db.dialect import chunks
-from placement.db.fragments import Rows
+from placement.db.statement import Query
 from placement.db.statements import check as statements
-from placement.db.writes import carry_out
 from placement.errors import ConfigurationError
 from placement.objects import catalog, lineage, locking
 
@@ -18,7 +16,7 @@ def set_root_provider_ids(conn: Connection, limit: int, consumer_owner: tuple[st
 
     Returns how many. Raises ConfigurationError when the parents of one of them form a cycle.
     """
-    parents = {row.id: row.parent_id for row in conn.execute(statements.rootless(limit))}
+    parents = {row.id: row.parent_id for row in statements.rootless(limit).rows(conn)}
     provider_ids = list(parents)
     _add_ancestors(conn, parents)
     roots = lineage.trace(parents).roots
@@ -27,7 +25,7 @@ def set_root_provider_ids(conn: Connection, limit: int, consumer_owner: tuple[st
         raise ConfigurationError(f"the parents of provider {cyclic[0]} (id) lead in a circle")
     if provider_ids:
         root_ids = {provider_id: roots[provider_id] for provider_id in provider_ids}
-        carry_out(conn, statements.set_roots(root_ids))
+        statements.set_roots(root_ids).execute(conn)
         # Before the migration of the schema, trees have no revision that could be renewed.
         if schema.version(conn) == schema.newest():
             locking.renew_revisions(conn, set(root_ids.values()))
@@ -37,7 +35,7 @@ def set_root_provider_ids(conn: Connection, limit: int, consumer_owner: tuple[st
 def _add_ancestors(conn: Connection, parents: dict[int, int | None]) -> None:
     """Complete provider -> parent by all ancestors that exist, one level at a time."""
     while missing := _parent_ids(parents.values()) - parents.keys():
-        ancestors = conn.execute(statements.parents(missing)).all()
+        ancestors = statements.parents(missing).rows(conn)
         if not ancestors:
             break
         parents.update({row.id: row.parent_id for row in ancestors})
@@ -52,14 +50,12 @@ def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[
 
     consumer_owner: their project and user. Returns how many.
     """
-    query = statements.unrecorded_consumers().limit(limit)
-    uuids = [row.consumer for row in conn.execute(query)]
+    uuids = [row.consumer for row in statements.unrecorded_consumers(limit).rows(conn)]
     if uuids:
         project, user = consumer_owner
         ids = catalog.ensure(conn, {"project": {project}, "user": {user}})
-        for chunk in chunks(uuids):
-            write = statements.record_consumers(chunk, ids["project"][project], ids["user"][user])
-            carry_out(conn, write)
+        write = statements.record_consumers(uuids, ids["project"][project], ids["user"][user])
+        write.execute(conn)
     return len(uuids)
 
 
@@ -92,5 +88,5 @@ def refuse_incomplete(conn: Connection) -> None:
             )
 
 
-def _count(conn: Connection, query: Rows) -> int:
-    return int(conn.execute(statements.count(query)).scalar_one())
+def _count(conn: Connection, query: Query) -> int:
+    return int(statements.count(query).value(conn))

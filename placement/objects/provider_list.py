@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql import ColumnElement
 
-from placement.db import dialect
 from placement.db.fragments import Rows
 from placement.db.statements import names
 from placement.db.statements import providers as statements
@@ -89,10 +88,9 @@ def find(conn: Connection, conditions: ProviderFilter) -> list[Provider]:
         some=_lookups(conditions, ids),
         none=_exclusions(conditions, ids),
     )
-    rows = sorted(dialect.read(conn, query))
     return [
-        Provider(uuid, name, generation, parent, root, dialect.moment(changed_at), row_id)
-        for row_id, uuid, name, generation, parent, root, changed_at in rows
+        Provider(uuid, name, generation, parent, root, changed_at, row_id)
+        for row_id, uuid, name, generation, parent, root, changed_at in query.rows(conn)
     ]
 
 
@@ -113,9 +111,8 @@ def _resolve(conn: Connection, conditions: ProviderFilter) -> _FilterIds:
         "aggregate": {},
         "tree": {},
     }
-    if query is not None:
-        for kind, row_id, name, _revision in conn.execute(*query):
-            ids[kind][name] = row_id
+    for kind, row_id, name, _revision in query.rows(conn):
+        ids[kind][name] = row_id
     return _FilterIds(
         ids["trait"],
         ids["resource_class"],

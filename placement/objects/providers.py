@@ -9,9 +9,7 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
-from placement.db.dialect import chunks
 from placement.db.statements import providers as statements
-from placement.db.writes import carry_out
 from placement.errors import (
     BadParent,
     ProviderGenerationConflict,
@@ -40,7 +38,7 @@ class Provider(NamedTuple):
 
 def get(conn: Connection, uuid: str) -> Provider:
     """Return the provider.  Raises ProviderNotFound."""
-    rows = conn.execute(*statements.whole(identifiers.stored_forms(uuid)))
+    rows = statements.whole(identifiers.stored_forms(uuid)).rows(conn)
     providers = identifiers.match([uuid], {row.uuid: Provider._make(row) for row in rows})
     if uuid not in providers:
         raise ProviderNotFound(uuid)
@@ -61,7 +59,7 @@ def create(
         raise BadParent(f"parent_provider_uuid: {parent_uuid} is the provider itself")
     parent = _parent(locking.lock_trees(conn, [parent_uuid]).providers, parent_uuid)
     _refuse_taken(conn, uuid, name)
-    carry_out(conn, statements.create(uuid, name, parent.id, parent.root_id, revision=0))
+    statements.create(uuid, name, parent.id, parent.root_id, revision=0).execute(conn)
     return get(conn, uuid)
 
 
@@ -69,10 +67,8 @@ def _create_root(conn: Connection, uuid: str, name: str) -> Provider:
     _refuse_taken(conn, uuid, name)
     revision = locking.new_revision()
     write = statements.create(uuid, name, parent_id=None, root_id=None, revision=revision)
-    key = carry_out(conn, write).inserted_primary_key
-    assert key is not None
-    (row_id,) = key
-    carry_out(conn, statements.set_root([row_id], row_id))
+    row_id = write.insert(conn)
+    statements.set_root([row_id], row_id).execute(conn)
     are_free = partial(_are_free, uuid=uuid, name=name)
     locking.leave_commit_marker(conn, {row_id: None}, revision, are_free)
     return Provider(uuid, name, 0, None, uuid, write.params["created_at"], row_id)
@@ -82,7 +78,7 @@ def _are_free(conn: Connection, uuid: str, name: str) -> bool:
     """Whether nobody has the uuid or name; waits for transactions that are taking them."""
     attempt = conn.begin_nested()
     try:
-        carry_out(conn, statements.create(uuid, name, None, None, 0))
+        statements.create(uuid, name, None, None, 0).execute(conn)
     except IntegrityError:
         return False
     finally:
@@ -99,7 +95,7 @@ def _parent(providers: Mapping[str, LockedProvider], uuid: str) -> LockedProvide
 
 def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = None) -> None:
     """Raise ProviderUuidTaken or ProviderNameTaken if a row other than `own_id` has them."""
-    rows = conn.execute(*statements.clashing(uuid, name))
+    rows = statements.clashing(uuid, name).rows(conn)
     taken_by = {row.uuid for row in rows if row.id != own_id}
     if uuid in taken_by:
         raise ProviderUuidTaken(uuid)
@@ -123,7 +119,7 @@ def update(
     """
     provider, parent_id = _lock_with_parent(conn, uuid, parent_uuid, movable=movable)
     _refuse_taken(conn, provider.uuid, name, own_id=provider.id)
-    carry_out(conn, statements.rename(provider.id, name, parent_id))
+    statements.rename(provider.id, name, parent_id).execute(conn)
     return get(conn, provider.uuid)
 
 
@@ -165,8 +161,7 @@ def _move_subtree(
             f"that would make a loop"
         )
     root_id = provider.id if parent is None else parent.root_id
-    for chunk in chunks(sorted(subtree)):
-        carry_out(conn, statements.set_root(chunk, root_id))
+    statements.set_root(subtree, root_id).execute(conn)
     if parent is None:
         # The row has become the mutex of a tree of its own.
         locking.renew_revisions(conn, [provider.id])
@@ -175,7 +170,7 @@ def _move_subtree(
 def _subtree(conn: Connection, provider: LockedProvider) -> set[int]:
     """Return the ids of the provider and of all providers below it."""
     children: dict[int | None, list[int]] = {}
-    for member_id, parent_id in conn.execute(statements.members_of_tree(provider.root_id)):
+    for member_id, parent_id in statements.members_of_tree(provider.root_id).rows(conn):
         children.setdefault(parent_id, []).append(member_id)
     subtree: set[int] = set()
     unvisited = [provider.id]
@@ -192,13 +187,12 @@ def delete(conn: Connection, uuid: str) -> None:
     Raises ProviderNotFound, ProviderHasChildren, ProviderInUse.
     """
     provider, _ids = locking.lock_provider(conn, uuid)
-    dependants = conn.execute(statements.dependants(provider.id)).one()
+    dependants = statements.dependants(provider.id).row(conn)
     if dependants.children:
         raise ProviderHasChildren(provider.uuid)
     if dependants.allocations:
         raise ProviderInUse(provider.uuid)
-    for write in statements.delete(provider.id, dependants._asdict()):
-        carry_out(conn, write)
+    statements.delete(provider.id, dependants._asdict()).execute(conn)
 
 
 def check_generation(provider: LockedProvider, generation: int) -> None:
@@ -209,6 +203,4 @@ def check_generation(provider: LockedProvider, generation: int) -> None:
 
 def bump_generations(conn: Connection, increments: Mapping[int, int]) -> None:
     """Add increments (id -> number) to the generations of providers, all of which must exist."""
-    for chunk in chunks(sorted(increments)):
-        part = {provider_id: increments[provider_id] for provider_id in chunk}
-        carry_out(conn, statements.bump_generations(part))
+    statements.bump_generations(increments).execute(conn)

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
+from placement.db.statement import Restart, Unmatched
 from placement.db.statements import names, providers
-from placement.db.writes import Restart, Unmatched, carry_out
 from placement.errors import (
     NotCustom,
     ResourceClassExists,
@@ -28,14 +28,14 @@ class ResourceClass:
 
 def find(conn: Connection) -> list[ResourceClass]:
     """Return all classes, standard ones first, in the order of their ids."""
-    rows = conn.execute(names.dated("resource_class"))
+    rows = names.dated("resource_class").rows(conn)
     return [ResourceClass(row.name, row.changed_at) for row in rows]
 
 
 def get(conn: Connection, name: str) -> ResourceClass:
     """Return one class.  Raises ResourceClassNotFound."""
     query = names.dated("resource_class", names.named("resource_class", [name]))
-    for row in conn.execute(query):
+    for row in query.rows(conn):
         if row.name == name:
             return ResourceClass(row.name, row.changed_at)
     raise ResourceClassNotFound(name)
@@ -52,10 +52,10 @@ def ensure(conn: Connection, name: str) -> bool:
     if catalog.find_ids(conn, {"resource_class": [name]})["resource_class"]:
         return False
     # Whoever makes a class waits here: ids follow one another.
-    conn.execute(names.own("resource_class", catalog.STANDARD_CLASSES[0]))
-    newest = conn.execute(names.newest("resource_class")).scalar()
+    names.lock_exclusive("resource_class", catalog.STANDARD_CLASSES[0]).rows(conn)
+    newest = names.newest("resource_class").value(conn)
     row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest or 0) + 1)
-    carry_out(conn, names.add("resource_class", [{"id": row_id, "name": name}]))
+    names.add("resource_class", [{"id": row_id, "name": name}]).execute(conn)
     return True
 
 
@@ -69,10 +69,10 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
         return
     if catalog.find_ids(conn, {"resource_class": [new_name]})["resource_class"]:
         raise ResourceClassExists(new_name)
-    carry_out(conn, names.rename_resource_class(name, new_name))
-    stocking = {row.id: row.revision for row in conn.execute(providers.roots_stocking(new_name))}
+    names.rename_resource_class(name, new_name).execute(conn)
+    stocking = {row.id: row.revision for row in providers.roots_stocking(new_name).rows(conn)}
     locking.leave_commit_marker(conn, stocking, locking.renew_revisions(conn, stocking))
-    now = conn.execute(providers.roots_stocking(new_name))
+    now = providers.roots_stocking(new_name).rows(conn)
     if any(row.id not in stocking for row in now):
         raise Restart  # a provider moved to a tree that is not owned
 
@@ -80,12 +80,13 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
 def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
     _expect_custom(conn, "delete", name)
-    conn.execute(names.own("resource_class", name))  # whoever gives it to an inventory is through
+    # Afterwards, whoever gives it to an inventory is through.
+    names.lock_exclusive("resource_class", name).rows(conn)
     try:
-        carry_out(conn, names.delete_resource_class(name))
+        names.delete_resource_class(name).execute(conn)
     except Unmatched:
         stocked = names.dated("resource_class", names.resource_class_is_stocked())
-        if any(row.name == name for row in conn.execute(stocked)):
+        if any(row.name == name for row in stocked.rows(conn)):
             raise ResourceClassInUse(name) from None
         raise
 

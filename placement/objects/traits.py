@@ -6,9 +6,8 @@ from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialect import chunks
+from placement.db.statement import Restart, Unmatched
 from placement.db.statements import associations, names
-from placement.db.writes import Restart, Unmatched, carry_out
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import locking, providers
 from placement.objects.locking import LockedProvider
@@ -36,21 +35,18 @@ class TraitFilter:
 
 def find(conn: Connection, wanted: TraitFilter) -> list[Trait]:
     """Return the traits that meet the filter."""
-    query = names.dated("trait")
+    conditions = []
     if wanted.names is not None:
-        query = query.where(names.named("trait", wanted.names))
+        conditions.append(names.named("trait", wanted.names))
     if wanted.prefix is not None:
-        query = query.where(names.starts_with("trait", wanted.prefix))
+        conditions.append(names.starts_with("trait", wanted.prefix))
     if wanted.associated is not None:
         associated = names.trait_is_associated()
-        query = query.where(associated if wanted.associated else ~associated)
+        conditions.append(associated if wanted.associated else ~associated)
+    rows = names.dated("trait", *conditions).rows(conn)
     # Some databases compare prefixes without case.
     prefix = wanted.prefix or ""
-    return [
-        Trait(row.name, row.changed_at)
-        for row in conn.execute(query)
-        if row.name.startswith(prefix)
-    ]
+    return [Trait(row.name, row.changed_at) for row in rows if row.name.startswith(prefix)]
 
 
 def get(conn: Connection, name: str) -> Trait:
@@ -66,7 +62,7 @@ def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
     try:
         return get(conn, name), False
     except TraitNotFound:
-        carry_out(conn, names.add("trait", [{"name": name}]))
+        names.add("trait", [{"name": name}]).execute(conn)
         return get(conn, name), True
 
 
@@ -76,7 +72,7 @@ def delete(conn: Connection, name: str) -> None:
     if not name.startswith(CUSTOM_PREFIX):
         raise NotCustom("delete", "trait", name)
     try:
-        carry_out(conn, names.delete_trait(name))
+        names.delete_trait(name).execute(conn)
     except Unmatched:
         if find(conn, TraitFilter(names=frozenset([name]), associated=True)):
             raise TraitInUse(name) from None
@@ -86,7 +82,7 @@ def delete(conn: Connection, name: str) -> None:
 def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
     """Return a provider and its traits.  Raises ProviderNotFound."""
     provider = providers.get(conn, uuid)
-    rows = conn.execute(*associations.traits_of(provider.id))
+    rows = associations.traits_of(provider.id).rows(conn)
     return provider, [Trait(row.name, row.changed_at) for row in rows]
 
 
@@ -104,7 +100,7 @@ def replace(
     if set(wanted) - known.keys():
         raise UnknownTraits(set(wanted) - known.keys())
     wanted_ids = set(known.values())
-    rows = conn.execute(*associations.traits_of_and(provider.id, wanted_ids)).all()
+    rows = associations.traits_of_and(provider.id, wanted_ids).rows(conn)
     traits = {row.id: Trait(row.name, row.changed_at) for row in rows if row.id in wanted_ids}
     if traits.keys() != wanted_ids:
         raise Restart  # one has been deleted
@@ -115,7 +111,7 @@ def replace(
 def clear(conn: Connection, uuid: str) -> None:
     """Take all traits from a provider.  Raises ProviderNotFound."""
     provider, _ids = locking.lock_provider(conn, uuid)
-    present = {row.id for row in conn.execute(*associations.traits_of(provider.id))}
+    present = {row.id for row in associations.traits_of(provider.id).rows(conn)}
     _write(conn, provider, present, set())
 
 
@@ -123,9 +119,7 @@ def _write(conn: Connection, provider: LockedProvider, present: set[int], wanted
     """Bring the provider to the wanted trait ids; return whether that changed anything."""
     if present == wanted:
         return False
-    for chunk in chunks(sorted(present - wanted)):
-        carry_out(conn, associations.remove_traits(provider.id, chunk))
-    for chunk in chunks(sorted(wanted - present)):
-        carry_out(conn, associations.add_traits(provider.id, chunk))
+    associations.remove_traits(provider.id, present - wanted).execute(conn)
+    associations.add_traits(provider.id, wanted - present).execute(conn)
     providers.bump_generations(conn, {provider.id: 1})
     return True

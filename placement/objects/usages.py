@@ -34,9 +34,9 @@ def of_project(
     without a type, anything else that type only. Types without consumers are left out.
     """
     by_type: dict[str, Usage] = {}
-    for name, class_name, used in conn.execute(statements.amounts(project, user)):
+    for name, class_name, used in statements.amounts(project, user).rows(conn):
         by_type.setdefault(_key(name), Usage()).amounts[class_name] = int(used)
-    for name, count in conn.execute(statements.consumer_counts(project, user)):
+    for name, count in statements.consumer_counts(project, user).rows(conn):
         by_type[_key(name)].consumer_count = count
     if consumer_type is None:
         return by_type

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from placement import app
 from placement.db import engine
 from placement.db import tables as t
+from placement.db.statement import Write, Writes
 from placement.db.statements import inventories
-from placement.db.writes import Write
 from placement.objects import locking
 
 
@@ -23,13 +23,13 @@ def _no_lock_and_no_guard() -> None:
     _no_lock()
     inventory = t.inventories
 
-    def move_used(moves: Mapping[int, int]) -> Write:
+    def move_used(moves: Mapping[int, int]) -> Writes:
         statement = (
             sa.update(inventory)
             .where(inventory.c.id.in_(sorted(moves)))
             .values(used=inventory.c.used + sa.case(moves, value=inventory.c.id))
         )
-        return Write(statement, len(moves))
+        return Writes([Write(statement, matches=len(moves))])
 
     inventories.move_used = move_used
 
@@ -38,9 +38,9 @@ def _used_is_not_moved() -> None:
     """Allocations are written, `used` stays."""
     column = t.inventories.c
 
-    def move_used(moves: Mapping[int, int]) -> Write:
+    def move_used(moves: Mapping[int, int]) -> Writes:
         statement = sa.update(t.inventories).where(column.id.in_(sorted(moves)))
-        return Write(statement.values(used=column.used), len(moves))
+        return Writes([Write(statement.values(used=column.used), matches=len(moves))])
 
     inventories.move_used = move_used
 

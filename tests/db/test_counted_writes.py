@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from placement.db import statements
 from placement.db.engine import Database
-from placement.db.writes import Write
+from placement.db.statement import Write, Writes
 from placement.objects import catalog, derived, integrity
 from tests.kit.rows import damage
 from tests.kit.service import Service
@@ -40,7 +40,7 @@ FUNCTIONS = {
 WRITES = {
     what
     for what, (_module, _name, function) in FUNCTIONS.items()
-    if typing.get_type_hints(function)["return"] in {Write, Sequence[Write]}
+    if typing.get_type_hints(function)["return"] in {Write, Writes}
 }
 DML = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b")
 NOTHING = "UPDATE consumer_types SET name = name WHERE 1 = 0"
@@ -289,8 +289,10 @@ def noted() -> Iterator[set[str]]:
 
     def noting(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def note(*args: Any, **kwargs: Any) -> Any:
-            called.add(what)
-            return function(*args, **kwargs)
+            made = function(*args, **kwargs)
+            if made != ():  # nothing was to be written
+                called.add(what)
+            return made
 
         return note
 
@@ -376,7 +378,7 @@ REPAIRS = {
         ],
     ),
     "catalogues": Repair(
-        {"names.add", "names.move", "names.add_unless_present"},
+        {"names.add", "names.change_id", "names.add_unless_present"},
         catalog.sync,
         [
             "DELETE FROM resource_classes WHERE name IN ('VCPU', 'VGPU')",

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db.engine import Database
-from placement.db.writes import Restart
+from placement.db.statement import Restart
 from placement.errors import DatabaseUnavailable, LostRace
 from tests.kit.builders import make_database
 from tests.kit.engines import ENGINE

@@ -7,8 +7,14 @@ import sqlalchemy as sa
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Bound, Rows
-from placement.db.writes import Write
+from placement.db.statement import (
+    Queries,
+    Query,
+    Write,
+    Writes,
+    mapping_chunks,
+    sorted_chunks,
+)
 
 consumer = t.consumers
 allocation = t.allocations
@@ -47,18 +53,18 @@ _OF_CONSUMERS = (
 )
 
 
-def of_consumers(uuids: Collection[str]) -> Bound:
+def of_consumers(uuids: Collection[str]) -> Queries:
     """Select the consumers, each with its allocations: one row an allocation, or one bare row.
 
     With an allocation come the root of its provider and its inventory, null where there is none.
     """
-    return _OF_CONSUMERS, {"uuids": sorted(uuids)}
+    return Queries(Query(_OF_CONSUMERS, {"uuids": chunk}) for chunk in sorted_chunks(uuids))
 
 
-def show(uuids: Collection[str]) -> Rows:
+def show(uuids: Collection[str]) -> Query:
     """Select a consumer's allocations as the API shows them: one row an allocation."""
     provider = t.resource_providers
-    return (
+    return Query(
         sa.select(
             consumer.c.uuid,
             consumer.c.generation,
@@ -84,9 +90,9 @@ def show(uuids: Collection[str]) -> Rows:
     )
 
 
-def on_provider(provider_id: int) -> Rows:
+def on_provider(provider_id: int) -> Query:
     """Select what is allocated on a provider: consumer, its generation, class, amount."""
-    return (
+    return Query(
         sa.select(
             consumer.c.uuid,
             consumer.c.generation,
@@ -104,7 +110,7 @@ def on_provider(provider_id: int) -> Rows:
     )
 
 
-def create_consumers(rows: Sequence[Mapping[str, object]]) -> Write:
+def create_consumers(rows: Sequence[Mapping[str, object]]) -> Writes:
     """Insert consumers (uuid, project_id, user_id, consumer_type_id) at generation 1."""
     created = t.now()
     return fragments.insert(
@@ -115,22 +121,25 @@ def create_consumers(rows: Sequence[Mapping[str, object]]) -> Write:
 OWNER = ("project_id", "user_id", "consumer_type_id")
 
 
-def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Write:
+def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Writes:
     """Add 1 to the generations of consumers and set their owners, by id.
 
     A row has `generation` (as read), `project_id`, `user_id` and `consumer_type_id`. A consumer
     whose generation has moved since is not matched.
     """
-    values = {
-        field: {key: row[field] for key, row in rows.items()} for field in ("generation", *OWNER)
-    }
-    new = {f"new_{field}": of_key for field, of_key in values.items()}
-    params = {**fragments.placed(sorted(rows), **new), "now": t.now()}
-    return Write(_update_consumers(len(rows)), len(rows), params)
+    return Writes(_update_consumers(chunk) for chunk in mapping_chunks(rows))
+
+
+def _update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Write:
+    values = {}
+    for field in ("generation", *OWNER):
+        values[f"new_{field}"] = {key: row[field] for key, row in rows.items()}
+    params = {**fragments.placed(rows, **values), "now": t.now()}
+    return Write(_consumers_update(len(rows)), params, matches=len(rows))
 
 
 @lru_cache(maxsize=16)
-def _update_consumers(size: int) -> sa.Update:
+def _consumers_update(size: int) -> sa.Update:
     column = consumer.c
     given = {
         field: fragments.by_place(column.id, size, f"new_{field}", column[field])
@@ -150,14 +159,20 @@ def _update_consumers(size: int) -> sa.Update:
     )
 
 
-def delete_consumers(generations: Mapping[int, int]) -> Write:
+def delete_consumers(generations: Mapping[int, int]) -> Writes:
     """Delete consumers that are still at the generation that was read (id -> generation)."""
-    params = fragments.placed(sorted(generations), generation=generations)
-    return Write(_delete_consumers(len(generations)), len(generations), params)
+    return Writes(
+        Write(
+            _consumers_delete(len(chunk)),
+            fragments.placed(chunk, generation=chunk),
+            matches=len(chunk),
+        )
+        for chunk in mapping_chunks(generations)
+    )
 
 
 @lru_cache(maxsize=16)
-def _delete_consumers(size: int) -> sa.Delete:
+def _consumers_delete(size: int) -> sa.Delete:
     column = consumer.c
     read = fragments.by_place(column.id, size, "generation", column.generation)
     return sa.delete(consumer).where(
@@ -168,12 +183,14 @@ def _delete_consumers(size: int) -> sa.Delete:
 _DELETE = sa.delete(allocation).where(allocation.c.id.in_(fragments.many("ids", allocation.c.id)))
 
 
-def delete(ids: Collection[int]) -> Write:
+def delete(ids: Collection[int]) -> Writes:
     """Delete allocations by id."""
-    return Write(_DELETE, len(ids), {"ids": sorted(ids)})
+    return Writes(
+        Write(_DELETE, {"ids": chunk}, matches=len(chunk)) for chunk in sorted_chunks(ids)
+    )
 
 
-def create(rows: Sequence[Mapping[str, object]]) -> Write:
+def create(rows: Sequence[Mapping[str, object]]) -> Writes:
     """Insert allocations (consumer_id, resource_provider_id, resource_class_id, used)."""
     created = t.now()
     return fragments.insert(allocation, [{**row, "created_at": created} for row in rows])

@@ -6,8 +6,7 @@ import sqlalchemy as sa
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Bound
-from placement.db.writes import Write
+from placement.db.statement import Query, Write, Writes, sorted_chunks
 
 _PROVIDER = sa.bindparam("provider_id", type_=sa.Integer)
 _TRAIT = sa.select(
@@ -22,9 +21,9 @@ _TRAITS_OF = _TRAIT.join_from(_HAS, t.traits, t.traits.c.id == _HAS.c.trait_id).
 _TRAITS_IN_ORDER = _TRAITS_OF.order_by(t.traits.c.name)
 
 
-def traits_of(provider_id: int) -> Bound:
+def traits_of(provider_id: int) -> Query:
     """Select (id, name, changed_at) of a provider's traits."""
-    return _TRAITS_IN_ORDER, {"provider_id": provider_id}
+    return Query(_TRAITS_IN_ORDER, {"provider_id": provider_id})
 
 
 _TRAITS_OF_AND = sa.union_all(
@@ -35,12 +34,12 @@ _TRAITS_OF_AND = sa.union_all(
 )
 
 
-def traits_of_and(provider_id: int, trait_ids: Collection[int]) -> Bound:
+def traits_of_and(provider_id: int, trait_ids: Collection[int]) -> Query:
     """Select (id, name, changed_at, 1) of a provider's traits, and (…, 0) of others by id."""
-    return _TRAITS_OF_AND, {"provider_id": provider_id, "ids": sorted(trait_ids)}
+    return Query(_TRAITS_OF_AND, {"provider_id": provider_id, "ids": sorted(trait_ids)})
 
 
-def add_traits(provider_id: int, trait_ids: Collection[int]) -> Write:
+def add_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
     """Give a provider traits that it does not have."""
     created = t.now()
     return fragments.insert(
@@ -52,13 +51,9 @@ def add_traits(provider_id: int, trait_ids: Collection[int]) -> Write:
     )
 
 
-def remove_traits(provider_id: int, trait_ids: Collection[int]) -> Write:
+def remove_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
     """Take traits from a provider that has them."""
-    link = t.resource_provider_traits
-    statement = sa.delete(link).where(
-        link.c.resource_provider_id == provider_id, link.c.trait_id.in_(sorted(trait_ids))
-    )
-    return Write(statement, len(trait_ids))
+    return _remove(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
 
 
 _AGGREGATES_OF = (
@@ -73,12 +68,12 @@ _AGGREGATES_OF = (
 )
 
 
-def aggregates_of(provider_id: int) -> Bound:
+def aggregates_of(provider_id: int) -> Query:
     """Select (id, uuid) of the aggregates that a provider is directly in."""
-    return _AGGREGATES_OF, {"provider_id": provider_id}
+    return Query(_AGGREGATES_OF, {"provider_id": provider_id})
 
 
-def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Write:
+def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
     """Put a provider into aggregates that it is not in."""
     created = t.now()
     return fragments.insert(
@@ -94,10 +89,15 @@ def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Write:
     )
 
 
-def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Write:
+def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
     """Take a provider out of aggregates that it is in."""
-    link = t.resource_provider_aggregates
-    statement = sa.delete(link).where(
-        link.c.resource_provider_id == provider_id, link.c.aggregate_id.in_(sorted(aggregate_ids))
+    return _remove(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
+
+
+def _remove(column: sa.Column[int], provider_id: int, ids: Collection[int]) -> Writes:
+    link = column.table
+    own = link.c.resource_provider_id == provider_id
+    return Writes(
+        Write(sa.delete(link).where(own, column.in_(chunk)), matches=len(chunk))
+        for chunk in sorted_chunks(ids)
     )
-    return Write(statement, len(aggregate_ids))

@@ -12,14 +12,21 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.fragments import Rows
-from placement.db.writes import Write
+from placement.db.statement import (
+    Queries,
+    Query,
+    Write,
+    Writes,
+    mapping_chunks,
+    sorted_chunks,
+)
 
 provider, inventory, allocation = t.resource_providers, t.inventories, t.allocations
 consumer, resource_class = t.consumers, t.resource_classes
 
 
 @cache
-def shape() -> Rows:
+def shape() -> Query:
     """Select nothing from any column; it fails unless all are there and may be read."""
     empty = (
         sa.select(sa.func.count()).select_from(
@@ -27,17 +34,17 @@ def shape() -> Rows:
         )
         for table in t.metadata.sorted_tables
     )
-    return sa.select(*(each.scalar_subquery() for each in empty))
+    return Query(sa.select(*(each.scalar_subquery() for each in empty)))
 
 
-def count(rows: Rows) -> Rows:
+def count(query: Query) -> Query:
     """Select how many rows another statement would give."""
-    return sa.select(sa.func.count()).select_from(rows.subquery())
+    return Query(sa.select(sa.func.count()).select_from(query.sql.subquery()))
 
 
-def examples(rows: Rows, size: int | None) -> Rows:
+def examples(query: Query, size: int | None) -> Query:
     """Select the first rows of a statement, or all."""
-    return rows.order_by(*rows.selected_columns).limit(size)
+    return Query(query.sql.order_by(*query.sql.selected_columns).limit(size))
 
 
 def _lacks(table: sa.Table, condition: ColumnElement[bool]) -> ColumnElement[bool]:
@@ -83,16 +90,16 @@ _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
 }
 
 
-def lost(kind: str) -> Rows:
+def lost(kind: str) -> Query:
     """Select inventories, allocations or associations one end of which is missing."""
     table, condition, columns = _LOST[kind]
-    return sa.select(*(table.c[column] for column in columns)).where(condition)
+    return Query(sa.select(*(table.c[column] for column in columns)).where(condition))
 
 
 def delete_lost(kind: str, number: int) -> Write:
     """Delete what `lost` selects; it was so many rows."""
     table, condition, _ = _LOST[kind]
-    return Write(sa.delete(table).where(condition), number)
+    return Write(sa.delete(table).where(condition), matches=number)
 
 
 # -- consumers -------------------------------------------------------------------------------
@@ -101,35 +108,37 @@ _UNRECORDED = _lacks(consumer, consumer.c.uuid == allocation.c.consumer_id)
 _IDLE = _lacks(allocation, allocation.c.consumer_id == consumer.c.uuid)
 
 
-def unrecorded_consumers() -> Rows:
-    """Select the uuids of consumers that have allocations and no record."""
-    return sa.select(allocation.c.consumer_id.label("consumer")).where(_UNRECORDED).distinct()
+def unrecorded_consumers(limit: int | None = None) -> Query:
+    """Select the uuids of consumers (None: of all) that have allocations and no record."""
+    column = allocation.c.consumer_id.label("consumer")
+    return Query(sa.select(column).where(_UNRECORDED).distinct().limit(limit))
 
 
-def record_consumers(uuids: Collection[str], project_id: int, user_id: int) -> Write:
+def record_consumers(uuids: Collection[str], project_id: int, user_id: int) -> Writes:
     """Insert records of generation 0 and without a type."""
     row = {"project_id": project_id, "user_id": user_id, "generation": 0, "created_at": t.now()}
     return fragments.insert(consumer, [{"uuid": uuid, **row} for uuid in sorted(uuids)])
 
 
-def idle_consumers() -> Rows:
+def idle_consumers() -> Query:
     """Select consumers that have no allocations."""
-    return sa.select(consumer.c.uuid.label("consumer")).where(_IDLE)
+    return Query(sa.select(consumer.c.uuid.label("consumer")).where(_IDLE))
 
 
 def delete_idle_consumers(number: int) -> Write:
     """Delete what `idle_consumers` selects; it was so many rows."""
-    return Write(sa.delete(consumer).where(_IDLE), number)
+    return Write(sa.delete(consumer).where(_IDLE), matches=number)
 
 
-def unowned_consumers() -> Rows:
+def unowned_consumers() -> Query:
     """Select consumers whose project or user has no record."""
-    return sa.select(
-        consumer.c.uuid.label("consumer"), consumer.c.project_id, consumer.c.user_id
-    ).where(
-        sa.or_(
-            _lacks(t.projects, t.projects.c.id == consumer.c.project_id),
-            _lacks(t.users, t.users.c.id == consumer.c.user_id),
+    columns = consumer.c.uuid.label("consumer"), consumer.c.project_id, consumer.c.user_id
+    return Query(
+        sa.select(*columns).where(
+            sa.or_(
+                _lacks(t.projects, t.projects.c.id == consumer.c.project_id),
+                _lacks(t.users, t.users.c.id == consumer.c.user_id),
+            )
         )
     )
 
@@ -150,45 +159,41 @@ def _named(table: sa.Table, *columns: ColumnElement[object]) -> Rows:
     )
 
 
-def allocations_without_inventory() -> Rows:
+def allocations_without_inventory() -> Query:
     """Select allocations of a class that their provider has no inventory of."""
-    return _named(allocation, allocation.c.consumer_id.label("consumer"), allocation.c.used).where(
-        _lacks(
-            inventory,
-            sa.and_(
-                inventory.c.resource_provider_id == allocation.c.resource_provider_id,
-                inventory.c.resource_class_id == allocation.c.resource_class_id,
-            ),
-        )
+    rows = _named(allocation, allocation.c.consumer_id.label("consumer"), allocation.c.used)
+    stock = sa.and_(
+        inventory.c.resource_provider_id == allocation.c.resource_provider_id,
+        inventory.c.resource_class_id == allocation.c.resource_class_id,
     )
+    return Query(rows.where(_lacks(inventory, stock)))
 
 
-def inventories_of_unknown_class() -> Rows:
+def inventories_of_unknown_class() -> Query:
     """Select inventories of a class that is not there."""
-    return _named(inventory, inventory.c.resource_class_id).where(resource_class.c.id.is_(None))
+    rows = _named(inventory, inventory.c.resource_class_id)
+    return Query(rows.where(resource_class.c.id.is_(None)))
 
 
-def overcommitted() -> Rows:
+def overcommitted() -> Query:
     """Select inventories of which more is used than their capacity."""
-    return _named(inventory, inventory.c.used, inventory.c.capacity).where(
-        inventory.c.used > inventory.c.capacity
-    )
+    rows = _named(inventory, inventory.c.used, inventory.c.capacity)
+    return Query(rows.where(inventory.c.used > inventory.c.capacity))
 
 
-def numbered_inventories(ids: Collection[int]) -> Rows:
+def numbered_inventories(ids: Collection[int]) -> Queries:
     """Select (provider, class, used, capacity, id) of inventories."""
     column = inventory.c
-    return _named(inventory, column.used, column.capacity, column.id).where(
-        column.id.in_(sorted(ids))
-    )
+    rows = _named(inventory, column.used, column.capacity, column.id)
+    return Queries(Query(rows.where(column.id.in_(chunk))) for chunk in sorted_chunks(ids))
 
 
 # -- trees -----------------------------------------------------------------------------------
 
 
-def forest(after: int, size: int) -> Rows:
+def forest(after: int, size: int) -> Query:
     """Select the next providers by id: (id, uuid, parent id, root id)."""
-    return (
+    return Query(
         sa.select(
             provider.c.id,
             provider.c.uuid,
@@ -201,9 +206,9 @@ def forest(after: int, size: int) -> Rows:
     )
 
 
-def rootless(size: int | None) -> Rows:
+def rootless(size: int | None) -> Query:
     """Select (id, parent id) of the first providers without a root id, or of all."""
-    return (
+    return Query(
         sa.select(provider.c.id, provider.c.parent_provider_id.label("parent_id"))
         .where(provider.c.root_provider_id.is_(None))
         .order_by(provider.c.id)
@@ -211,26 +216,22 @@ def rootless(size: int | None) -> Rows:
     )
 
 
-def parents(ids: Collection[int]) -> Rows:
+def parents(ids: Collection[int]) -> Queries:
     """Select (id, parent id) of providers."""
-    return sa.select(provider.c.id, provider.c.parent_provider_id.label("parent_id")).where(
-        provider.c.id.in_(sorted(ids))
-    )
+    rows = sa.select(provider.c.id, provider.c.parent_provider_id.label("parent_id"))
+    return Queries(Query(rows.where(provider.c.id.in_(chunk))) for chunk in sorted_chunks(ids))
 
 
-def set_roots(by_id: Mapping[int, int]) -> Write:
+def set_roots(by_id: Mapping[int, int]) -> Writes:
     """Set the root ids of providers, by id."""
-    statement = (
-        sa.update(provider)
-        .where(provider.c.id.in_(sorted(by_id)))
-        .values(
-            root_provider_id=fragments.by_key(provider.c.id, by_id, provider.c.root_provider_id)
-        )
-    )
-    return Write(statement, len(by_id))
+    column = provider.c.root_provider_id
+    return Writes(fragments.set_by_id(column, chunk) for chunk in mapping_chunks(by_id))
 
 
-def detach(ids: Collection[int]) -> Write:
+def detach(ids: Collection[int]) -> Writes:
     """Leave providers without a parent."""
-    statement = sa.update(provider).where(provider.c.id.in_(sorted(ids)))
-    return Write(statement.values(parent_provider_id=None), len(ids))
+    update = sa.update(provider).values(parent_provider_id=None)
+    return Writes(
+        Write(update.where(provider.c.id.in_(chunk)), matches=len(chunk))
+        for chunk in sorted_chunks(ids)
+    )

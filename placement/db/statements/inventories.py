@@ -7,8 +7,14 @@ import sqlalchemy as sa
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Bound
-from placement.db.writes import Write
+from placement.db.statement import (
+    Queries,
+    Query,
+    Write,
+    Writes,
+    mapping_chunks,
+    sorted_chunks,
+)
 
 inventory = t.inventories
 FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "capacity")
@@ -36,9 +42,9 @@ _OF_PROVIDERS = (
 )
 
 
-def of_providers(provider_ids: Collection[int]) -> Bound:
+def of_providers(provider_ids: Collection[int]) -> Queries:
     """Select all inventories of the providers, with the names of their classes."""
-    return _OF_PROVIDERS, {"ids": sorted(provider_ids)}
+    return Queries(Query(_OF_PROVIDERS, {"ids": chunk}) for chunk in sorted_chunks(provider_ids))
 
 
 _ALLOCATED = (
@@ -48,7 +54,7 @@ _ALLOCATED = (
 )
 
 
-def create(rows: Sequence[Mapping[str, int | float]]) -> Write:
+def create(rows: Sequence[Mapping[str, int | float]]) -> Writes:
     """Insert inventories; `used` starts with what is already allocated against each.
 
     A row has `resource_provider_id`, `resource_class_id` and the FIELDS.
@@ -58,40 +64,39 @@ def create(rows: Sequence[Mapping[str, int | float]]) -> Write:
     return fragments.insert(inventory, made, (("used", _ALLOCATED),))
 
 
-def update(rows: Mapping[int, Mapping[str, int | float]]) -> Write:
+def update(rows: Mapping[int, Mapping[str, int | float]]) -> Writes:
     """Set the FIELDS of inventories, by id."""
-    statement = (
-        sa.update(inventory)
-        .where(inventory.c.id.in_(sorted(rows)))
-        .values(
-            updated_at=t.now(),
-            **{
-                field: fragments.by_key(
-                    inventory.c.id,
-                    {key: row[field] for key, row in rows.items()},
-                    inventory.c[field],
-                )
-                for field in FIELDS
-            },
-        )
-    )
-    return Write(statement, len(rows))
+    return Writes(_update(chunk) for chunk in mapping_chunks(rows))
 
 
-def delete_unused(ids: Collection[int]) -> Write:
+def _update(rows: Mapping[int, Mapping[str, int | float]]) -> Write:
+    values: dict[str, object] = {"updated_at": t.now()}
+    for field in FIELDS:
+        values_by_id = {row_id: row[field] for row_id, row in rows.items()}
+        values[field] = fragments.by_key(inventory.c.id, values_by_id, inventory.c[field])
+    update = sa.update(inventory).where(inventory.c.id.in_(sorted(rows))).values(**values)
+    return Write(update, matches=len(rows))
+
+
+def delete_unused(ids: Collection[int]) -> Writes:
     """Delete inventories against which nothing is allocated; others are not matched."""
-    statement = sa.delete(inventory).where(inventory.c.id.in_(sorted(ids)), inventory.c.used == 0)
-    return Write(statement, len(ids))
+    delete = sa.delete(inventory).where(inventory.c.used == 0)
+    return Writes(
+        Write(delete.where(inventory.c.id.in_(chunk)), matches=len(chunk))
+        for chunk in sorted_chunks(ids)
+    )
 
 
-def move_used(deltas: Mapping[int, int]) -> Write:
+def move_used(deltas: Mapping[int, int]) -> Writes:
     """Add to `used`, by inventory id, where it does not grow beyond the capacity.
 
     A delta that does not grow is always let through: shrinking an over-committed inventory is
     allowed. What would grow too far is not matched.
     """
-    params = fragments.placed(sorted(deltas), delta=deltas)
-    return Write(_move_used(len(deltas)), len(deltas), params)
+    return Writes(
+        Write(_move_used(len(chunk)), fragments.placed(chunk, delta=chunk), matches=len(chunk))
+        for chunk in mapping_chunks(deltas)
+    )
 
 
 @lru_cache(maxsize=16)

@@ -2,14 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby, zip_longest
+from operator import itemgetter
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import dialect, fragments
 from placement.db import tables as t
-from placement.db.fragments import Bound, Rows, Union
-from placement.db.writes import Write
+from placement.db.fragments import Rows, Union
+from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
 
 # kind -> (table, column that holds the name)
 _CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
@@ -22,34 +24,42 @@ _CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
 }
 
 
-def ids(wanted: Mapping[str, Collection[str]]) -> Bound | None:
-    """Select (kind, id, name, 0) of the wanted names of every kind in one statement.
+def ids(names: Mapping[str, Collection[str]]) -> Queries:
+    """Select (kind, id, name, 0) of the names of every kind, a thousand in one statement.
 
-    None when nothing is wanted. The name is as stored, which on some databases matches a name
-    of another case.
+    The name is as stored, which on some databases matches a name of another case.
     """
-    return with_trees(wanted, ())
+    return with_trees(names, ())
 
 
 def with_trees(
-    wanted: Mapping[str, Collection[str]],
+    names: Mapping[str, Collection[str]],
     providers: Collection[str],
     consumers: Collection[str] = (),
-) -> Bound | None:
+) -> Queries:
     """As `ids`, and (`tree`, root id, uuid, the tree's revision) of providers.
 
-    They are those named and all that the consumers use; the uuid is the provider's own. None
-    when nothing is wanted.
+    They are those named and all that the consumers use; the uuid is the provider's own.
     """
-    params = {kind: sorted(names) for kind, names in wanted.items() if names}
+    pairs = [(kind, name) for kind in names for name in sorted(set(names[kind]))]
+    pieces = zip_longest(
+        chunks(pairs), sorted_chunks(providers), sorted_chunks(consumers), fillvalue=()
+    )
+    return Queries(_ids_and_trees(*piece) for piece in pieces)
+
+
+def _ids_and_trees(
+    names: Sequence[tuple[str, str]], providers: Sequence[str], consumers: Sequence[str]
+) -> Query:
+    params: dict[str, Sequence[str]] = {}
+    for kind, pairs in groupby(names, key=itemgetter(0)):
+        params[kind] = [name for _kind, name in pairs]
     kinds = tuple(params)
     if providers:
-        params["providers"] = sorted(providers)
+        params["providers"] = providers
     if consumers:
-        params["consumers"] = sorted(consumers)
-    if not params:
-        return None
-    return _with_trees(kinds, bool(providers), bool(consumers)), params
+        params["consumers"] = consumers
+    return Query(_with_trees(kinds, bool(providers), bool(consumers)), params)
 
 
 _root = t.resource_providers.alias("root")
@@ -84,51 +94,52 @@ def _with_trees(kinds: tuple[str, ...], trees: bool, of_consumers: bool) -> Unio
     return sa.union_all(*parts)
 
 
-def all_names(kind: str) -> Rows:
-    """Select (id, name) of a whole catalogue, by id."""
+def all_names(kind: str, limit: int | None = None) -> Query:
+    """Select (id, name) of a catalogue, in the order of ids: `limit` of them, or all."""
     table, column = _CATALOGUES[kind]
-    return sa.select(table.c.id, table.c[column].label("name")).order_by(table.c.id)
+    name = table.c[column].label("name")
+    return Query(sa.select(table.c.id, name).order_by(table.c.id).limit(limit))
 
 
-def add_unless_present(kind: str, names: Collection[str]) -> Write:
+def add_unless_present(kind: str, names: Collection[str]) -> Writes:
     """Insert those names that the database does not take for one that it has."""
     table, column = _CATALOGUES[kind]
     created = t.now()
-    rows = [{column: name, "created_at": created} for name in sorted(names)]
-    statement = dialect.insert_unless_present(table).values(rows)
-    return Write(statement, len(rows), or_fewer=True)
+    insert = dialect.insert_unless_present(table)
+    writes = []
+    for chunk in sorted_chunks(names):
+        rows = [{column: name, "created_at": created} for name in chunk]
+        writes.append(Write(insert.values(rows), matches=len(rows), or_fewer=True))
+    return Writes(writes)
 
 
 def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
     """Insert entries; each row has `name`, and `id` where the catalogue's ids are given."""
     table, column = _CATALOGUES[kind]
-    statement = sa.insert(table).values(
-        [
-            {column if key == "name" else key: value for key, value in row.items()}
-            | {"created_at": t.now()}
-            for row in rows
-        ]
-    )
-    return Write(statement, len(rows))
+    values = []
+    for row in rows:
+        value = {column if key == "name" else key: value for key, value in row.items()}
+        values.append({**value, "created_at": t.now()})
+    return Write(sa.insert(table).values(values), matches=len(rows))
 
 
-def move(kind: str, old_id: int, new_id: int) -> Write:
+def change_id(kind: str, old_id: int, new_id: int) -> Write:
     """Give an entry another id."""
     table, _ = _CATALOGUES[kind]
-    return Write(sa.update(table).where(table.c.id == old_id).values(id=new_id), 1)
+    return Write(sa.update(table).where(table.c.id == old_id).values(id=new_id), matches=1)
 
 
-def newest(kind: str) -> Rows:
+def newest(kind: str) -> Query:
     """Select the largest id of a catalogue, or null."""
-    return sa.select(sa.func.max(_CATALOGUES[kind][0].c.id))
+    return Query(sa.select(sa.func.max(_CATALOGUES[kind][0].c.id)))
 
 
-def dated(kind: str, condition: ColumnElement[bool] | None = None) -> Rows:
-    """Select (name, changed_at) of a catalogue's entries that meet the condition."""
+def dated(kind: str, *conditions: ColumnElement[bool]) -> Query:
+    """Select (id, name, changed_at) of a catalogue's entries that meet the conditions."""
     table, column = _CATALOGUES[kind]
     changed = sa.func.coalesce(table.c.updated_at, table.c.created_at).label("changed_at")
-    query = sa.select(table.c.id, table.c[column].label("name"), changed).order_by(table.c.id)
-    return query if condition is None else query.where(condition)
+    rows = sa.select(table.c.id, table.c[column].label("name"), changed).order_by(table.c.id)
+    return Query(rows.where(*conditions))
 
 
 def named(kind: str, names: Collection[str]) -> ColumnElement[bool]:
@@ -153,30 +164,28 @@ def trait_is_associated() -> ColumnElement[bool]:
 
 def delete_trait(name: str) -> Write:
     """Delete a trait that no provider has; another is not matched."""
-    return Write(sa.delete(t.traits).where(t.traits.c.name == name, ~trait_is_associated()), 1)
+    delete = sa.delete(t.traits).where(t.traits.c.name == name, ~trait_is_associated())
+    return Write(delete, matches=1)
 
 
 def rename_resource_class(name: str, new_name: str) -> Write:
     """Give a class another name."""
     table = t.resource_classes
-    statement = sa.update(table).where(table.c.name == name)
-    return Write(statement.values(name=new_name, updated_at=t.now()), 1)
+    update = sa.update(table).where(table.c.name == name)
+    return Write(update.values(name=new_name, updated_at=t.now()), matches=1)
 
 
-def hold(kind: str, ids: Collection[int]) -> Rows:
+def lock_shared(kind: str, ids: Collection[int]) -> Queries:
     """Select (id, name) of those that exist; they stay so until this transaction ends."""
     table, column = _CATALOGUES[kind]
-    return (
-        sa.select(table.c.id, table.c[column].label("name"))
-        .where(table.c.id.in_(sorted(ids)))
-        .with_for_update(read=True)
-    )
+    rows = sa.select(table.c.id, table.c[column].label("name")).with_for_update(read=True)
+    return Queries(Query(rows.where(table.c.id.in_(chunk))) for chunk in sorted_chunks(ids))
 
 
-def own(kind: str, name: str) -> Rows:
+def lock_exclusive(kind: str, name: str) -> Query:
     """Select an entry's id, once no other transaction holds it."""
     table, column = _CATALOGUES[kind]
-    return sa.select(table.c.id).where(table.c[column] == name).with_for_update()
+    return Query(sa.select(table.c.id).where(table.c[column] == name).with_for_update())
 
 
 def resource_class_is_stocked() -> ColumnElement[bool]:
@@ -193,4 +202,5 @@ def resource_class_is_stocked() -> ColumnElement[bool]:
 def delete_resource_class(name: str) -> Write:
     """Delete a class that no inventory uses; another is not matched."""
     table = t.resource_classes
-    return Write(sa.delete(table).where(table.c.name == name, ~resource_class_is_stocked()), 1)
+    delete = sa.delete(table).where(table.c.name == name, ~resource_class_is_stocked())
+    return Write(delete, matches=1)

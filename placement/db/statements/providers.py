@@ -9,9 +9,16 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.dialect import JsonRows
-from placement.db.fragments import Bound, Rows
-from placement.db.writes import Write
+from placement.db.fragments import Rows
+from placement.db.json_rows import JsonRows, parse_rows, parse_time
+from placement.db.statement import (
+    Queries,
+    Query,
+    Write,
+    Writes,
+    mapping_chunks,
+    sorted_chunks,
+)
 
 provider = t.resource_providers
 
@@ -23,18 +30,18 @@ _RENEW = (
 )
 
 
-def renew_revisions(root_ids: Collection[int], revision: int) -> Write:
+def renew_revisions(root_ids: Collection[int], revision: int) -> Writes:
     """Give the trees a new revision; with it this transaction owns them until its end."""
-    return Write(_RENEW, len(root_ids), {"ids": sorted(root_ids), "new_revision": revision})
-
-
-def revisions(root_ids: Collection[int]) -> Rows:
-    """Select (id, revision) of trees, once no other transaction has them."""
-    return (
-        sa.select(provider.c.id, provider.c.revision)
-        .where(provider.c.id.in_(sorted(root_ids)))
-        .with_for_update()
+    return Writes(
+        Write(_RENEW, {"ids": chunk, "new_revision": revision}, matches=len(chunk))
+        for chunk in sorted_chunks(root_ids)
     )
+
+
+def revisions(root_ids: Collection[int]) -> Queries:
+    """Select (id, revision) of trees, once no other transaction has them."""
+    rows = sa.select(provider.c.id, provider.c.revision).with_for_update()
+    return Queries(Query(rows.where(provider.c.id.in_(chunk))) for chunk in sorted_chunks(root_ids))
 
 
 _parent, _root = provider.alias("parent"), provider.alias("root")
@@ -89,19 +96,27 @@ MOST_JOINED = 6
 
 def listed(
     *where: ColumnElement[bool], some: Sequence[Rows] = (), none: Sequence[Rows] = ()
-) -> Rows:
-    """Select, as several `JsonRows`, the id and the other fields of `Provider`.
+) -> Query:
+    """Select the id and the other fields of `Provider`, in the order of ids.
 
     some: subqueries that must each have a row, the most telling ones first; none: that must not.
     """
     # Planners make a join of every EXISTS and try the orders of joins: for thirty of them MariaDB
     # takes 7 s, PostgreSQL minutes. What has a LIMIT they look up, provider by provider.
-    return _LISTED.where(
+    rows = _LISTED.where(
         *where,
         *(rows.exists() for rows in some[:MOST_JOINED]),
         *(~rows.exists() for rows in none),
         *(rows.limit(1).scalar_subquery().is_not(None) for rows in some[MOST_JOINED:]),
     )
+    return Query(rows, parse=_parse_listed)
+
+
+def _parse_listed(texts: Sequence[Any]) -> list[list[Any]]:
+    rows = parse_rows(texts)
+    for row in rows:
+        row[-1] = parse_time(row[-1])
+    return rows
 
 
 def named(uuids: Collection[str]) -> ColumnElement[bool]:
@@ -112,9 +127,9 @@ def named(uuids: Collection[str]) -> ColumnElement[bool]:
 _NAMED = _ROWS.where(provider.c.uuid.in_(fragments.many("uuids", provider.c.uuid)))
 
 
-def whole(uuids: Collection[str]) -> Bound:
+def whole(uuids: Collection[str]) -> Query:
     """Select all of the providers named; a row is a `Provider`."""
-    return _NAMED, {"uuids": sorted(uuids)}
+    return Query(_NAMED, {"uuids": sorted(uuids)})
 
 
 _LOCKED = sa.select(
@@ -126,9 +141,9 @@ _LOCKED = sa.select(
 ).where(provider.c.uuid.in_(fragments.many("uuids", provider.c.uuid)))
 
 
-def locked(uuids: Collection[str]) -> Bound:
+def locked(uuids: Collection[str]) -> Queries:
     """Select what writes look at of the providers named; a row is a `LockedProvider`."""
-    return _LOCKED, {"uuids": sorted(uuids)}
+    return Queries(Query(_LOCKED, {"uuids": chunk}) for chunk in sorted_chunks(uuids))
 
 
 _TAKEN = sa.select(provider.c.id, provider.c.uuid).where(
@@ -139,16 +154,15 @@ _TAKEN = sa.select(provider.c.id, provider.c.uuid).where(
 )
 
 
-def clashing(uuid: str, name: str) -> Bound:
+def clashing(uuid: str, name: str) -> Query:
     """Select (id, uuid) of the providers that hold the uuid or the name."""
-    return _TAKEN, {"uuid": uuid, "name": name}
+    return Query(_TAKEN, {"uuid": uuid, "name": name})
 
 
-def members_of_tree(root_id: int) -> Rows:
+def members_of_tree(root_id: int) -> Query:
     """Select (id, parent id) of a tree's members."""
-    return sa.select(provider.c.id, provider.c.parent_provider_id).where(
-        provider.c.root_provider_id == root_id
-    )
+    columns = provider.c.id, provider.c.parent_provider_id
+    return Query(sa.select(*columns).where(provider.c.root_provider_id == root_id))
 
 
 _CREATE = sa.insert(provider)
@@ -167,7 +181,7 @@ def create(
         "revision": revision,
         "created_at": t.now(),
     }
-    return Write(_CREATE, 1, params)
+    return Write(_CREATE, params, matches=1)
 
 
 _SET_ROOT = (
@@ -177,16 +191,19 @@ _SET_ROOT = (
 )
 
 
-def set_root(ids: Collection[int], root_id: int) -> Write:
+def set_root(ids: Collection[int], root_id: int) -> Writes:
     """Make the providers members of the root's tree."""
-    return Write(_SET_ROOT, len(ids), {"ids": sorted(ids), "root_id": root_id})
+    return Writes(
+        Write(_SET_ROOT, {"ids": chunk, "root_id": root_id}, matches=len(chunk))
+        for chunk in sorted_chunks(ids)
+    )
 
 
 def rename(provider_id: int, name: str, parent_id: int | None) -> Write:
     """Set name and parent."""
-    statement = sa.update(provider).where(provider.c.id == provider_id)
+    update = sa.update(provider).where(provider.c.id == provider_id)
     values = {"name": name, "parent_provider_id": parent_id, "updated_at": t.now()}
-    return Write(statement.values(values), 1)
+    return Write(update.values(values), matches=1)
 
 
 # What belongs to a provider alone and goes with it, and where.
@@ -197,7 +214,7 @@ _BELONGINGS: Mapping[str, sa.Table] = {
 }
 
 
-def dependants(provider_id: int) -> Rows:
+def dependants(provider_id: int) -> Query:
     """Select one row of what depends on a provider.
 
     How many `inventories`, `traits` and `aggregates` it has, and whether it has `children` and
@@ -210,37 +227,41 @@ def dependants(provider_id: int) -> Rows:
     def some(column: ColumnElement[Any]) -> Any:
         return sa.case((sa.exists().where(column == provider_id), 1), else_=0)
 
-    return sa.select(
-        *(number(table.c.resource_provider_id).label(what) for what, table in _BELONGINGS.items()),
-        some(_other.c.parent_provider_id).label("children"),
-        some(t.allocations.c.resource_provider_id).label("allocations"),
-    )
+    columns = [
+        number(table.c.resource_provider_id).label(what) for what, table in _BELONGINGS.items()
+    ]
+    columns.append(some(_other.c.parent_provider_id).label("children"))
+    columns.append(some(t.allocations.c.resource_provider_id).label("allocations"))
+    return Query(sa.select(*columns))
 
 
-def delete(provider_id: int, belongings: Mapping[str, int]) -> Sequence[Write]:
+def delete(provider_id: int, belongings: Mapping[str, int]) -> Writes:
     """Delete a provider and what belongs to it alone, first what refers to it.
 
     belongings: how many inventories, traits and aggregates it has.
     """
     one = provider.c.id == provider_id
-    return [
-        *(
-            Write(
-                sa.delete(table).where(table.c.resource_provider_id == provider_id),
-                belongings[what],
-            )
-            for what, table in _BELONGINGS.items()
-        ),
-        # MariaDB does not delete a row that its own foreign key holds.
-        Write(sa.update(provider).where(one).values(root_provider_id=None), 1),
-        Write(sa.delete(provider).where(one), 1),
-    ]
+    writes = []
+    for what, table in _BELONGINGS.items():
+        delete_all = sa.delete(table).where(table.c.resource_provider_id == provider_id)
+        writes.append(Write(delete_all, matches=belongings[what]))
+    # MariaDB does not delete a row that its own foreign key holds.
+    writes.append(Write(sa.update(provider).where(one).values(root_provider_id=None), matches=1))
+    writes.append(Write(sa.delete(provider).where(one), matches=1))
+    return Writes(writes)
 
 
-def bump_generations(increments: Mapping[int, int]) -> Write:
+def bump_generations(increments: Mapping[int, int]) -> Writes:
     """Add to the generations of providers, by id."""
-    params = {**fragments.placed(sorted(increments), step=increments), "now": t.now()}
-    return Write(_bump_generations(len(increments)), len(increments), params)
+    now = t.now()
+    return Writes(
+        Write(
+            _bump_generations(len(chunk)),
+            {**fragments.placed(chunk, step=chunk), "now": now},
+            matches=len(chunk),
+        )
+        for chunk in mapping_chunks(increments)
+    )
 
 
 @lru_cache(maxsize=16)
@@ -298,10 +319,10 @@ def room(resource_class_id: int, amount: int) -> Rows:
     )
 
 
-def roots_stocking(class_name: str) -> Rows:
+def roots_stocking(class_name: str) -> Query:
     """Select (id, revision) of the roots of the trees that have an inventory of the class."""
     inventory, known = t.inventories, t.resource_classes
-    return (
+    return Query(
         sa.select(_root.c.id, _root.c.revision)
         .distinct()
         .select_from(_root)

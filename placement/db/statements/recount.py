@@ -6,27 +6,25 @@ import sqlalchemy as sa
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.fragments import Rows
-from placement.db.writes import Write
+from placement.db.statement import Query, Writes, mapping_chunks
 
 inventory, allocation = t.inventories, t.allocations
 
 
-def sums() -> Rows:
+def sums() -> Query:
     """Select (provider id, class id, used) of all that is allocated.
 
     Not joined to the inventories: for tables that have just been filled, MariaDB may choose to
     sum anew for each of them.
     """
     provider_id, class_id = allocation.c.resource_provider_id, allocation.c.resource_class_id
-    return sa.select(provider_id, class_id, sa.func.sum(allocation.c.used).label("used")).group_by(
-        provider_id, class_id
-    )
+    used = sa.func.sum(allocation.c.used).label("used")
+    return Query(sa.select(provider_id, class_id, used).group_by(provider_id, class_id))
 
 
-def inventories(after: int, size: int) -> Rows:
+def inventories(after: int, size: int) -> Query:
     """Select the next inventories by id, with what their derived columns follow from."""
-    return (
+    return Query(
         sa.select(
             inventory.c.id,
             inventory.c.resource_provider_id,
@@ -43,20 +41,17 @@ def inventories(after: int, size: int) -> Rows:
     )
 
 
-def set_column(column: str, by_id: Mapping[int, int]) -> Write:
+def set_column(column: str, by_id: Mapping[int, int]) -> Writes:
     """Set `used` or `capacity` of inventories, by id."""
-    statement = (
-        sa.update(inventory)
-        .where(inventory.c.id.in_(sorted(by_id)))
-        .values({column: fragments.by_key(inventory.c.id, by_id, inventory.c[column])})
+    return Writes(
+        fragments.set_by_id(inventory.c[column], chunk) for chunk in mapping_chunks(by_id)
     )
-    return Write(statement, len(by_id))
 
 
-def roots(after: int, size: int) -> Rows:
+def roots(after: int, size: int) -> Query:
     """Select the ids of the next roots, once no other transaction has them."""
     provider = t.resource_providers
-    return (
+    return Query(
         sa.select(provider.c.id)
         .where(provider.c.parent_provider_id.is_(None), provider.c.id > after)
         .order_by(provider.c.id)
@@ -65,20 +60,15 @@ def roots(after: int, size: int) -> Rows:
     )
 
 
-def set_revisions(by_id: Mapping[int, int]) -> Write:
+def set_revisions(by_id: Mapping[int, int]) -> Writes:
     """Set the revisions of roots, by id."""
-    provider = t.resource_providers
-    statement = (
-        sa.update(provider)
-        .where(provider.c.id.in_(sorted(by_id)))
-        .values(revision=fragments.by_key(provider.c.id, by_id, provider.c.revision))
-    )
-    return Write(statement, len(by_id))
+    column = t.resource_providers.c.revision
+    return Writes(fragments.set_by_id(column, chunk) for chunk in mapping_chunks(by_id))
 
 
-def uncounted_roots() -> Rows:
+def uncounted_roots(limit: int | None = None) -> Query:
     """Select roots whose derived columns have never been filled: their revision is 0."""
     provider = t.resource_providers
-    return sa.select(provider.c.uuid.label("provider")).where(
-        provider.c.parent_provider_id.is_(None), provider.c.revision == 0
-    )
+    rows = sa.select(provider.c.uuid.label("provider"))
+    roots = provider.c.parent_provider_id.is_(None)
+    return Query(rows.where(roots, provider.c.revision == 0).limit(limit))

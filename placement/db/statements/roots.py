@@ -22,8 +22,10 @@ from placement.db.conditions import (
     TreeFilter,
     root_meets,
 )
-from placement.db.dialect import JsonRows, in_this_order
-from placement.db.fragments import Bound, Rows, Union
+from placement.db.dialect import in_this_order
+from placement.db.fragments import Rows, Union
+from placement.db.json_rows import JsonRows, parse_rows
+from placement.db.statement import Query
 
 # PERF: an alias costs far more to make than the condition that uses it, so each has one for
 # all subqueries; these never stand inside one another.
@@ -34,29 +36,28 @@ _root = t.resource_providers.alias("root")
 _inventory = t.inventories
 
 
-def next_roots(after: int, size: int) -> Bound:
-    """Select, as one `JsonRows`, (id, revision) of the next `size` roots in the order of ids.
+def next_roots(after: int, size: int) -> Query:
+    """Select (id, revision) of the next `size` roots, in the order of ids.
 
     The revision is null where the row names another root, as in a damaged database.
     """
-    return _NEXT_ROOTS, {"after": after, "size": size}
+    return Query(_NEXT_ROOTS, {"after": after, "size": size}, parse=parse_rows)
 
 
-def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingCondition | None) -> Bound:
-    """Select (id, revision, matches) of the roots after an id, as several `JsonRows`.
+def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingCondition | None) -> Query:
+    """Select (id, revision, matches) of the roots after an id, in the order of ids.
 
     Roots that are left out do not match. driving: None to begin with what the root must have. Of
     the revision, see `next_roots`.
     """
-    return _matching_roots(tree_filter, driving), {"after": after}
+    return Query(_matching_roots(tree_filter, driving), {"after": after}, parse=parse_rows)
 
 
-def outermost_roots() -> Rows:
+def outermost_roots() -> Query:
     """Select the smallest and the largest id of a root, or nulls."""
     root = t.resource_providers
-    return sa.select(sa.func.min(root.c.id), sa.func.max(root.c.id)).where(
-        root.c.parent_provider_id.is_(None)
-    )
+    ends = sa.select(sa.func.min(root.c.id), sa.func.max(root.c.id))
+    return Query(ends.where(root.c.parent_provider_id.is_(None)))
 
 
 # -- one provider -----------------------------------------------------------------------------

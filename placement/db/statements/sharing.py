@@ -1,6 +1,7 @@
 """Sharing providers, and the sets of them that trees reach."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -8,7 +9,7 @@ import sqlalchemy as sa
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.conditions import RootCondition, root_meets
-from placement.db.fragments import Bound, Rows
+from placement.db.statement import Query
 
 provider = t.resource_providers
 _root = provider.alias("root")
@@ -46,21 +47,21 @@ _WITH_TRAIT = (
 )
 
 
-def with_trait(trait_id: int) -> Bound:
+def with_trait(trait_id: int) -> Query:
     """Select the providers with the trait, their trees, aggregates and stock.
 
     One row for each (provider, aggregate, class); aggregate and class may be null.
     """
-    return _WITH_TRAIT, {"trait": trait_id}
+    return Query(_WITH_TRAIT, {"trait": trait_id})
 
 
 _BITS = 62  # aggregates in one signed 64-bit mask
 
 
-def reaches(aggregates: Sequence[int], root: RootCondition) -> Rows:
+def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
     """Select the distinct sets of the aggregates that trees have members in.
 
-    A row is one set, for `reached_sets` to read. Only trees whose root meets the condition count.
+    A row is one frozenset of ids. Only trees whose root meets the condition count.
     """
     member, link = provider.alias("member"), t.resource_provider_aggregates.alias("link")
     pairs = (
@@ -79,18 +80,17 @@ def reaches(aggregates: Sequence[int], root: RootCondition) -> Rows:
         mask = sa.func.sum(sa.case(bits, value=pairs.c.aggregate_id, else_=0))
         masks.append(mask.label(f"mask{number}"))
     sums = sa.select(*masks).group_by(pairs.c.root_id).subquery("sums")
-    return sa.select(*sums.c).distinct()
+    return Query(sa.select(*sums.c).distinct(), parse=partial(_parse_masks, aggregates))
 
 
-def reached_sets(
-    aggregates: Sequence[int], rows: Iterable[Sequence[Any]]
-) -> Iterator[frozenset[int]]:
-    """Yield the aggregates (ids) of each row that `reaches` has selected for them."""
+def _parse_masks(aggregates: Sequence[int], rows: Sequence[Any]) -> list[frozenset[int]]:
+    sets = []
     for row in rows:
         reached: set[int] = set()
         for mask, some in zip(row, _masked(aggregates), strict=True):
             reached.update(each for bit, each in enumerate(some) if int(mask) >> bit & 1)
-        yield frozenset(reached)
+        sets.append(frozenset(reached))
+    return sets
 
 
 def _masked(aggregates: Sequence[int]) -> list[Sequence[int]]:

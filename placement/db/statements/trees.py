@@ -1,15 +1,15 @@
 """What stands in trees: their members with stocks, traits and aggregates."""
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.dialect import JsonRows
-from placement.db.fragments import Bound
+from placement.db.json_rows import JsonRows, parse_text
+from placement.db.statement import Queries, Query, sorted_chunks
 
 provider = t.resource_providers
 _inventory = t.inventories
@@ -52,13 +52,47 @@ _MEMBERS = sa.select(
 ).where(provider.c.root_provider_id.in_(fragments.many("roots", provider.c.root_provider_id)))
 
 
-def members(root_ids: Collection[int]) -> Bound:
-    """Select the members of trees with all that they have, in any order.
+class MemberRow(NamedTuple):
+    """A provider with all that it has.
 
-    A row is (root id, id, parent id, uuid, stocks, traits, aggregates); the last three are
-    `JsonRows` of (class, the fields of `Stock`), (trait id) and (uuid).
+    stocks: lists of a class and the fields of `Stock`. trait_ids: the same object for all members
+    of one statement that have the same traits. aggregates: as stored.
     """
-    return _MEMBERS, {"roots": sorted(root_ids)}
+
+    root_id: int
+    id: int
+    parent_id: int | None
+    uuid: str
+    stocks: list[list[Any]]
+    trait_ids: frozenset[int]
+    aggregates: list[str]
+
+
+def members(root_ids: Collection[int]) -> Queries:
+    """Select the members of trees, in any order; a row is a `MemberRow`."""
+    return Queries(
+        Query(_MEMBERS, {"roots": chunk}, parse=_parse_members) for chunk in sorted_chunks(root_ids)
+    )
+
+
+def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
+    # PERF: hosts of one model have the same traits, which are most of what there is to read.
+    trait_ids = {
+        text: frozenset(trait_id for (trait_id,) in parse_text(text))
+        for text in {row.traits for row in rows}
+    }
+    return [
+        MemberRow(
+            root_id,
+            row_id,
+            parent_id,
+            uuid,
+            parse_text(stocks),
+            trait_ids[traits],
+            [name for (name,) in parse_text(aggregates)],
+        )
+        for root_id, row_id, parent_id, uuid, stocks, traits, aggregates in rows
+    ]
 
 
 _TRAIT_NAMES = sa.select(t.traits.c.id, t.traits.c.name).where(
@@ -66,6 +100,6 @@ _TRAIT_NAMES = sa.select(t.traits.c.id, t.traits.c.name).where(
 )
 
 
-def trait_names(ids: Collection[int]) -> Bound:
+def trait_names(ids: Collection[int]) -> Queries:
     """Select (id, name) of traits."""
-    return _TRAIT_NAMES, {"ids": sorted(ids)}
+    return Queries(Query(_TRAIT_NAMES, {"ids": chunk}) for chunk in sorted_chunks(ids))

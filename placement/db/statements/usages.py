@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import tables as t
-from placement.db.fragments import Rows
+from placement.db.statement import Query
 
 
 def _of_owner(project: str, user: str | None) -> tuple[sa.FromClause, list[ColumnElement[bool]]]:
@@ -20,10 +20,10 @@ def _of_owner(project: str, user: str | None) -> tuple[sa.FromClause, list[Colum
     return source, conditions
 
 
-def amounts(project: str, user: str | None) -> Rows:
+def amounts(project: str, user: str | None) -> Query:
     """Select (type, class, sum) for a project, or for a user of it; type null: none given."""
     source, conditions = _of_owner(project, user)
-    return (
+    return Query(
         sa.select(
             t.consumer_types.c.name.label("type"),
             t.resource_classes.c.name.label("class_name"),
@@ -39,10 +39,10 @@ def amounts(project: str, user: str | None) -> Rows:
     )
 
 
-def consumer_counts(project: str, user: str | None) -> Rows:
+def consumer_counts(project: str, user: str | None) -> Query:
     """Select (type, number of distinct consumers with allocations)."""
     source, conditions = _of_owner(project, user)
-    return (
+    return Query(
         sa.select(
             t.consumer_types.c.name.label("type"),
             sa.func.count(sa.distinct(t.consumers.c.uuid)).label("count"),
