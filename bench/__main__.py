@@ -136,7 +136,7 @@ def run(
             memory = {server.name: server.peak_memory() for server in measured}
             floor = None
             if scenario.floor is not None:
-                traits = next(iter(cloud.members())).traits
+                traits = tuple(next(iter(cloud.members())).traits)
                 floor = least(servers[0].url, traits, scenario.floor, options.seconds)
             results.add(scenario, figures, memory, floor)
 

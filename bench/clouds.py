@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from placement.objects import catalog
 from tests.kit.cloud import SHARING, Cloud, Provider, Stock, aggregate_uuid
@@ -10,7 +10,11 @@ from tests.kit.cloud import SHARING, Cloud, Provider, Stock, aggregate_uuid
 TRAITS = 50  # of a host, standard ones
 AGGREGATES = 20
 
-HOST = {"VCPU": Stock(64, allocation_ratio=16.0), "MEMORY_MB": 262_144, "DISK_GB": 4_000}
+HOST: Mapping[str, int | Stock] = {
+    "VCPU": Stock(64, allocation_ratio=16.0),
+    "MEMORY_MB": 262_144,
+    "DISK_GB": 4_000,
+}
 CLAIM = {"VCPU": 2, "MEMORY_MB": 2048, "DISK_GB": 20}
 
 

@@ -34,7 +34,7 @@ def floor(url: str, traits: tuple[str, ...], limit: int, seconds: float) -> floa
             started = time.perf_counter()
             cursor = raw.cursor()
             cursor.execute(QUERY.format(limit=limit))
-            _render(cursor.fetchall(), fragment)
+            _render(list(cursor.fetchall()), fragment)
             times.append(time.perf_counter() - started)
             cursor.close()
     finally:

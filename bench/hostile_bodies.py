@@ -207,13 +207,13 @@ def measure(name: str, answers: Any) -> None:
     with tempfile.TemporaryDirectory() as directory:
         application = make_app(Path(directory))
         first = environ(("POST", "/resource_providers", orjson.dumps({"name": "h", "uuid": HOST})))
-        b"".join(application(first, lambda *started: None))  # type: ignore[arg-type,return-value]
+        b"".join(application(first, lambda *started: None))  # type: ignore[arg-type]
         request = hostile()[name]()
         made = environ(request)
         statuses: list[str] = []
         Path("/proc/self/clear_refs").write_text("5")
         memory, seconds = resident("VmRSS"), time.process_time()
-        b"".join(application(made, lambda status, *rest: statuses.append(status)))  # type: ignore[arg-type,return-value,func-returns-value]
+        b"".join(application(made, lambda status, *rest: statuses.append(status)))  # type: ignore[arg-type]
         seconds = time.process_time() - seconds
         answers.put((len(request[2]), statuses[0][:3], seconds, resident("VmHWM") - memory))
 

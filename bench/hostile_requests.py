@@ -16,38 +16,39 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
 
-from tests.engines import SERVERS
-
 from bench.__main__ import Databases
-from bench.clouds import AGGREGATES, Cloud, Provider, flat, wide
+from bench.clouds import AGGREGATES, flat, wide
 from bench.scenarios import FLAT, devices
 from bench.servers import serving
 from placement.objects import catalog
+from tests.kit.cloud import Cloud, Provider, Stock, aggregate_uuid
+from tests.kit.engines import SERVERS
+from tests.kit.service import HEADERS
 
 PATIENCE = 100  # seconds that a client waits
 TRAITS = sorted(catalog.STANDARD_TRAITS - {"MISC_SHARES_VIA_AGGREGATE"})[:100]
 CLASSES = sorted(catalog.STANDARD_CLASSES)[:20]
-HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 
 
 def _chain() -> Iterator[Provider]:
     for level in range(1000):
-        yield Provider({"VGPU": (100, 1.0)}, (), level or None)
+        yield Provider({"VGPU": 100}, (), level or None)
 
 
 def _many() -> Iterator[Provider]:
-    stock = {name: (1000, 1.0) for name in CLASSES}
+    stock = dict.fromkeys(CLASSES, 1000)
+    aggregates = [aggregate_uuid(number) for number in range(AGGREGATES)]
     for _ in range(1000):
-        yield Provider(stock, tuple(TRAITS), None, tuple(range(AGGREGATES)))
+        yield Provider(stock, TRAITS, None, aggregates)
 
 
 def _unlike() -> Iterator[Provider]:
     """Hosts of which no two have the same room."""
     for host in range(1000):
         top = 17 * host + 1
-        yield Provider({"VCPU": (64, 4.0)})
+        yield Provider({"VCPU": Stock(64, allocation_ratio=4.0)})
         for device in range(16):
-            yield Provider({"VGPU": (8 + host % 97 + device, 1.0)}, (), top)
+            yield Provider({"VGPU": 8 + host % 97 + device}, (), top)
 
 
 CHAIN = Cloud("chain", _chain)
@@ -66,7 +67,7 @@ def _conditions(sets: int, classes: int) -> str:
     def some(items: list[str], start: int) -> str:
         return ",".join((items + items)[start % len(items) :][:3])
 
-    aggregates = [f"a0000000-0000-4000-8000-{number:012d}" for number in range(AGGREGATES)]
+    aggregates = [aggregate_uuid(number) for number in range(AGGREGATES)]
     asked = [f"required=in:{some(TRAITS, number)}" for number in range(sets)]
     asked += [f"member_of=in:{some(aggregates, number)}" for number in range(sets)]
     asked.append("resources=" + ",".join(f"{name}:1" for name in CLASSES[:classes]))

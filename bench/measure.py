@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from dataclasses import dataclass
+from functools import partial
 
 from bench.clients import Client, all_at_once, crowd
 from bench.scenarios import Scenario
@@ -91,7 +92,7 @@ class Meter:
                 if time.monotonic() > until:
                     return
 
-        all_at_once([lambda client=client: act(client) for client in self._clients])
+        all_at_once([partial(act, client) for client in self._clients])
         self._add(self._server.spent() - before)
         for client in self._clients:
             client.clean()

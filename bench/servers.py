@@ -104,15 +104,14 @@ def _counters(engine: sa.Engine) -> tuple[int, int]:
     if engine.dialect.name != "mysql":
         return 0, 0
     with engine.connect() as conn:
-        found = dict(
-            conn.exec_driver_sql(
-                "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Innodb_rows_read', "
-                "'Com_begin', 'Com_commit', 'Com_rollback', 'Com_set_option')"
-            ).all()
+        rows = conn.exec_driver_sql(
+            "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Innodb_rows_read', "
+            "'Com_begin', 'Com_commit', 'Com_rollback', 'Com_set_option')"
         )
+        counters = {row.Variable_name: int(row.Value) for row in rows}
     steering = ("Com_begin", "Com_commit", "Com_rollback", "Com_set_option")
-    asked = int(found["Questions"]) - sum(int(found[name]) for name in steering)
-    return asked, int(found.get("Innodb_rows_read", 0))
+    asked = counters["Questions"] - sum(counters[name] for name in steering)
+    return asked, counters.get("Innodb_rows_read", 0)
 
 
 @contextmanager

@@ -135,7 +135,7 @@ def test_what_the_identity_service_cannot_be_asked_for_is_503(
     guarded: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*args: object, **named: object) -> None:
-        raise UnknownConnectionError("certificate has expired", None)
+        raise UnknownConnectionError("certificate has expired", Exception())
 
     monkeypatch.setattr(AuthProtocol, "process_request", fail)
     assert get(guarded, "/resource_providers", "token-admin").status_code == 503

@@ -1,5 +1,6 @@
 """The list of candidates ends where its text would grow too long."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import falcon.testing
@@ -33,7 +34,8 @@ def candidates(client: falcon.testing.TestClient, path: str, minor: int = 39) ->
     headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": f"placement 1.{minor}"}
     answer = client.simulate_get(path, headers=headers)
     assert answer.status_code == 200, answer.text
-    return answer.json["allocation_requests"]
+    candidates: list[object] = answer.json["allocation_requests"]
+    return candidates
 
 
 def _least(path: str) -> int:
@@ -64,7 +66,7 @@ def test_one_candidate_is_told_however_small_the_size(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("minor", [10, 12, 17, 29, 33, 34, 39])
 def test_no_candidate_is_longer_than_it_was_taken_for(tmp_path: Path, minor: int) -> None:
-    def members():
+    def members() -> Iterator[Provider]:
         yield Provider(HOST)
         for _ in range(3):
             yield Provider({"VGPU": 10, "PGPU": 2 * 10**9}, (), 1)

@@ -3,18 +3,27 @@
 import io
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
 
-from placement.loader import LoadError, PlacementClient, apply, load_cloud, load_file
+from placement.loader import (
+    Cloud,
+    LoadError,
+    PlacementClient,
+    Provider,
+    apply,
+    load_cloud,
+    load_file,
+)
+from tests.kit.service import HEADERS
 
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
-HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 SMALL = """\
 providers:
 - name: host{n}
@@ -32,18 +41,32 @@ providers:
 SMALL_WRITES = 2 + 2 * (4 + 3) + 1
 
 
+Load = Callable[..., tuple[int, list[str]]]
+Api = Callable[..., Any]
+State = Mapping[str, tuple[object, ...]]
+
+
+class Watch:
+    """The requests that changed something, and what is called around each with their number."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.before: Callable[[int], None] = lambda count: None
+        self.after: Callable[[int], None] = lambda count: None
+
+
 @pytest.fixture
-def small(tmp_path):
+def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.yaml"
     path.write_text(SMALL)
     return path
 
 
 @pytest.fixture
-def load(live_server):
+def load(live_server: str) -> Load:
     """Load a file; the exit code and the lines printed."""
 
-    def run(path: Path, **options) -> tuple[int, list[str]]:
+    def run(path: Path, **options: Any) -> tuple[int, list[str]]:
         out = io.StringIO()
         options = {"url": live_server, "token": "admin", **options}
         code = load_cloud(str(path), out=out, **options)
@@ -53,12 +76,12 @@ def load(live_server):
 
 
 @pytest.fixture
-def api(live_server):
+def api(live_server: str) -> Iterator[Api]:
     """Send one request to the server beside the loader; the JSON answer."""
     with requests.Session() as session:
         session.headers.update(HEADERS)
 
-        def request(method: str, path: str, body: object = None) -> dict:
+        def request(method: str, path: str, body: object = None) -> Any:
             response = session.request(method, live_server + path, json=body, timeout=30)
             assert response.ok, response.text
             return response.json() if response.content else {}
@@ -67,33 +90,27 @@ def api(live_server):
 
 
 @pytest.fixture
-def writes(monkeypatch):
+def writes(monkeypatch: pytest.MonkeyPatch) -> Watch:
     """Watch the requests that change something; ``watch`` is called around each of them."""
-    seen: list[str] = []
+    watch = Watch()
     send = requests.Session.send
 
-    def counting(session, request, **options):
+    def counting(
+        session: requests.Session, request: requests.PreparedRequest, **options: Any
+    ) -> requests.Response:
         if request.method == "GET":
             return send(session, request, **options)
-        seen.append(f"{request.method} {request.path_url}")
-        watch.before(len(seen))
+        watch.seen.append(f"{request.method} {request.path_url}")
+        watch.before(len(watch.seen))
         response = send(session, request, **options)
-        watch.after(len(seen))
+        watch.after(len(watch.seen))
         return response
 
-    class Watch:
-        before: Callable[[int], None] = staticmethod(lambda count: None)
-        after: Callable[[int], None] = staticmethod(lambda count: None)
-
-        def __init__(self):
-            self.seen = seen
-
-    watch = Watch()
     monkeypatch.setattr(requests.Session, "send", counting)
     return watch
 
 
-def state(api, cloud) -> dict:
+def state(api: Api, cloud: Cloud) -> State:
     """Return what the server holds of the providers of ``cloud``, generations left out."""
     found = {}
     listed = {p["uuid"]: p for p in api("GET", "/resource_providers")["resource_providers"]}
@@ -111,7 +128,7 @@ def state(api, cloud) -> dict:
     return found
 
 
-def wanted(cloud) -> dict:
+def wanted(cloud: Cloud) -> State:
     """Return what the server should hold."""
     return {
         provider.uuid: (
@@ -130,7 +147,7 @@ def wanted(cloud) -> dict:
     }
 
 
-def test_demo_cloud_is_loaded_whole_and_only_once(load, api, writes):
+def test_demo_cloud_is_loaded_whole_and_only_once(load: Load, api: Api, writes: Watch) -> None:
     cloud = load_file(DEMO)
     code, lines = load(DEMO)
     assert code == 0
@@ -148,7 +165,7 @@ def test_demo_cloud_is_loaded_whole_and_only_once(load, api, writes):
     assert writes.seen == []
 
 
-def test_demo_cloud_serves_what_its_comments_promise(load, api):
+def test_demo_cloud_serves_what_its_comments_promise(load: Load, api: Api) -> None:
     load(DEMO)
 
     def candidates(query: str) -> int:
@@ -185,14 +202,18 @@ def test_demo_cloud_serves_what_its_comments_promise(load, api):
     )
 
 
-def test_small_cloud_takes_no_more_writes_than_needed(load, small, writes):
+def test_small_cloud_takes_no_more_writes_than_needed(
+    load: Load, small: Path, writes: Watch
+) -> None:
     assert load(small)[0] == 0
     assert len(writes.seen) == SMALL_WRITES
 
 
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer-lost"])
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 9, 10, SMALL_WRITES])
-def test_interrupted_and_completed(load, api, small, writes, count, answered):
+def test_interrupted_and_completed(
+    load: Load, api: Api, small: Path, writes: Watch, count: int, answered: bool
+) -> None:
     def interrupt(done: int) -> None:
         if done == count:
             raise KeyboardInterrupt
@@ -213,7 +234,9 @@ def test_interrupted_and_completed(load, api, small, writes, count, answered):
 
 
 @pytest.mark.parametrize("count", range(1, SMALL_WRITES + 1, 4))
-def test_a_broken_connection_is_tried_again(load, api, small, writes, monkeypatch, count):
+def test_a_broken_connection_is_tried_again(
+    load: Load, api: Api, small: Path, writes: Watch, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
     monkeypatch.setattr("placement.loader.client.PAUSE_SECONDS", 0.0)
 
     def lose(done: int) -> None:
@@ -226,7 +249,7 @@ def test_a_broken_connection_is_tried_again(load, api, small, writes, monkeypatc
     assert state(api, cloud) == wanted(cloud)
 
 
-def test_a_lost_race_is_tried_again(load, api, small, writes):
+def test_a_lost_race_is_tried_again(load: Load, api: Api, small: Path, writes: Watch) -> None:
     cloud = load_file(small)
     host = cloud.providers[0]
     path = f"/resource_providers/{host.uuid}"
@@ -242,7 +265,9 @@ def test_a_lost_race_is_tried_again(load, api, small, writes):
     assert state(api, cloud) == wanted(cloud)
 
 
-def test_a_provider_that_appears_meanwhile_is_completed(load, api, small, writes):
+def test_a_provider_that_appears_meanwhile_is_completed(
+    load: Load, api: Api, small: Path, writes: Watch
+) -> None:
     cloud = load_file(small)
 
     def race(done: int) -> None:
@@ -256,7 +281,7 @@ def test_a_provider_that_appears_meanwhile_is_completed(load, api, small, writes
     assert state(api, cloud) == wanted(cloud)
 
 
-def test_changes_are_put_right_and_strangers_left_alone(load, api, small):
+def test_changes_are_put_right_and_strangers_left_alone(load: Load, api: Api, small: Path) -> None:
     load(small)
     cloud = load_file(small)
     path = f"/resource_providers/{cloud.providers[0].uuid}"
@@ -271,7 +296,7 @@ def test_changes_are_put_right_and_strangers_left_alone(load, api, small):
     assert len(api("GET", "/resource_providers?name=stranger")["resource_providers"]) == 1
 
 
-def test_a_class_in_use_is_not_taken_away(load, api, tmp_path):
+def test_a_class_in_use_is_not_taken_away(load: Load, api: Api, tmp_path: Path) -> None:
     path = tmp_path / "cloud.yaml"
     path.write_text("providers:\n- name: first\n- name: host\n  inventories: {VCPU: 8, PCPU: 8}\n")
     load(path)
@@ -302,7 +327,9 @@ def test_a_class_in_use_is_not_taken_away(load, api, tmp_path):
     ("key", "kind"),
     [("traits: [HW_NO_SUCH]", "trait"), ("inventories: {HW_NO_SUCH: 1}", "resource class")],
 )
-def test_a_name_unknown_to_the_server(load, api, tmp_path, key, kind):
+def test_a_name_unknown_to_the_server(
+    load: Load, api: Api, tmp_path: Path, key: str, kind: str
+) -> None:
     path = tmp_path / "cloud.yaml"
     path.write_text(f"providers:\n- name: first\n  traits: [CUSTOM_X]\n- name: host\n  {key}\n")
     assert load(path) == (
@@ -340,8 +367,14 @@ OTHER = "5ac00000-0000-4000-8000-000000000001"
     ],
 )
 def test_a_clash_is_found_before_anything_is_written(
-    load, api, writes, tmp_path, there, entry, text
-):
+    load: Load,
+    api: Api,
+    writes: Watch,
+    tmp_path: Path,
+    there: Mapping[str, object],
+    entry: str,
+    text: str,
+) -> None:
     api("POST", "/resource_providers", there)
     writes.seen.clear()
     path = tmp_path / "cloud.yaml"
@@ -352,7 +385,7 @@ def test_a_clash_is_found_before_anything_is_written(
     assert writes.seen == []
 
 
-def test_a_name_taken_meanwhile(load, api, writes, tmp_path):
+def test_a_name_taken_meanwhile(load: Load, api: Api, writes: Watch, tmp_path: Path) -> None:
     def race(done: int) -> None:
         writes.before = lambda done: None
         api("POST", "/resource_providers", {"name": "host", "uuid": OTHER})
@@ -368,7 +401,7 @@ def test_a_name_taken_meanwhile(load, api, writes, tmp_path):
     assert "Conflicting resource provider name: host" in line
 
 
-def test_a_token_that_is_refused(load, small, writes):
+def test_a_token_that_is_refused(load: Load, small: Path, writes: Watch) -> None:
     code, (line,) = load(small, token="bob")
     assert code == 1
     assert line == (
@@ -377,7 +410,7 @@ def test_a_token_that_is_refused(load, small, writes):
     assert writes.seen == []
 
 
-def test_a_token_that_cannot_be_sent(load, small):
+def test_a_token_that_cannot_be_sent(load: Load, small: Path) -> None:
     assert load(small, token="a\nb") == (
         1,
         ["the token can hold only printable ASCII characters"],
@@ -385,13 +418,13 @@ def test_a_token_that_cannot_be_sent(load, small):
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8778", "ftp://here", "http://", "http://[", ""])
-def test_a_url_that_is_none(load, small, url):
+def test_a_url_that_is_none(load: Load, small: Path, url: str) -> None:
     code, (line,) = load(small, url=url)
     assert code == 1
     assert line.startswith(f"{url!r} is not the URL of a server")
 
 
-def test_no_server(load, small):
+def test_no_server(load: Load, small: Path) -> None:
     assert load(small, url="http://127.0.0.1:1") == (
         1,
         ["cannot reach http://127.0.0.1:1: connection refused"],
@@ -402,7 +435,7 @@ def test_no_server(load, small):
     )
 
 
-def test_not_the_mount_point(load, small, live_server):
+def test_not_the_mount_point(load: Load, small: Path, live_server: str) -> None:
     code, (line,) = load(small, url=f"{live_server}/elsewhere")
     assert code == 1
     assert line.startswith(f"{live_server}/elsewhere is not a placement server: ")
@@ -458,7 +491,9 @@ BUSY = {"status": 503, "detail": "database\nis away", "code": "placement.undefin
         (200, None, "GET /resource_providers: URL does not answer in JSON"),
     ],
 )
-def test_answers_of_other_servers(small, monkeypatch, status, body, expected):
+def test_answers_of_other_servers(
+    small: Path, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, expected: str
+) -> None:
     monkeypatch.setattr("placement.loader.client.PAUSE_SECONDS", 0.0)
     out = io.StringIO()
     with answering(status, b"<html>" if body is None else json.dumps(body).encode()) as url:
@@ -466,7 +501,7 @@ def test_answers_of_other_servers(small, monkeypatch, status, body, expected):
     assert out.getvalue() == expected.replace("URL", url) + "\n"
 
 
-def test_only_if_empty(load, api, small):
+def test_only_if_empty(load: Load, api: Api, small: Path) -> None:
     assert load(small, if_empty=True, wait=5)[0] == 0
     assert load(small, if_empty=True) == (
         0,
@@ -485,12 +520,12 @@ def test_only_if_empty(load, api, small):
     )
 
 
-def test_apply_raises_and_shows_progress(live_server, tmp_path):
+def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> None:
     path = tmp_path / "cloud.yaml"
     path.write_text("providers:\n- name: a\n- name: b\n")
-    shown = []
+    shown: list[str] = []
 
-    def progress(providers):
+    def progress(providers: Sequence[Provider]) -> AbstractContextManager[Iterable[Provider]]:
         shown.extend(provider.name for provider in providers)
         return nullcontext(providers)
 

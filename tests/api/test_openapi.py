@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -143,6 +144,7 @@ def test_no_walk_of_the_api_meets_what_the_document_does_not_tell(
     }
     answered: Counter[int] = Counter()
     for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
         operation = result.ok()
 
         @settings(

@@ -4,6 +4,7 @@ import uuid as uuids
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +77,15 @@ def statuses(answers: list[Any]) -> Counter[int]:
     return Counter(answer.status_code for answer in answers)
 
 
+def claim_for_new_project(service: Service, host: str, _number: int) -> Any:
+    body = claim(host, project_id=str(uuids.uuid4()))
+    return service.send("PUT", f"/allocations/{uuids.uuid4()}", body)
+
+
 def test_racing_claims_are_admitted_exactly_as_far_as_they_fit(service: Service) -> None:
     for _ in range(5):
         host = service.host(VCPU=20)
-        answers = service.race(
-            lambda _n, host=host: service.send(
-                "PUT", f"/allocations/{uuids.uuid4()}", claim(host, project_id=str(uuids.uuid4()))
-            ),
-            40,
-        )
+        answers = service.race(partial(claim_for_new_project, service, host), 40)
         assert statuses(answers) == {204: 20, 409: 20}
         assert service.used(host) == {"VCPU": 20}
         codes = {each.json["errors"][0]["code"] for each in answers if each.status_code == 409}

@@ -205,10 +205,10 @@ def test_the_line_is_not_made_where_nobody_reads_it(monkeypatch: pytest.MonkeyPa
     made: list[object] = []
     monkeypatch.setattr(request_log, "_uri", made.append)
     monkeypatch.setattr(request_log.REQUEST_LOG, "level", logging.WARNING)
-    request_log.REQUEST_LOG.manager._clear_cache()
+    request_log.REQUEST_LOG.manager._clear_cache()  # type: ignore[attr-defined]
     call(application, [])
     assert made == []
     monkeypatch.setattr(request_log.REQUEST_LOG, "level", logging.INFO)
-    request_log.REQUEST_LOG.manager._clear_cache()
+    request_log.REQUEST_LOG.manager._clear_cache()  # type: ignore[attr-defined]
     call(application, [])
     assert len(made) == 1

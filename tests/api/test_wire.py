@@ -141,11 +141,11 @@ def test_a_text_in_a_path_that_nothing_is_called_is_400_or_404(
         answer = falcon.testing.StartResponseMock()
         found = b"".join(service.app(raw, answer))
         if (route.method, name) == ("GET", "consumer") and text not in UNHEARD_OF:
-            assert answer.status.startswith("200")
+            assert str(answer.status).startswith("200")
             continue
-        assert answer.status[:3] in {"400", "404"}, found
+        assert str(answer.status)[:3] in {"400", "404"}, found
         if text in UNHEARD_OF:
-            assert answer.status.startswith("400")
+            assert str(answer.status).startswith("400")
             assert orjson.loads(found)["errors"][0]["detail"].startswith(f"{name}: ")
 
 
@@ -162,7 +162,7 @@ def test_a_length_that_is_no_number_is_refused(tmp_path: Path, length: str) -> N
     environ = falcon.testing.create_environ("/resource_providers", method="POST", headers=HEADERS)
     answer = falcon.testing.StartResponseMock()
     (body,) = application({**environ, "CONTENT_LENGTH": length}, answer)
-    assert answer.status.startswith("400")
+    assert str(answer.status).startswith("400")
     assert "Content-Length" in orjson.loads(body)["errors"][0]["detail"]
 
 

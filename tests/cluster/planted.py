@@ -23,13 +23,13 @@ def _no_lock_and_no_guard() -> None:
     _no_lock()
     inventory = t.inventories
 
-    def move_used(moves: Mapping[int, int]) -> Writes:
+    def move_used(deltas: Mapping[int, int]) -> Writes:
         statement = (
             sa.update(inventory)
-            .where(inventory.c.id.in_(sorted(moves)))
-            .values(used=inventory.c.used + sa.case(moves, value=inventory.c.id))
+            .where(inventory.c.id.in_(sorted(deltas)))
+            .values(used=inventory.c.used + sa.case(deltas, value=inventory.c.id))
         )
-        return Writes([Write(statement, matches=len(moves))])
+        return Writes([Write(statement, matches=len(deltas))])
 
     inventories.move_used = move_used
 
@@ -38,9 +38,9 @@ def _used_is_not_moved() -> None:
     """Allocations are written, `used` stays."""
     column = t.inventories.c
 
-    def move_used(moves: Mapping[int, int]) -> Writes:
-        statement = sa.update(t.inventories).where(column.id.in_(sorted(moves)))
-        return Writes([Write(statement.values(used=column.used), matches=len(moves))])
+    def move_used(deltas: Mapping[int, int]) -> Writes:
+        statement = sa.update(t.inventories).where(column.id.in_(sorted(deltas)))
+        return Writes([Write(statement.values(used=column.used), matches=len(deltas))])
 
     inventories.move_used = move_used
 

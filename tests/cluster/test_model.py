@@ -50,8 +50,8 @@ def test_a_planted_fault_is_caught(
     if "COMMIT" in fault:
         served, proxy = behind(url, seed=1)
         proxy.every = 10
-    planted = {"application": "tests.cluster.planted:application", "PLANTED": fault}
-    with serving(tmp_path, [served] * 4, **planted) as servers:
+    planted = "tests.cluster.planted:application"
+    with serving(tmp_path, [served] * 4, application=planted, PLANTED=fault) as servers:
         model = Model([server.port for server in servers], seed=1, hosts=2)
         if proxy is not None:
             proxy.cut = Cut.BEFORE_COMMIT if "believed" in fault else Cut.AFTER_COMMIT

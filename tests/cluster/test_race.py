@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -56,7 +57,7 @@ def racers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Racers]:
         yield Racers(url, processes)
 
 
-def claim(host: str, amount: int = 1, **more: object) -> dict[str, object]:
+def claim(host: str, amount: int = 1, **more: Any) -> dict[str, object]:
     return {
         "allocations": {host: {"resources": {"VCPU": amount}}},
         "project_id": "project",
@@ -77,7 +78,7 @@ def test_exactly_what_fits_is_admitted(
         hosts.append(host)
 
         def until_full(_number: int, port: int, host: str = host) -> list[Answer]:
-            answers = []
+            answers: list[Answer] = []
             while not answers or answers[-1].status == 204:
                 answers.append(send(port, "PUT", f"/allocations/{uuids.uuid4()}", claim(host)))
             return answers
@@ -141,7 +142,7 @@ def test_what_all_create_at_once_is_made_once_and_seen_by_all(racers: Racers) ->
                 send(port, "PUT", f"/resource_classes/CUSTOM_{turn}"),
                 send(port, "PUT", f"/resource_classes/CUSTOM_{turn}_{number}"),
                 send(port, "PUT", f"{path}/aggregates", body),
-                send(port, "PUT", f"/allocations/{uuids.uuid4()}", claim(host, **new)),
+                send(port, "PUT", f"/allocations/{uuids.uuid4()}", claim(host, 1, **new)),
                 send(port, "PUT", f"/allocations/{consumer}", claim(host)),
             ]
 

@@ -30,7 +30,15 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     st.integers(1, 40),
 )  # fmt: skip
 def test_sql_and_python_agree(
-    database: Database, total, reserved, ratio, used, least, most, step, amount
+    database: Database,
+    total: int,
+    reserved: int,
+    ratio: float,
+    used: int,
+    least: int,
+    most: int,
+    step: int,
+    amount: int,
 ) -> None:
     stock = Stock(capacity.capacity(total, reserved, ratio), used, least, most, step)
     with database.writer.connect() as conn:
@@ -53,5 +61,7 @@ def test_sql_and_python_agree(
     ("total", "reserved", "ratio", "expected"),
     [(10, 1, 1.5, 13), (100, 0, 0.57, 56), (1, 2, 1.0, -1), (2**31 - 1, 0, 3.4e38, 2**63 - 1)],
 )
-def test_capacity_is_whole_and_bounded(total, reserved, ratio, expected) -> None:
+def test_capacity_is_whole_and_bounded(
+    total: int, reserved: int, ratio: float, expected: int
+) -> None:
     assert capacity.capacity(total, reserved, ratio) == expected

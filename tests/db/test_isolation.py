@@ -29,11 +29,11 @@ def database(tmp_path: Path) -> Database:
 
 def test_a_read_sees_one_moment_however_long_it_pauses(database: Database) -> None:
     with database.read() as conn:
-        before = conn.execute(COUNT).scalar()
+        before = conn.execute(COUNT).scalar_one()
         add(database, "MEANWHILE")
-        assert conn.execute(COUNT).scalar() == before
+        assert conn.execute(COUNT).scalar_one() == before
     with database.read() as conn:
-        assert conn.execute(COUNT).scalar() == before + 1
+        assert conn.execute(COUNT).scalar_one() == before + 1
 
 
 def test_a_read_can_write_nothing(database: Database) -> None:
@@ -49,9 +49,9 @@ def test_a_write_sees_what_others_committed_since_it_began(database: Database) -
     seen = []
 
     def work(conn: sa.Connection) -> None:
-        seen.append(conn.execute(COUNT).scalar())
+        seen.append(conn.execute(COUNT).scalar_one())
         add(database, "MEANWHILE")
-        seen.append(conn.execute(COUNT).scalar())
+        seen.append(conn.execute(COUNT).scalar_one())
 
     database.write(work)
     assert seen[1] == seen[0] + 1
@@ -61,7 +61,7 @@ def test_a_write_that_is_run_again_leaves_nothing_of_its_first_run(database: Dat
     runs = []
 
     def work(conn: sa.Connection) -> None:
-        runs.append(conn.execute(COUNT).scalar())
+        runs.append(conn.execute(COUNT).scalar_one())
         conn.execute(sa.text("INSERT INTO consumer_types (name) VALUES ('ONCE')"))
         if len(runs) < 3:
             raise Restart
@@ -69,7 +69,7 @@ def test_a_write_that_is_run_again_leaves_nothing_of_its_first_run(database: Dat
     database.write(work)
     assert runs == runs[:1] * 3
     with database.read() as conn:
-        assert conn.execute(COUNT).scalar() == runs[0] + 1
+        assert conn.execute(COUNT).scalar_one() == runs[0] + 1
 
 
 def test_a_race_that_is_never_won_is_given_up(database: Database) -> None:

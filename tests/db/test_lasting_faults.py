@@ -20,6 +20,7 @@ from placement.db.engine import Database
 from placement.db.lasting import CODES, LOGIN, RIGHT, SHAPE
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_database, settings
+from tests.kit.drivers import failure
 from tests.kit.engines import ENGINE, server
 from tests.kit.service import Client
 from tests.migrations.conftest import ENVIRONMENT
@@ -141,14 +142,7 @@ def test_a_database_that_does_not_let_the_service_in_is_not_waited_for(
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_is_told_apart(code: object) -> None:
-    if isinstance(code, int):
-        origin: Exception = pymysql.err.OperationalError(code, "text")
-    elif str(code).startswith("SQLITE"):
-        origin = sqlite3.OperationalError("text")
-        origin.sqlite_errorname = code  # type: ignore[attr-defined]
-    else:
-        origin = psycopg.errors.lookup(str(code))("text")
-    error = exc.DBAPIError("UPDATE t", None, origin)
+    error = exc.DBAPIError("UPDATE t", None, failure(code))
     assert lasting.fault(error) is CODES[code]
     refusal = lasting.unusable(error)
     assert refusal is not None

@@ -129,7 +129,8 @@ def test_an_adopted_database_may_have_several_rows_for_one_aggregate(tmp_path: P
         spellings = {2: plain, 3: dashed}
         rows = [{"id": number, "uuid": spellings[number]} for number in hosts]
         insert(conn, "placement_aggregates", *rows)
-        ids = dict(conn.exec_driver_sql("SELECT uuid, id FROM resource_providers").all())
+        hosts_rows = conn.exec_driver_sql("SELECT uuid, id FROM resource_providers")
+        ids = {row.uuid: row.id for row in hosts_rows}
         links = [{"resource_provider_id": ids[hosts[n]], "aggregate_id": n} for n in hosts]
         insert(conn, "resource_provider_aggregates", *links)
 

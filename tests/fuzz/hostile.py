@@ -131,7 +131,7 @@ class Hostile:
 
     def goes_wrong(self) -> bool:
         """True as often as this request's malice says."""
-        return self.source.random() < self.malice
+        return bool(self.source.random() < self.malice)
 
     def environ(self) -> Environ:
         """One request."""
@@ -213,7 +213,9 @@ class Hostile:
         if kind == 0:
             return self.controlled(str(self.source.choice(usual)))
         if kind == 1:
-            return str(self.source.choice("{-A0%:,é\x1b\U0001f600")) * self.source.choice(LENGTHS)
+            return str(self.source.choice("{-A0%:,é\x1b\U0001f600")) * int(
+                self.source.choice(LENGTHS)
+            )
         return str(self.source.choice(ODD_TEXT))
 
     def controlled(self, text: str) -> str:
@@ -223,7 +225,7 @@ class Hostile:
 
     def query(self, route: Route) -> str:
         """A query string: encoded, half encoded or not at all."""
-        keys = [*(route.parameters or {"name": None}), "foo"]
+        keys = [*(route.parameters or ["name"]), "foo"]
         if self.source.random() < 0.01:
             return "resources=" + "VCPU:1," * self.source.randrange(20000)
         parts = []

@@ -29,10 +29,10 @@ class Target(Service):
         self._log = io.StringIO()
         self._handler = logging.StreamHandler(self._log)
         self._handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
-        root = logging.getLogger()
-        self._level = root.level
-        root.addHandler(self._handler)
-        root.setLevel(logging.INFO)
+        root_logger = logging.getLogger()
+        self._level = root_logger.level
+        root_logger.addHandler(self._handler)
+        root_logger.setLevel(logging.INFO)
         logs.guard()
 
     def close(self) -> None:

@@ -66,7 +66,7 @@ def test_exactly_what_fits_is_admitted_on_three_nodes(
 ) -> None:
     rounds = 10
     urls = [node.url(database) for node in nodes]
-    with serving(tmp_path, urls, **WAITING) as processes:
+    with serving(tmp_path, urls, 1, **WAITING) as processes:
         racers = Racers(urls[0], processes)
         hosts = []
         for _ in range(rounds):
@@ -97,7 +97,7 @@ def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(
 ) -> None:
     proxy = Proxy(*[node.port for node in nodes])
     url = nodes[0].url(database).replace(f":{nodes[0].port}/", f":{proxy.port}/")
-    with serving(tmp_path, [url] * 3, **WAITING) as processes:
+    with serving(tmp_path, [url] * 3, 1, **WAITING) as processes:
         model = Model([process.port for process in processes], seed=3)
 
         def wait_for_operations(number: int) -> None:
@@ -137,7 +137,7 @@ def test_nothing_is_lost_when_commits_meet_the_loss_of_the_majority(
     rounds = 2
     apart = 8  # seconds, more than nodes wait for one that does not answer
     patient = {**WAITING, "OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "45"}
-    with serving(tmp_path, [nodes[0].url(database)] * 3, **patient) as processes:
+    with serving(tmp_path, [nodes[0].url(database)] * 3, 1, **patient) as processes:
         model = Model([process.port for process in processes], seed=5)
 
         def wait_for_operations(number: int) -> None:

@@ -18,7 +18,8 @@ def failure(code: object) -> Exception:
         try:
             pymysql.err.raise_mysql_exception(b"\xff" + struct.pack("<H", code) + b"#HY000injected")
         except pymysql.err.Error as error:
-            return error
+            raised: Exception = error
+            return raised
     text = str(code)
     if text.startswith("SQLITE_"):
         kind = sqlite3.IntegrityError if "CONSTRAINT" in text else sqlite3.OperationalError

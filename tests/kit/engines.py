@@ -115,8 +115,8 @@ class Server:
                     return
             except sa.exc.OperationalError:
                 if self._process.poll() is not None or time.monotonic() > deadline:
-                    log = (self.directory / "server.log").read_text(errors="replace")
-                    raise RuntimeError(f"the server did not start: {log[-2000:]}") from None
+                    complaint = (self.directory / "server.log").read_text(errors="replace")
+                    raise RuntimeError(f"the server did not start: {complaint[-2000:]}") from None
                 time.sleep(0.1)
 
     @property

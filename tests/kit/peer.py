@@ -15,6 +15,6 @@ def peer_environment() -> Path:
         venv.create(path, with_pip=True)
         # Our own pins are for our own environment.
         outside = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
-        install = [path / "bin" / "pip", "install", "--quiet", *PEER]
+        install: list[str | Path] = [path / "bin" / "pip", "install", "--quiet", *PEER]
         subprocess.run(install, check=True, env=outside)
     return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
-import signal
+import signal as signals
 import subprocess
 import sys
 import time
@@ -135,11 +135,11 @@ class Process:
         """Write placement.conf, which is read at a start or SIGHUP."""
         (self._home / "placement.conf").write_text(text)
 
-    def signal(self, number: signal.Signals) -> None:
+    def signal(self, number: signals.Signals) -> None:
         """Send a signal to the master."""
         self._process.send_signal(number)
 
-    def signal_group(self, number: signal.Signals) -> None:
+    def signal_group(self, number: signals.Signals) -> None:
         """Send a signal to the master and its workers, as a terminal does."""
         os.killpg(self._process.pid, number)
 
@@ -164,12 +164,12 @@ class Process:
     def kill_worker(self) -> None:
         """Kill one worker in whatever it does; the arbiter starts another."""
         for number in self.worker_ids()[:1]:
-            os.kill(number, signal.SIGKILL)
+            os.kill(number, signals.SIGKILL)
 
     def kill(self) -> None:
         """Kill the process with its workers."""
         if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self._process.pid, signals.SIGKILL)
             self._process.wait()
 
     def stop(self) -> None:
@@ -203,8 +203,8 @@ def new_host(port: int, parent: str | None = None, **totals: int) -> str:
     body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
     expect(send(port, "POST", "/resource_providers", body), 200)
     records = {name: {"total": total} for name, total in totals.items()}
-    body = {"resource_provider_generation": 0, "inventories": records}
-    expect(send(port, "PUT", f"/resource_providers/{uuid}/inventories", body), 200)
+    shape = {"resource_provider_generation": 0, "inventories": records}
+    expect(send(port, "PUT", f"/resource_providers/{uuid}/inventories", shape), 200)
     return uuid
 
 

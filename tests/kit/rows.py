@@ -23,7 +23,7 @@ Contents = Mapping[str, tuple[list[str], set[tuple[Any, ...]]]]
 
 def insert(conn: sa.Connection, table: str, *rows: Mapping[str, object]) -> None:
     """Insert rows, whose ids may be given."""
-    columns = [sa.column(name) for name in rows[0]]
+    columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in rows[0]]
     conn.execute(sa.insert(sa.table(table, *columns)), [dict(row) for row in rows])
     if conn.dialect.name == "postgresql" and "id" in rows[0]:
         sequence = f"pg_get_serial_sequence('{table}', 'id')"
@@ -42,7 +42,8 @@ def contents(conn: sa.Connection) -> Contents:
             for column in inspector.get_columns(table)
             if (table, column["name"]) not in OURS
         ]
-        query = sa.select(*map(sa.column, names)).select_from(sa.table(table))
+        columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in names]
+        query = sa.select(*columns).select_from(sa.table(table))
         found[table] = names, {tuple(row) for row in conn.execute(query)}
     return found
 

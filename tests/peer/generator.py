@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 LATEST = 39
 TRAITS = ("HW_CPU_X86_AVX2", "HW_NUMA_ROOT", "MISC_SHARES_VIA_AGGREGATE", "STORAGE_DISK_SSD")
 CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB", "VGPU")
-WRONG = (
+WRONG: tuple[Any, ...] = (
     None, True, 0, -1, 5.0, 5.5, 2**31, "", "x", "5", [], {}, [1], {"a": 1}, "a" * 300,
     "CUSTOM_A\n", 2**63, 1e40,
 )  # fmt: skip

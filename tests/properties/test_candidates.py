@@ -31,7 +31,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
 def ask(service: WorldService, query: oracle.Query, **extra: object) -> Mapping[str, Any]:
     answer = service.search("/allocation_candidates", [*query.to_params(), *extra.items()])
     assert answer.status_code == 200, answer.text
-    return answer.json
+    body: Mapping[str, Any] = answer.json
+    return body
 
 
 def assert_whole(

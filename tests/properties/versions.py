@@ -98,7 +98,7 @@ def summaries(world: World, query: Query, shown: Collection[Amounts], minor: int
         root = oracle.root(world, provider.uuid)
         if root not in roots or (minor < 29 and provider.uuid not in used):
             continue
-        made[provider.uuid] = summary = {
+        summary: dict[str, Any] = {
             "resources": {
                 name: {"capacity": inventory.capacity, "used": inventory.used}
                 for name, inventory in provider.inventories.items()
@@ -109,4 +109,5 @@ def summaries(world: World, query: Query, shown: Collection[Amounts], minor: int
             summary["traits"] = sorted(provider.traits)
         if minor >= 29:
             summary |= {"parent_provider_uuid": provider.parent, "root_provider_uuid": root}
+        made[provider.uuid] = summary
     return made

@@ -7,7 +7,6 @@ from typing import Any
 import orjson
 import pytest
 
-from placement.api import json_body
 from placement.api.json_body import DEEPEST, MOST_MEMBERS, Schema, decode
 from placement.api.request_schemas import aggregates, allocations, inventories, providers, traits
 from placement.api.request_schemas.common import MOST, OWNER, UUID_LIKE
@@ -44,7 +43,9 @@ def test_deeper_nesting_is_refused_with_the_member_that_has_it(depth: int) -> No
 def test_members_are_counted_before_any_of_them_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     most = b"[" + b"1," * (MOST_MEMBERS - 1) + b"1]"
     assert len(decode(most)) == MOST_MEMBERS
-    monkeypatch.setattr(json_body.orjson, "loads", lambda raw: pytest.fail("it was read"))
+    monkeypatch.setattr(
+        "placement.api.json_body.orjson.loads", lambda raw: pytest.fail("it was read")
+    )
     for more in (b"[" + most + b"]", most[:-1] + b",1]", b'{"a":' + most + b',"b":{}}'):
         with pytest.raises(BadBody, match=f"{MOST_MEMBERS} members"):
             decode(more)

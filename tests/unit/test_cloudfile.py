@@ -1,5 +1,6 @@
 """Cloud files: what they say, and what is wrong with them and where."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import os_resource_classes
@@ -10,12 +11,15 @@ from placement.loader import Cloud, CloudFileError, Inventory, load_cloud, load_
 from placement.loader import document as document_module
 
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
+Load = Callable[[str | bytes], Cloud]
+Errors = Callable[[str | bytes], list[str]]
+
 UUID_1 = "5ac00000-0000-4000-8000-000000000001"
 UUID_2 = "5ac00000-0000-4000-8000-00000000000B"
 
 
 @pytest.fixture
-def load(tmp_path, monkeypatch):
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     """Load a file of the given text, named cloud.yaml."""
     monkeypatch.chdir(tmp_path)
 
@@ -28,7 +32,7 @@ def load(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def errors(load):
+def errors(load: Load) -> Errors:
     """Return the lines of the error that a text gives."""
 
     def lines(text: str | bytes) -> list[str]:
@@ -46,7 +50,7 @@ def names(cloud: Cloud) -> list[str]:
 # What a file says.
 
 
-def test_all_that_a_provider_can_have(load):
+def test_all_that_a_provider_can_have(load: Load) -> None:
     cloud = load(f"""\
 aggregates: {{storage: {UUID_2}}}
 providers:
@@ -73,7 +77,7 @@ providers:
     assert (child.inventories, child.traits, child.aggregates) == ({}, frozenset(), frozenset())
 
 
-def test_uuids_are_made_from_names_and_stay(load):
+def test_uuids_are_made_from_names_and_stay(load: Load) -> None:
     first = load("providers: [{name: a, aggregates: [x]}, {name: b, aggregates: [x]}]")
     again = load("# moved\nproviders: [{name: b, aggregates: [x]}, {name: a}]")
     assert {p.name: p.uuid for p in first.providers} == {p.name: p.uuid for p in again.providers}
@@ -83,7 +87,7 @@ def test_uuids_are_made_from_names_and_stay(load):
     assert first.providers[0].uuid not in first.providers[0].aggregates
 
 
-def test_a_counted_entry_is_expanded_parents_first(load):
+def test_a_counted_entry_is_expanded_parents_first(load: Load) -> None:
     cloud = load("providers: [{name: 'h{n:02}', count: 2, children: [{name: 'h{n:02}-c'}]}]")
     assert names(cloud) == ["h01", "h01-c", "h02", "h02-c"]
     uuids = {provider.name: provider.uuid for provider in cloud.providers}
@@ -91,7 +95,7 @@ def test_a_counted_entry_is_expanded_parents_first(load):
     assert len(set(uuids.values())) == 4
 
 
-def test_counted_entries_nest_with_counters_of_their_own(load):
+def test_counted_entries_nest_with_counters_of_their_own(load: Load) -> None:
     cloud = load("""\
 providers:
 - name: h{n}
@@ -102,7 +106,7 @@ providers:
     assert names(cloud) == ["h1", "h1-c001", "h1-c002", "h2", "h2-c001", "h2-c002"]
 
 
-def test_anchors_and_merge_keys(load):
+def test_anchors_and_merge_keys(load: Load) -> None:
     cloud = load("""\
 providers:
 - name: a
@@ -116,17 +120,17 @@ providers:
     assert [p.inventories["DISK_GB"].total for p in cloud.providers] == [10, 10, 10]
 
 
-def test_a_whole_number_may_be_written_as_a_float(load):
+def test_a_whole_number_may_be_written_as_a_float(load: Load) -> None:
     (one, two) = load("providers: [{name: 'a{n}', count: 2.0, inventories: {VCPU: 8.0}}]").providers
     assert one.inventories == two.inventories == {"VCPU": Inventory(8)}
     assert isinstance(one.inventories["VCPU"].total, int)
 
 
-def test_a_name_that_looks_like_a_date_is_a_name(load):
+def test_a_name_that_looks_like_a_date_is_a_name(load: Load) -> None:
     assert names(load("providers: [{name: 2001-01-01}]")) == ["2001-01-01"]
 
 
-def test_the_same_file_gives_an_equal_cloud():
+def test_the_same_file_gives_an_equal_cloud() -> None:
     assert load_file(DEMO) == load_file(DEMO)
 
 
@@ -250,9 +254,9 @@ PROVIDER_ERRORS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), PROVIDER_ERRORS.items())
-def test_wrong_provider(errors, text, expected):
-    expected = [expected] if isinstance(expected, str) else expected
-    assert errors(f"providers:\n{text}\n") == [f"cloud.yaml:{line}" for line in expected]
+def test_wrong_provider(errors: Errors, text: str, expected: str | list[str]) -> None:
+    lines = [expected] if isinstance(expected, str) else expected
+    assert errors(f"providers:\n{text}\n") == [f"cloud.yaml:{line}" for line in lines]
 
 
 FILE_ERRORS = {
@@ -287,40 +291,40 @@ FILE_ERRORS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), FILE_ERRORS.items())
-def test_wrong_file(errors, text, expected):
+def test_wrong_file(errors: Errors, text: str, expected: list[str]) -> None:
     assert errors(text) == [f"cloud.yaml:{expected}"]
 
 
-def test_every_problem_is_reported_in_order_of_lines(errors):
+def test_every_problem_is_reported_in_order_of_lines(errors: Errors) -> None:
     text = "providers:\n- name: a\n  uuid: x\n- nam: b\n- name: c\n  inventories: {VCPU: 0}\n"
     assert [line.split(":")[1] for line in errors(text)] == ["3", "4", "4", "6"]
 
 
-def test_many_problems_are_cut_short(errors):
+def test_many_problems_are_cut_short(errors: Errors) -> None:
     lines = errors("providers:\n" + "- nobody: 1\n" * 100)
     assert len(lines) == 21
     assert lines[-1] == "cloud.yaml: and 180 more"
 
 
-def test_a_problem_of_a_counted_entry_is_reported_once(errors):
+def test_a_problem_of_a_counted_entry_is_reported_once(errors: Errors) -> None:
     text = "providers: [{name: 'a{n}', count: 50, inventories: {VCPU: {total: 1, reserved: 2}}}]"
     assert len(errors(text)) == 1
 
 
-def test_a_name_too_long_only_once_it_is_counted(errors):
+def test_a_name_too_long_only_once_it_is_counted(errors: Errors) -> None:
     text = "providers:\n- {name: '" + "a" * 197 + "{n}', count: 1000}\n"
     (line,) = errors(text)
     assert line.startswith("cloud.yaml:2: providers[0].name: 'aaa")
     assert line.endswith("is longer than 200 characters")
 
 
-def test_too_many_providers(errors, monkeypatch):
+def test_too_many_providers(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("placement.loader.cloudfile.MAX_PROVIDERS", 10)
     text = "providers:\n- {name: 'a{n}', count: 9}\n- {name: 'b{n}', count: 9}\n"
     assert errors(text) == ["cloud.yaml:3: providers[1]: the file has over 10 providers"]
 
 
-def test_aliases_that_multiply_are_stopped(errors, monkeypatch):
+def test_aliases_that_multiply_are_stopped(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_module, "MAX_VALUES", 1000)
     text = "a: &a [x, x, x, x, x, x]\n" + "".join(
         f"{name}: &{name} [{', '.join([f'*{before}'] * 6)}]\n"
@@ -331,26 +335,28 @@ def test_aliases_that_multiply_are_stopped(errors, monkeypatch):
 
 
 @pytest.mark.parametrize("depth", [100, 5000])
-def test_too_deep(errors, depth):
+def test_too_deep(errors: Errors, depth: int) -> None:
     (line,) = errors("providers: " + "[" * depth + "]" * depth)
     assert line.endswith("nested too deeply")
 
 
-def test_as_deep_as_a_file_may_be(load):
+def test_as_deep_as_a_file_may_be(load: Load) -> None:
     text = "{name: p0}"
     for level in range(1, 28):
         text = f"{{name: p{level}, children: [{text}]}}"
     assert len(load(f"providers: [{text}]").providers) == 28
 
 
-def test_a_file_that_cannot_be_read(tmp_path):
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(CloudFileError, match=r"no\.yaml: cannot be read: No such file"):
         load_file(tmp_path / "no.yaml")
     with pytest.raises(CloudFileError, match="cannot be read: Is a directory"):
         load_file(tmp_path)
 
 
-def test_the_command_prints_the_errors_of_the_file(tmp_path, capsys):
+def test_the_command_prints_the_errors_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "cloud.yaml"
     path.write_text("providers:\n- name: a\n  x: 1\n  y: 2\n")
     assert load_cloud(str(path), "http://127.0.0.1:1", "admin") == 1
@@ -361,7 +367,7 @@ def test_the_command_prints_the_errors_of_the_file(tmp_path, capsys):
 # The demonstration cloud.
 
 
-def test_demo_cloud_is_what_it_says():
+def test_demo_cloud_is_what_it_says() -> None:
     cloud = load_file(DEMO)
     roots = [provider for provider in cloud.providers if provider.parent_uuid is None]
     hosts = [provider for provider in roots if "COMPUTE_NODE" in provider.traits]
@@ -370,7 +376,7 @@ def test_demo_cloud_is_what_it_says():
     assert len(DEMO.read_text().splitlines()) < 250
 
 
-def test_demo_cloud_uses_names_that_exist():
+def test_demo_cloud_uses_names_that_exist() -> None:
     cloud = load_file(DEMO)
     standard = set(os_traits.get_traits()) | set(os_resource_classes.STANDARDS)
     used = cloud.traits().keys() | cloud.resource_classes().keys()

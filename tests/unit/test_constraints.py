@@ -1,7 +1,7 @@
 """Constraints give back what they took, and refuse exactly what cannot be completed."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,19 +17,22 @@ from placement.candidates.constraints import (
 )
 from placement.candidates.constraints.forest import Forest
 
+Options = Mapping[int, Sequence[int]]
+Steps = Sequence[tuple[int, bool]]
+Judge = Callable[[bool, Mapping[int, int]], None]
+Possible = Callable[[Mapping[int, int]], bool]
+
 OPTIONS = st.lists(
     st.lists(st.integers(0, 4), min_size=1, max_size=5, unique=True), min_size=1, max_size=5
 ).map(lambda found: dict(enumerate(found)))
 
 
-def completions(
-    options: Mapping[int, Sequence[int]], placed: Mapping[int, int]
-) -> list[tuple[int, ...]]:
+def completions(options: Options, placed: Mapping[int, int]) -> list[tuple[int, ...]]:
     choices = [[placed[slot]] if slot in placed else options[slot] for slot in sorted(options)]
     return list(itertools.product(*choices))
 
 
-def walk(constraint: Constraint, options: Mapping[int, Sequence[int]], steps, judge) -> None:
+def walk(constraint: Constraint, options: Options, steps: Steps, judge: Judge) -> None:
     """Place and take back at random; `judge` gets each verdict with what would be placed."""
     placed: list[tuple[int, int]] = []
     undo: list[Undo] = []
@@ -48,7 +51,9 @@ def walk(constraint: Constraint, options: Mapping[int, Sequence[int]], steps, ju
             undo.pop()()
 
 
-def walk_exactly(constraint: Constraint, options, steps, possible) -> None:
+def walk_exactly(
+    constraint: Constraint, options: Options, steps: Steps, possible: Possible
+) -> None:
     """The constraint says yes just where a completion exists, from the start on."""
 
     def judge(accepted: bool, placed: Mapping[int, int]) -> None:
@@ -62,7 +67,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 1000), st.sampled_from([True, True, Fa
 
 
 @given(OPTIONS, STEPS)
-def test_isolation_refuses_exactly_what_has_no_completion(options, steps) -> None:
+def test_isolation_refuses_exactly_what_has_no_completion(options: Options, steps: Steps) -> None:
     def possible(placed: Mapping[int, int]) -> bool:
         return any(len(set(each)) == len(each) for each in completions(options, placed))
 
@@ -71,7 +76,7 @@ def test_isolation_refuses_exactly_what_has_no_completion(options, steps) -> Non
 
 @given(OPTIONS, STEPS, st.lists(st.integers(1, 3), min_size=5, max_size=5))
 def test_capacity_of_like_amounts_refuses_exactly_what_has_no_completion(
-    options, steps, room
+    options: Options, steps: Steps, room: list[int]
 ) -> None:
     def possible(placed: Mapping[int, int]) -> bool:
         return any(
@@ -84,7 +89,9 @@ def test_capacity_of_like_amounts_refuses_exactly_what_has_no_completion(
 
 
 @given(OPTIONS, STEPS, st.data())
-def test_capacity_never_refuses_what_can_be_completed(options, steps, data) -> None:
+def test_capacity_never_refuses_what_can_be_completed(
+    options: Options, steps: Steps, data: st.DataObject
+) -> None:
     amounts = {slot: data.draw(st.integers(1, 3)) for slot in options}
     room = dict(enumerate(data.draw(st.lists(st.integers(3, 6), min_size=5, max_size=5))))
     constraint = Capacity(options, amounts, room)
@@ -118,7 +125,9 @@ def above(parents: Sequence[int], provider: int) -> set[int]:
 
 
 @given(OPTIONS, STEPS, PARENTS, st.booleans())
-def test_a_subtree_is_refused_when_no_ancestor_is_left(options, steps, parents, isolated) -> None:
+def test_a_subtree_is_refused_when_no_ancestor_is_left(
+    options: Options, steps: Steps, parents: Sequence[int], isolated: bool
+) -> None:
     """Not sooner; and not later than when one ancestor has no room left for all by itself."""
 
     def joined(each: Sequence[int]) -> bool:
@@ -158,7 +167,9 @@ def test_a_subtree_is_refused_when_no_ancestor_is_left(options, steps, parents, 
 
 
 @given(OPTIONS, STEPS, st.lists(st.integers(0, 2), min_size=5, max_size=5))
-def test_one_per_tree_refuses_a_second_provider_of_a_tree(options, steps, tree_of) -> None:
+def test_one_per_tree_refuses_a_second_provider_of_a_tree(
+    options: Options, steps: Steps, tree_of: list[int]
+) -> None:
     def judge(accepted: bool, placed: Mapping[int, int]) -> None:
         of_trees: dict[int, set[int]] = {}
         for provider in placed.values():
@@ -176,7 +187,7 @@ def test_one_per_tree_refuses_a_second_provider_of_a_tree(options, steps, tree_o
     STEPS,
 )
 def test_collective_traits_refuse_just_what_no_other_provider_can_mend(
-    covers, needed, steps
+    covers: dict[int, dict[int, int]], needed: int, steps: Steps
 ) -> None:
     def union(slots: Mapping[int, int]) -> int:
         total = 0

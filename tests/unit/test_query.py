@@ -1,6 +1,7 @@
 """Query strings become requests, or one error that names the parameter."""
 
 import contextlib
+from collections.abc import Callable, Sequence
 from urllib.parse import urlencode
 
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import strategies as st
 
 from placement.api import query
 from placement.api.history import HISTORY, v
+from placement.api.microversion import Microversion
 from placement.api.query.terms import TOO_MUCH
+from placement.candidates import CandidateRequest
 from placement.errors import BadQuery
 
 AGG = "a0000000-0000-4000-8000-000000000001"
@@ -36,7 +39,7 @@ PIECES = (
 )
 
 
-def parse(*pairs: tuple[str, str], version: str = "1.39"):
+def parse(*pairs: tuple[str, str], version: str = "1.39") -> CandidateRequest:
     return query.parse_candidates(query.pairs(urlencode(pairs)), v(version))
 
 
@@ -162,6 +165,8 @@ PARSERS = (
     (query.parse_trait_filter, "1.6"),
     (query.parse_usage_query, "1.9"),
 )
+Reader = Callable[[Sequence[tuple[str, str]], Microversion], object]
+
 READERS = st.sampled_from(
     [(parser, version) for parser, since in PARSERS for version in HISTORY if version >= v(since)]
 )
@@ -170,7 +175,10 @@ PAIRS = st.lists(st.tuples(st.sampled_from(KEYS) | st.text(max_size=8), VALUES),
 
 
 @given(PAIRS, READERS)
-def test_whatever_a_client_sends_is_understood_or_refused(pairs, reader) -> None:
+def test_whatever_a_client_sends_is_understood_or_refused(
+    pairs: list[tuple[str, str]],
+    reader: tuple[Reader, Microversion],
+) -> None:
     parser, version = reader
     pairs = [(key, value.encode("utf-8", "ignore").decode()) for key, value in pairs]
     with contextlib.suppress(BadQuery):

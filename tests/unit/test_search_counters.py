@@ -51,7 +51,7 @@ def search(
 
 
 def test_isolated_groups_on_wide_trees_cost_a_few_steps_a_candidate() -> None:
-    steps = {}
+    steps: dict[int, int] = {}
     for limit in (1, 100, 200, 1000):
         request = CandidateRequest(like_groups(8), isolate=True, limit=limit)
         found, budget = search(request, [tree("host", [1] * 16)])

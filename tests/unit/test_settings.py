@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from oslo_config.cfg import ConfigOpts
 from sqlalchemy.engine import make_url
 
 from placement import app, config
@@ -19,7 +20,7 @@ def clean(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def load(directory: Path, text: str, monkeypatch: pytest.MonkeyPatch):
+def load(directory: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> ConfigOpts:
     (directory / "placement.conf").write_text(text)
     monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(directory))
     conf = config.options()
@@ -30,7 +31,9 @@ def load(directory: Path, text: str, monkeypatch: pytest.MonkeyPatch):
 FILE = "[placement_database]\nconnection = sqlite://\n[api]\nauth_strategy = noauth2\n"
 
 
-def test_a_named_directory_is_read_and_the_environment_wins(tmp_path, monkeypatch) -> None:
+def test_a_named_directory_is_read_and_the_environment_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     conf = load(tmp_path, FILE, monkeypatch)
     assert config.settings(conf).database.connection == "sqlite://"
     monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:///other")
@@ -41,7 +44,7 @@ def test_a_named_directory_is_read_and_the_environment_wins(tmp_path, monkeypatc
 
 
 def test_unknown_options_of_ours_are_found_and_others_are_not_looked_at(
-    tmp_path, monkeypatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f"{FILE}[placement]\nmax_candidates = 3\n[somebody_else]\nx = 1\n"
     found = list(config.unknown_options(load(tmp_path, text, monkeypatch)))
@@ -57,35 +60,43 @@ def test_unknown_options_of_ours_are_found_and_others_are_not_looked_at(
         ("no section", "section"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(tmp_path, monkeypatch, text, words) -> None:
+def test_what_is_wrong_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, words: str
+) -> None:
     with pytest.raises(ConfigurationError) as raised:
         config.settings(load(tmp_path, text, monkeypatch))
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_that_is_no_text_is_said_in_one_line(tmp_path, monkeypatch) -> None:
+def test_a_file_that_is_no_text_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "placement.conf").write_bytes(b"\xff\xfe\x00\x80")
     monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
     with pytest.raises(ConfigurationError, match="decode"):
         config.load_for_service(config.options())
 
 
-def test_a_directory_without_the_file_is_refused(tmp_path, monkeypatch) -> None:
+def test_a_directory_without_the_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
     with pytest.raises(ConfigurationError, match=r"there is no file .*placement\.conf"):
         config.load_for_service(config.options())
 
 
 def test_an_unmigrated_database_is_refused_with_the_command_that_helps(
-    tmp_path, monkeypatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(tmp_path, FILE.replace("sqlite://", f"sqlite:///{tmp_path}/p.db"), monkeypatch)
     with pytest.raises(ConfigurationError, match="placement-manage db sync"):
         app.serve()
 
 
-def test_an_empty_name_of_a_directory_names_none(tmp_path, monkeypatch) -> None:
+def test_an_empty_name_of_a_directory_names_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, "")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:///mine")
@@ -98,7 +109,9 @@ def test_an_empty_name_of_a_directory_names_none(tmp_path, monkeypatch) -> None:
     "line",
     ["log_file = /no/such/directory/x.log", "log_dir = /no/such", "log_config_append = /no/such"],
 )
-def test_a_log_that_cannot_be_written_is_one_line(tmp_path, monkeypatch, line) -> None:
+def test_a_log_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
     load(tmp_path, f"[DEFAULT]\n{line}\n{FILE}", monkeypatch)
     with pytest.raises(ConfigurationError, match=r"\[DEFAULT\] log_.*/no/such") as raised:
         app.serve()
@@ -119,18 +132,22 @@ def test_a_log_that_cannot_be_written_is_one_line(tmp_path, monkeypatch, line) -
         ),
     ],
 )
-def test_passwords_of_a_url_are_not_shown(url, shown) -> None:
+def test_passwords_of_a_url_are_not_shown(url: str, shown: str) -> None:
     assert set(re.split("[?&]", dialect.shown(make_url(url)))) == set(re.split("[?&]", shown))
 
 
-def test_the_sample_leaves_authentication_to_the_identity_service(tmp_path, monkeypatch) -> None:
+def test_the_sample_leaves_authentication_to_the_identity_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sample = Path(__file__).parents[2] / "etc" / "placement.conf"
     assert config.settings(load(tmp_path, sample.read_text(), monkeypatch)).auth_strategy == (
         "keystone"
     )
 
 
-def test_the_extra_that_brings_a_missing_driver_is_named(tmp_path, monkeypatch) -> None:
+def test_the_extra_that_brings_a_missing_driver_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = FILE.replace("sqlite://", "postgresql+psycopg://localhost/placement")
     database = config.settings(load(tmp_path, text, monkeypatch)).database
     monkeypatch.setitem(sys.modules, "psycopg", None)

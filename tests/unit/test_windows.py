@@ -38,7 +38,7 @@ ROOTS = st.sets(st.integers(1, 3000), max_size=800).map(sorted)
 
 
 @given(ROOTS, st.integers(1, 40), st.floats(0, 1))
-def test_every_root_is_read_once(roots, limit, share) -> None:
+def test_every_root_is_read_once(roots: list[int], limit: int, share: float) -> None:
     matching = set(roots[: int(len(roots) * share)])
     everything, count = read(roots, matching, limit, first_size(limit, TUNING))
     assert everything == roots
@@ -47,7 +47,7 @@ def test_every_root_is_read_once(roots, limit, share) -> None:
 
 
 @given(ROOTS)
-def test_where_few_are_known_to_match_one_statement_reads_all(roots) -> None:
+def test_where_few_are_known_to_match_one_statement_reads_all(roots: list[int]) -> None:
     assert read(roots, set(roots), None, None) == (roots, 1)
 
 
@@ -70,7 +70,7 @@ def test_rare_matches_are_asked_for_at_once() -> None:
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(1, 4096))
-def test_a_random_sample_begins_anywhere_among_the_roots(least, more, size) -> None:
+def test_a_random_sample_begins_anywhere_among_the_roots(least: int, more: int, size: int) -> None:
     runs = random_runs(least, least + more, size, TUNING)
     assert len(runs) == TUNING.sample_runs
     assert all(least <= after + 1 <= least + more for after, _length in runs)
