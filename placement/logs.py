@@ -40,11 +40,16 @@ def _handlers() -> Iterator[logging.Handler]:
 def _one_line(format_message: Any) -> Any:
     # Not the line itself: the format that an operator has set may hold colours.
     def guarded(record: logging.LogRecord) -> Any:
-        shown = copy.copy(record)
-        for name, value in vars(record).items():
-            if isinstance(value, str) and name not in _OURS:
-                setattr(shown, name, escaped(value))
-        return format_message(shown)
+        # PERF: hardly any record has something to escape, and each request writes one.
+        texts = {
+            name: escaped(value)
+            for name, value in vars(record).items()
+            if isinstance(value, str) and not value.isprintable() and name not in _OURS
+        }
+        if texts:
+            record = copy.copy(record)
+            vars(record).update(texts)
+        return format_message(record)
 
     return guarded
 
