@@ -11,7 +11,7 @@ import prettytable
 from oslo_config import cfg
 from sqlalchemy.exc import SQLAlchemyError
 
-from placement import app, config
+from placement import app, config, console
 from placement.db import dialect, schema
 from placement.db.engine import Database
 from placement.errors import ConfigurationError, PlacementError
@@ -45,9 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         return action(conf)
     except (ConfigurationError, PlacementError) as error:
-        config.fail(error)
+        console.fail(error)
     except SQLAlchemyError as error:
-        config.fail(ConfigurationError(dialect.one_line(error)))
+        console.fail(ConfigurationError(dialect.one_line(error)))
     return 1
 
 
@@ -209,7 +209,7 @@ def _complete(conf: cfg.ConfigOpts) -> int:
                 left -= totals[name]
         except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
             database_says = isinstance(error, SQLAlchemyError)
-            text = dialect.one_line(error) if database_says else config.line(error)
+            text = dialect.one_line(error) if database_says else console.describe(error)
             print(f"{name} failed: {text}")
             totals[name] = 0
             failed = True

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from oslo_config import cfg
 from oslo_policy import policy as oslo_policy
 
-from placement import config
+from placement import config, console
 from placement.api import policy, wsgi_stack
 from placement.api.routes import GUARDED
 from placement.errors import ConfigurationError
@@ -42,7 +42,7 @@ def enforcer() -> oslo_policy.Enforcer:
     try:
         config.parse(conf, sys.argv[1:], config.named_files())
     except ConfigurationError as error:
-        config.fail(error)
+        console.fail(error)
         sys.exit(1)
     policy.register_options(conf)
     path = conf.find_file(conf.oslo_policy.policy_file)

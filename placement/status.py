@@ -8,7 +8,7 @@ from oslo_upgradecheck import common_checks, upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 from sqlalchemy.engine import Connection
 
-from placement import config
+from placement import config, console
 from placement.api import policy
 from placement.db import schema
 from placement.db.engine import Database
@@ -41,7 +41,7 @@ class Checks(upgradecheck.UpgradeCommands):
                     return Result(Code.FAILURE, NO_TABLES)
                 number = counter(conn)
         except (ConfigurationError, PlacementError) as error:
-            return Result(Code.FAILURE, config.line(error))
+            return Result(Code.FAILURE, console.describe(error))
         return Result(code, f"{number} {what}. {REMEDY}") if number else Result(Code.SUCCESS)
 
     def _roots(self) -> Result:
@@ -75,5 +75,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         upgradecheck.CONF = conf  # where the library looks for --json
         return int(upgradecheck.run(conf))
     except ConfigurationError as error:
-        config.fail(error)
+        console.fail(error)
     return UNEXPECTED

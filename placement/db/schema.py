@@ -4,7 +4,6 @@ An adopted database has another table, `alembic_version`, which names the schema
 software that made it. It is read to tell whether we know that schema, and never changed.
 """
 
-import importlib.util
 import logging
 from pathlib import Path
 from typing import Any
@@ -35,11 +34,8 @@ class Overtaken(ConfigurationError):
 
 
 def migrations() -> Path:
-    """Where the revisions are: inside the installed package, or beside it in a checkout."""
-    spec = importlib.util.find_spec("placement.migrations")
-    if spec is not None and spec.submodule_search_locations:
-        return Path(next(iter(spec.submodule_search_locations)))
-    return Path(__file__).parents[2] / "migrations"
+    """Return the directory of Alembic's revisions."""
+    return Path(__file__).parents[1] / "migrations"
 
 
 def _config(conn: Connection | None = None) -> Config:

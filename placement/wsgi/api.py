@@ -4,7 +4,7 @@ import gc
 import sys
 
 from placement.app import serve
-from placement.config import fail
+from placement.console import fail
 from placement.errors import ConfigurationError
 
 try:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from placement.app import serve
-from placement.config import fail
+from placement.console import fail
 from placement.errors import ConfigurationError
 
 SO_ATTACH_FILTER = 26  # Linux

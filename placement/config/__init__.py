@@ -1,0 +1,45 @@
+"""Settings: oslo.config options, read once into frozen values.
+
+Nothing else in the package looks at an option. `ConfigOpts` stays reachable for the oslo
+libraries (log, policy) that read their own groups from it.
+"""
+
+from placement.config.frozen import (
+    CandidateSettings,
+    DatabaseSettings,
+    Settings,
+    database_settings,
+    incomplete_consumer_owner,
+    settings,
+)
+from placement.config.log_setup import LOG_LEVEL, log_to_stderr, set_log_defaults, setup_logging
+from placement.config.option_groups import NIL_UUID, OPTIONS
+from placement.config.sources import (
+    CONFIG_DIR_VARIABLE,
+    load_for_service,
+    named_files,
+    options,
+    parse,
+    unknown_options,
+)
+
+__all__ = [
+    "CONFIG_DIR_VARIABLE",
+    "LOG_LEVEL",
+    "NIL_UUID",
+    "OPTIONS",
+    "CandidateSettings",
+    "DatabaseSettings",
+    "Settings",
+    "database_settings",
+    "incomplete_consumer_owner",
+    "load_for_service",
+    "log_to_stderr",
+    "named_files",
+    "options",
+    "parse",
+    "set_log_defaults",
+    "settings",
+    "setup_logging",
+    "unknown_options",
+]

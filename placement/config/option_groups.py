@@ -1,0 +1,135 @@
+"""The options of `placement.conf`, by group."""
+
+from oslo_config import cfg
+
+NIL_UUID = "00000000-0000-0000-0000-000000000000"
+
+OPTIONS: dict[str, list[cfg.Opt]] = {
+    "api": [
+        cfg.StrOpt(
+            "auth_strategy",
+            default="keystone",
+            choices=("keystone", "noauth2"),
+            deprecated_group="DEFAULT",
+            help="How callers are authenticated: by Keystone, or not at all (noauth2, for tests).",
+        ),
+    ],
+    "placement": [
+        cfg.BoolOpt(
+            "randomize_allocation_candidates",
+            default=False,
+            help="Answer with a fair sample of the cloud in random order.",
+        ),
+        cfg.IntOpt(
+            "max_allocation_candidates",
+            default=100_000,
+            min=-1,
+            help="Most candidates generated for one request; -1 means no limit.",
+        ),
+        cfg.StrOpt(
+            "allocation_candidates_generation_strategy",
+            default="breadth-first",
+            choices=("breadth-first", "depth-first"),
+            help="Take one candidate of each tree in turn, or all of a tree before the next.",
+        ),
+        cfg.IntOpt(
+            "max_search_steps",
+            default=2_000_000,
+            min=1,
+            help="Most work that the search for one request may take, in steps of about a "
+            "microsecond. Trying a provider for a group is one step, and one more for each "
+            "condition that joins the group to others; looking at eight providers is one; "
+            "reading a provider from the database is ten.",
+        ),
+        cfg.IntOpt(
+            "max_answer_size",
+            default=64 * 1024 * 1024,
+            min=1,
+            help="Most bytes of candidates in one answer, each counted as long as it could be. "
+            "The list ends there, and a warning is logged.",
+        ),
+        cfg.IntOpt(
+            "tree_cache_size",
+            default=200_000,
+            min=0,
+            help="Resource providers kept in memory by each process, as immutable trees; "
+            "some 2 KB each.",
+        ),
+        cfg.IntOpt(
+            "max_request_body_size",
+            default=32 * 1024 * 1024,
+            min=1,
+            help="Most bytes of a request body; a larger one is answered with 413.",
+        ),
+        cfg.IntOpt(
+            "allocation_conflict_retry_count",
+            default=10,
+            min=0,
+            help="Retries of a write whose providers other writers keep changing.",
+        ),
+        cfg.StrOpt(
+            "incomplete_consumer_project_id",
+            default=NIL_UUID,
+            help="Project of consumers written below microversion 1.8.",
+        ),
+        cfg.StrOpt(
+            "incomplete_consumer_user_id",
+            default=NIL_UUID,
+            help="User of consumers written below microversion 1.8.",
+        ),
+    ],
+    "placement_database": [
+        cfg.StrOpt("connection", secret=True, help="Database URL; required."),
+        cfg.StrOpt(
+            "connection_parameters", default="", secret=True, help="Appended to the URL after '?'."
+        ),
+        cfg.StrOpt("slave_connection", secret=True, help="Database URL for reads."),
+        cfg.BoolOpt(
+            "sqlite_synchronous", default=True, help="Wait until SQLite has written to the disk."
+        ),
+        cfg.StrOpt(
+            "mysql_sql_mode",
+            default="TRADITIONAL",
+            help="sql_mode of a session; empty keeps the server's.",
+        ),
+        cfg.IntOpt(
+            "mysql_wsrep_sync_wait",
+            help="Set to 1 on a Galera cluster that is written through several nodes: a read then "
+            "waits until its node has what others have committed.",
+        ),
+        cfg.IntOpt(
+            "connection_recycle_time", default=3600, help="Seconds that a connection is kept."
+        ),
+        cfg.IntOpt("max_pool_size", help="Connections kept by a process."),
+        cfg.IntOpt("max_overflow", help="Connections beyond the pool."),
+        cfg.IntOpt("pool_timeout", help="Seconds to wait for a connection of the pool."),
+        cfg.IntOpt(
+            "max_retries", default=10, help="Retries of the first connection; -1: for ever."
+        ),
+        cfg.IntOpt("retry_interval", default=10, help="Seconds between these retries."),
+        cfg.FloatOpt(
+            "write_timeout",
+            default=20.0,
+            help="Seconds that a write may spend on retries before it is answered with 503.",
+        ),
+        cfg.FloatOpt(
+            "statement_timeout",
+            default=4.0,
+            min=0,
+            help="Seconds that one statement for a request may take before the database ends it "
+            "and the request is answered with 503; 0 means no limit. A statement that writes may "
+            "take write_timeout in addition, as it may have to wait for other writers. "
+            "Commands such as db sync and db check have no limit.",
+        ),
+        cfg.IntOpt("connection_debug", default=0, min=0, max=100, help="From 50: log statements."),
+        cfg.BoolOpt("connection_trace", default=False, help="Log statements."),
+        cfg.BoolOpt("sync_on_startup", default=False, help="Migrate when the service starts."),
+    ],
+    "workarounds": [
+        cfg.BoolOpt(
+            "optimize_for_wide_provider_trees",
+            default=False,
+            help="Accepted for compatibility; wide trees need no workaround here.",
+        ),
+    ],
+}

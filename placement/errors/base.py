@@ -1,0 +1,22 @@
+"""The root of the error classes, and the codes that clients read."""
+
+UNDEFINED = "placement.undefined_code"
+CONCURRENT_UPDATE = "placement.concurrent_update"
+INVENTORY_IN_USE = "placement.inventory.inuse"
+DUPLICATE_NAME = "placement.duplicate_name"
+PROVIDER_IN_USE = "placement.resource_provider.inuse"
+CANNOT_DELETE_PARENT = "placement.resource_provider.cannot_delete_parent"
+PROVIDER_NOT_FOUND = "placement.resource_provider.not_found"
+QUERY_DUPLICATE_KEY = "placement.query.duplicate_key"
+QUERY_BAD_VALUE = "placement.query.bad_value"
+QUERY_MISSING_VALUE = "placement.query.missing_value"
+
+
+class PlacementError(Exception):
+    """An error that a client may see."""
+
+    code = UNDEFINED
+
+
+class ConfigurationError(Exception):
+    """The service cannot run as configured; the text is one line for the operator."""

@@ -1,0 +1,118 @@
+"""Errors of requests that name something unknown or contradict themselves."""
+
+from collections.abc import Iterable, Sequence
+
+from placement.errors.base import PROVIDER_NOT_FOUND, UNDEFINED, PlacementError
+
+
+class Invalid(PlacementError):
+    """The request names something unknown or contradicts itself."""
+
+
+class BadQuery(Invalid):
+    """A query parameter is malformed; the text names the parameter."""
+
+    def __init__(self, detail: str, code: str = UNDEFINED) -> None:
+        super().__init__(detail)
+        self.code = code
+
+
+class BadBody(Invalid):
+    """The body is not JSON or not of the operation's schema; the text names the field."""
+
+
+class BadPath(Invalid):
+    """A segment of the path is malformed."""
+
+
+class Unstorable(Invalid):
+    """The character set of the database cannot represent all of `text`."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text}: the database cannot hold all of these characters; use others")
+        self.text = text
+
+
+class UnknownProviders(Invalid):
+    """Allocations name providers that do not exist."""
+
+    def __init__(self, uuids: Iterable[str]) -> None:
+        super().__init__(f"No such resource provider: {', '.join(sorted(uuids))}")
+
+
+class UnknownReshapedProvider(Invalid):
+    """The inventories of a reshape name a provider that does not exist."""
+
+    code = PROVIDER_NOT_FOUND
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"inventories: No resource provider with uuid {uuid} found")
+
+
+class UnknownNames(Invalid):
+    """The request names members of a catalogue that do not exist.
+
+    field: the parameter or member with the names, where a request has several. meant: existing
+    names that resemble them.
+    """
+
+    noun: str
+
+    def __init__(
+        self, names: Iterable[str], field: str | None = None, meant: Sequence[str] = ()
+    ) -> None:
+        hint = f"; did you mean {', '.join(meant)}?" if meant else ""
+        super().__init__(f"{_in(field)}No such {self.noun}: {', '.join(sorted(names))}{hint}")
+
+
+class UnknownResourceClasses(UnknownNames):
+    """The request names resource classes that do not exist."""
+
+    noun = "resource class"
+
+
+class UnknownTraits(UnknownNames):
+    """The request names traits that do not exist."""
+
+    noun = "trait"
+
+
+class UnknownInventoryClasses(UnknownResourceClasses):
+    """A PUT of all inventories of a provider names classes that do not exist."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(names, "Unknown resource class in inventories")
+
+
+def _in(field: str | None) -> str:
+    return "" if field is None else f"{field}: "
+
+
+class BadParent(Invalid):
+    """The parent does not exist, is the provider itself, or is one of its descendants."""
+
+
+class BadCapacity(Invalid):
+    """The capacity of an inventory would be below the least that is allowed."""
+
+    def __init__(
+        self, resource_class: str, total: int, reserved: int, capacity: int, least: int
+    ) -> None:
+        super().__init__(
+            f"Inventory of {resource_class}: total {total} less reserved {reserved}, times "
+            f"allocation_ratio, makes a capacity of {capacity}; it must be at least {least}"
+        )
+
+
+class InventoryMissing(Invalid):
+    """An update of an inventory that the provider does not have."""
+
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(f"No inventory of class {resource_class} for {uuid}: create it first")
+
+
+class NotCustom(Invalid):
+    """A change of a standard resource class or trait; `verb`: delete or update."""
+
+    def __init__(self, verb: str, kind: str, name: str) -> None:
+        super().__init__(f"Cannot {verb} standard {kind} {name}; only CUSTOM_ ones can be changed")

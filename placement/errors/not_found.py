@@ -1,0 +1,51 @@
+"""Errors of requests whose path names something that does not exist."""
+
+from placement.errors.base import PlacementError
+
+
+class NotFound(PlacementError):
+    """The object that the path names does not exist."""
+
+
+class ProviderNotFound(NotFound):
+    """The path names a resource provider that does not exist."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"No resource provider with uuid {uuid} found")
+
+
+class InventoryNotFound(NotFound):
+    """The provider has no inventory of the class that the path names."""
+
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(f"No inventory of class {resource_class} for {uuid}")
+
+
+class NoInventoryToDelete(NotFound):
+    """A DELETE of one inventory that the provider does not have."""
+
+    def __init__(self, resource_class: str, uuid: str) -> None:
+        super().__init__(
+            f"No inventory of class {resource_class} found for delete on resource provider {uuid}"
+        )
+
+
+class ResourceClassNotFound(NotFound):
+    """The path names a resource class that does not exist."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No such resource class: {name}")
+
+
+class TraitNotFound(NotFound):
+    """The path names a trait that does not exist."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No such trait: {name}")
+
+
+class AllocationsNotFound(NotFound):
+    """A DELETE for a consumer that has no allocations."""
+
+    def __init__(self, consumer: str) -> None:
+        super().__init__(f"No allocations for consumer '{consumer}'")
