@@ -10,7 +10,7 @@ import pytest
 from placement.loader import Cloud, CloudFileError, Inventory, load_cloud, load_file
 from placement.loader import document as document_module
 
-DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
+DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
 Load = Callable[[str | bytes], Cloud]
 Errors = Callable[[str | bytes], list[str]]
 
