@@ -7,6 +7,7 @@ each request begins with one of its own, before anybody asks who calls, and take
 import logging
 import re
 import sys
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,9 @@ from urllib.parse import quote
 import orjson
 from oslo_context import context
 
+from placement import events
 from placement.api import problems
+from placement.events import Event
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -65,12 +68,13 @@ class RequestLog:
 class _Answer:
     """What is noted of an answer until it ends."""
 
-    __slots__ = ("_environ", "_start_response", "_status")
+    __slots__ = ("_began", "_environ", "_start_response", "_status")
 
     def __init__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> None:
         self._environ = environ
         self._start_response = start_response
         self._status = "-"
+        self._began = time.monotonic()
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         """Begin the answer, as WSGI's `start_response`; its headers tell the request's id."""
@@ -80,6 +84,14 @@ class _Answer:
 
     def end(self, length: int) -> None:
         """Log the request, whose answer had a body of `length` bytes, and leave its context."""
+        events.tell(
+            Event.REQUEST,
+            method=self._environ["REQUEST_METHOD"],
+            path=self._environ.get("PATH_INFO", ""),
+            status=self._status,
+            seconds=time.monotonic() - self._began,
+            length=length,
+        )
         if REQUEST_LOG.isEnabledFor(logging.INFO):
             environ = self._environ
             REQUEST_LOG.info(

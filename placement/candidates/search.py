@@ -18,6 +18,7 @@ from typing import Self
 
 from sqlalchemy.engine import Connection
 
+from placement import events
 from placement.candidates.anchors import AnchorSearches, Search
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.candidate import Candidate, longest_text
@@ -47,6 +48,7 @@ from placement.candidates.tree_store import TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import SearchExhausted
+from placement.events import Event
 
 LOG = logging.getLogger(__name__)
 
@@ -128,6 +130,15 @@ def find_candidates(
     if settings.randomize:
         random.shuffle(candidates)
     stats = SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent)
+    events.tell(
+        Event.SEARCH,
+        steps=stats.steps,
+        looks=stats.looks,
+        searched=stats.trees_searched,
+        served=stats.trees_served,
+        candidates=len(candidates),
+        exhausted=stats.exhausted,
+    )
     return SearchResult(candidates, _trees_of(candidates), trace, stats, longest_text(plan))
 
 

@@ -5,10 +5,12 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
+from placement import events
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.model import Member, Root, Tree
 from placement.candidates.tree_cache import TreeCache
 from placement.db.statements import trees as statements
+from placement.events import Event
 from placement.objects import identifiers
 from placement.objects.capacity import Stock
 
@@ -55,6 +57,7 @@ class TreeStore:
                 missing.append(root)
             else:
                 trees[root.id] = tree
+        events.tell(Event.TREES, cached=len(trees), loaded=len(missing))
         for tree in self._load(missing):
             self._cache.put(tree)
             trees[tree.id] = tree

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, make_url
 
+from placement import events
 from placement.config import DatabaseSettings
 from placement.db import codes, dialect, limits
 from placement.db.lasting import fault, unusable
@@ -32,6 +33,7 @@ from placement.errors import (
     StatementTooLong,
     Unstorable,
 )
+from placement.events import Event
 
 LOG = logging.getLogger(__name__)
 
@@ -168,6 +170,7 @@ class Database:
                 _refuse_unless_retriable(error, deadline)
             except exc.TimeoutError as error:
                 raise DatabaseUnavailable from error
+            events.tell(Event.RETRY, attempt=attempt + 1)
             _pause(attempt)
             attempt += 1
 
@@ -207,6 +210,7 @@ class Database:
             if outcome is None:
                 break
             LOG.info("a lost COMMIT had %s", "happened" if outcome else "not happened")
+            events.tell(Event.LOST_COMMIT, happened=outcome)
             return outcome
         raise OutcomeUnknown
 

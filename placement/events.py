@@ -1,0 +1,48 @@
+"""What happens inside the service and is worth counting: one seam for logs and metrics.
+
+Whoever does something tells it here and knows nothing of who listens. With debug logging each
+event is a line of the logger `placement.events`; a metric is a listener.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+
+LOG = logging.getLogger(__name__)
+
+
+class Event(StrEnum):
+    """What happened; its details are named here.
+
+    REQUEST: method, path, status, seconds, length (bytes of the body).
+    SEARCH: steps, looks, searched and served (trees), candidates, exhausted.
+    TREES: cached and loaded: trees that were in memory, and that were read.
+    RETRY: attempt: how often the write has failed before it is run again.
+    LOST_COMMIT: happened, of a COMMIT whose outcome had to be found out.
+    """
+
+    REQUEST = "request"
+    SEARCH = "search"
+    TREES = "trees"
+    RETRY = "retry"
+    LOST_COMMIT = "lost_commit"
+
+
+Details = Mapping[str, object]
+Listener = Callable[[Event, Details], None]
+
+_listeners: list[Listener] = []
+
+
+def listen(listener: Listener) -> Callable[[], None]:
+    """Have the listener told of every event, on the thread that does it; return what ends that."""
+    _listeners.append(listener)
+    return lambda: _listeners.remove(listener)
+
+
+def tell(event: Event, **details: object) -> None:
+    """Tell all listeners of an event."""
+    if LOG.isEnabledFor(logging.DEBUG):
+        LOG.debug("%s: %s", event, " ".join(f"{name}={value}" for name, value in details.items()))
+    for listener in _listeners:
+        listener(event, details)

@@ -1,0 +1,64 @@
+"""What happens inside is told to whoever listens, and to the log with debugging on."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import falcon.testing
+import pytest
+
+from placement import events
+from placement.db.statement import Restart
+from placement.events import Details, Event
+from tests.kit.builders import make_app, make_database
+
+Told = list[tuple[Event, Details]]
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    gathered: Told = []
+    stop = events.listen(lambda event, details: gathered.append((event, details)))
+    yield gathered
+    stop()
+
+
+def test_a_request_for_candidates_tells_of_trees_search_and_answer(
+    tmp_path: Path, told: Told
+) -> None:
+    client = falcon.testing.TestClient(make_app(tmp_path))
+    headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
+    path = "/allocation_candidates"
+    client.simulate_get(path, query_string="resources=VCPU:1", headers=headers)
+    assert [event for event, _details in told][-2:] == [Event.SEARCH, Event.REQUEST]
+    search, request = told[-2][1], told[-1][1]
+    assert (search["candidates"], search["searched"], search["exhausted"]) == (0, 0, False)
+    assert (request["method"], request["path"], request["status"]) == ("GET", path, "200")
+
+
+def test_a_write_that_is_run_again_is_told(tmp_path: Path, told: Told) -> None:
+    _settings, database = make_database(tmp_path)
+    left = [1, 2]
+
+    def work(_conn: object) -> str:
+        if left:
+            left.pop()
+            raise Restart
+        return "done"
+
+    assert database.write(work) == "done"
+    assert told == [(Event.RETRY, {"attempt": 1}), (Event.RETRY, {"attempt": 2})]
+    database.dispose()
+
+
+def test_nobody_is_told_after_the_end(told: Told) -> None:
+    stop = events.listen(lambda _event, _details: pytest.fail("told"))
+    stop()
+    events.tell(Event.RETRY, attempt=1)
+    assert len(told) == 1
+
+
+def test_with_debugging_an_event_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "placement.events")
+    events.tell(Event.TREES, cached=3, loaded=1)
+    assert caplog.messages == ["trees: cached=3 loaded=1"]
