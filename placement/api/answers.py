@@ -6,9 +6,10 @@ Members that come with versions are those of the tables that render them.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from placement.api.render import allocations, candidates, inventories, providers
+from placement.api.render import allocations, candidates, providers
 from placement.api.request_schemas.common import Fragment
 from placement.api.versioned import Versioned
+from placement.vocabulary import INVENTORY_AMOUNTS
 
 INTEGER: Fragment = {"type": "integer"}
 TEXT: Fragment = {"type": "string"}
@@ -65,7 +66,7 @@ PROVIDER = providers.FIELDS.map(
 PROVIDERS = PROVIDER.map(
     lambda one: _whole({"resource_providers": {"type": "array", "items": one}})
 )
-RECORD = {**dict.fromkeys(inventories.AMOUNTS, INTEGER), "allocation_ratio": {"type": "number"}}
+RECORD = {**dict.fromkeys(INVENTORY_AMOUNTS, INTEGER), "allocation_ratio": {"type": "number"}}
 INVENTORY = always(_whole({**RECORD, **GENERATION}))
 INVENTORIES = always(_whole({**GENERATION, "inventories": _table(_whole(RECORD))}))
 PROVIDER_USAGES = always(_whole({**GENERATION, "usages": COUNTS}))

@@ -11,12 +11,10 @@ from placement.objects.allocations import Claim
 from placement.objects.inventories import Record
 from placement.objects.reshape import Reshape, Reshaped
 from placement.objects.unset import UNSET
+from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS
 
 Body = Mapping[str, Any]
 Owner = tuple[str, str]  # project, user
-
-_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
-
 
 _CUSTOM = Schema(CUSTOM_NAME)
 
@@ -26,14 +24,14 @@ def custom_name(name: str, kind: str) -> str:
     try:
         _CUSTOM.check(name)
     except BadBody:
-        raise BadPath(f"{name!r}: a custom {kind} is named CUSTOM_[A-Z0-9_]+") from None
+        raise BadPath(f"{name!r}: a custom {kind} is named {CUSTOM_PREFIX}[A-Z0-9_]+") from None
     return name
 
 
 def record(body: Body) -> Record:
     """One inventory; what is left out has its default."""
     # JSON may say 5.0 for 5.
-    amounts = {name: int(body[name]) for name in _AMOUNTS if name in body}
+    amounts = {name: int(body[name]) for name in INVENTORY_AMOUNTS if name in body}
     return Record(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
 
 

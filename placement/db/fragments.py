@@ -9,8 +9,7 @@ from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import tables as t
 from placement.db.statement import Write, Writes, chunks
-
-LARGEST_UNIT = 2**31 - 1  # what the column max_unit holds
+from placement.vocabulary import MAX_INTEGER
 
 # What statements return: rows whose columns the docstring names.
 Rows = sa.Select[*tuple[Any, ...]]
@@ -27,7 +26,7 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
 
     The Python twin is `placement.objects.capacity.fits`; a property test holds them equal.
     """
-    if amount > LARGEST_UNIT:
+    if amount > MAX_INTEGER:
         return sa.false()
     column = inventory.c
     return sa.and_(

@@ -13,6 +13,7 @@ from typing import Any
 
 from placement.loader.client import LoadError, PlacementClient, RefusedError
 from placement.loader.cloudfile import Cloud, Provider
+from placement.vocabulary import CUSTOM_PREFIX
 
 CONFLICT_TRIES = 5
 _CONFLICT = "placement.concurrent_update"
@@ -121,8 +122,10 @@ def _missing(
     """Return the names that have to be made; raise LoadError for one that cannot be."""
     missing = {name: provider for name, provider in used.items() if name not in known}
     for name, provider in missing.items():
-        if not name.startswith("CUSTOM_"):
-            text = f"the server knows no {kind} {name}; names of your own begin with CUSTOM_"
+        if not name.startswith(CUSTOM_PREFIX):
+            text = (
+                f"the server knows no {kind} {name}; names of your own begin with {CUSTOM_PREFIX}"
+            )
             raise _failure(cloud, provider, text)
     return missing
 

@@ -51,12 +51,12 @@ from typing import Any
 
 from placement.loader.document import CloudFileError, Document, Problem, Steps, read
 from placement.loader.schema import (
-    MAX_INTEGER,
     MAX_PROVIDERS,
     UUID_PATTERN,
     schema_problems,
     shown,
 )
+from placement.vocabulary import MAX_INTEGER
 
 _COUNTER = re.compile(r"\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
 

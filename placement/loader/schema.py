@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 
 from placement.loader.document import Document, Problem, Steps
+from placement.vocabulary import MAX_INTEGER
 
-MAX_INTEGER = 2_147_483_647
 MAX_PROVIDERS = 200_000
 
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"

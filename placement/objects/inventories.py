@@ -27,8 +27,7 @@ from placement.objects import capacity, catalog, locking, providers
 from placement.objects.capacity import Stock
 from placement.objects.locking import LockedProvider
 from placement.objects.providers import Provider
-
-LARGEST = 2**31 - 1
+from placement.vocabulary import MAX_INTEGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Record:
     total: int
     reserved: int = 0
     min_unit: int = 1
-    max_unit: int = LARGEST
+    max_unit: int = MAX_INTEGER
     step_size: int = 1
     allocation_ratio: float = 1.0
 

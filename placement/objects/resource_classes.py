@@ -14,8 +14,7 @@ from placement.errors import (
     ResourceClassNotFound,
 )
 from placement.objects import catalog, locking
-
-CUSTOM_PREFIX = "CUSTOM_"
+from placement.vocabulary import CUSTOM_PREFIX
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import locking, providers
 from placement.objects.locking import LockedProvider
 from placement.objects.providers import Provider
-
-CUSTOM_PREFIX = "CUSTOM_"
+from placement.vocabulary import CUSTOM_PREFIX
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import usages as statements
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 ALL = "all"
-UNKNOWN = "unknown"
 
 
 @dataclass(slots=True)
@@ -30,8 +30,9 @@ def of_project(
 ) -> Mapping[str, Usage]:
     """Return type -> usage of a project, or of a user of it.
 
-    `consumer_type` None gives every type, ALL one total under that name, UNKNOWN the consumers
-    without a type, anything else that type only. Types without consumers are left out.
+    `consumer_type` None gives every type, ALL one total under that name, UNKNOWN_CONSUMER_TYPE
+    the consumers without a type, anything else that type only. Types without consumers are left
+    out.
     """
     by_type: dict[str, Usage] = {}
     for name, class_name, used in statements.amounts(project, user).rows(conn):
@@ -54,4 +55,4 @@ def total(by_type: Mapping[str, Usage]) -> Usage:
 
 
 def _key(name: str | None) -> str:
-    return UNKNOWN if name is None else name
+    return UNKNOWN_CONSUMER_TYPE if name is None else name

@@ -8,8 +8,9 @@ from placement.api.microversion import Microversion
 from placement.api.query.strings import Pairs, bad, check_feature
 from placement.errors import BadQuery
 from placement.objects import identifiers
+from placement.vocabulary import MAX_INTEGER
 
-TOO_MUCH = 2**31  # more than any max_unit: an amount that fits nowhere
+TOO_MUCH = MAX_INTEGER + 1  # more than any max_unit: an amount that fits nowhere
 
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 

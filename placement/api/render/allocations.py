@@ -6,8 +6,7 @@ from typing import Any
 from placement.api.microversion import Microversion
 from placement.api.versioned import growing
 from placement.objects.allocations import Holding, OnProvider
-
-NO_TYPE = "unknown"
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 CONSUMER = growing(
     {
@@ -32,7 +31,7 @@ def of_consumer(holding: Holding, version: Microversion) -> Mapping[str, Any]:
         "project_id": holding.project,
         "user_id": holding.user,
         "consumer_generation": holding.generation,
-        "consumer_type": holding.consumer_type or NO_TYPE,
+        "consumer_type": holding.consumer_type or UNKNOWN_CONSUMER_TYPE,
     }
     return {name: members[name] for name in CONSUMER.at(version)}
 

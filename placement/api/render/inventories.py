@@ -6,8 +6,6 @@ from typing import Any
 
 from placement.objects.inventories import Record
 
-AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
-
 
 def one(record: Record, generation: int) -> Mapping[str, Any]:
     """A single inventory."""

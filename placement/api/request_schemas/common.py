@@ -3,13 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
+from placement.vocabulary import CUSTOM_PREFIX
+
 Fragment = Mapping[str, Any]
 
 # `$` alone would let a trailing newline pass.
 END = r"$(?!\n)"
 
 CLASS_NAME: Fragment = {"type": "string", "pattern": f"^[A-Z0-9_]+{END}", "maxLength": 255}
-CUSTOM_NAME: Fragment = {"type": "string", "pattern": f"^CUSTOM_[A-Z0-9_]+{END}", "maxLength": 255}
+CUSTOM_NAME: Fragment = {
+    "type": "string",
+    "pattern": f"^{CUSTOM_PREFIX}[A-Z0-9_]+{END}",
+    "maxLength": 255,
+}
 UUID_KEY = rf"^[0-9a-fA-F-]{{36}}{END}"
 CLASS_KEY = rf"^[A-Z0-9_]{{1,255}}{END}"
 GENERATION: Fragment = {"type": "integer"}

@@ -3,10 +3,9 @@
 from placement.api.json_body import Schema
 from placement.api.request_schemas.common import CLASS_NAME, GENERATION, by_class, closed
 from placement.api.versioned import Versioned
+from placement.vocabulary import MAX_INTEGER
 
-LARGEST = 2147483647
-
-AMOUNT = {"type": "integer", "minimum": 1, "maximum": LARGEST}
+AMOUNT = {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}
 TOTAL = {"total": AMOUNT}
 OPTIONAL = {
     "reserved": {**AMOUNT, "minimum": 0},

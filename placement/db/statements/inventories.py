@@ -15,9 +15,10 @@ from placement.db.statement import (
     mapping_chunks,
     sorted_chunks,
 )
+from placement.vocabulary import INVENTORY_AMOUNTS
 
 inventory = t.inventories
-FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "capacity")
+FIELDS = (*INVENTORY_AMOUNTS, "allocation_ratio", "capacity")
 
 
 _OF_PROVIDERS = (
