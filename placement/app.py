@@ -17,9 +17,10 @@ from placement.api.policy import Policy
 from placement.api.routes import GUARDED, PUBLIC_PATHS
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
-from placement.db import dialect, schema
+from placement.db import schema
+from placement.db.dialects.errors import RIGHT
 from placement.db.engine import Database
-from placement.db.lasting import RIGHT
+from placement.db.messages import one_line
 from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError, Unavailable
 from placement.objects import catalog, derived, health, online_migrations
 from placement.objects.derived import Corrections
@@ -67,7 +68,7 @@ def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
     except PlacementError as error:
         raise ConfigurationError(str(error)) from None
     except DatabaseError as error:
-        raise ConfigurationError(f"cannot use the database: {dialect.one_line(error)}") from None
+        raise ConfigurationError(f"cannot use the database: {one_line(error)}") from None
 
 
 def _is_synced(database: Database) -> bool:

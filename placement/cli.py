@@ -12,8 +12,9 @@ from oslo_config import cfg
 from sqlalchemy.exc import SQLAlchemyError
 
 from placement import app, config, console
-from placement.db import dialect, schema
+from placement.db import schema
 from placement.db.engine import Database
+from placement.db.messages import one_line
 from placement.errors import ConfigurationError, PlacementError
 from placement.loader import load_cloud
 from placement.objects import integrity, online_migrations
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ConfigurationError, PlacementError) as error:
         console.fail(error)
     except SQLAlchemyError as error:
-        console.fail(ConfigurationError(dialect.one_line(error)))
+        console.fail(ConfigurationError(one_line(error)))
     return 1
 
 
@@ -209,7 +210,7 @@ def _complete(conf: cfg.ConfigOpts) -> int:
                 left -= totals[name]
         except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
             database_says = isinstance(error, SQLAlchemyError)
-            text = dialect.one_line(error) if database_says else console.describe(error)
+            text = one_line(error) if database_says else console.describe(error)
             print(f"{name} failed: {text}")
             totals[name] = 0
             failed = True

@@ -14,6 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from placement.db.dialects import dialect_named
+
 
 class JsonRows(FunctionElement[str]):
     """An aggregate: the columns of all rows as the text of a JSON list of lists.
@@ -27,30 +29,10 @@ class JsonRows(FunctionElement[str]):
     inherit_cache = True
 
 
-@compiles(JsonRows, "sqlite")
-def _json_group(element: JsonRows, compiler: Any, **options: Any) -> str:
-    return f"json_group_array(json_array({compiler.process(element.clauses, **options)}))"
-
-
-@compiles(JsonRows, "postgresql")
-def _json_agg(element: JsonRows, compiler: Any, **options: Any) -> str:
-    columns = compiler.process(element.clauses, **options)
-    return f"CAST(json_agg(json_build_array({columns})) AS TEXT)"
-
-
-@compiles(JsonRows, "mysql", "mariadb")
-def _json_concat(element: JsonRows, compiler: Any, **options: Any) -> str:
-    # By hand, for JSON_ARRAY takes them twice as long.
-    values = []
-    for column in element.clauses:
-        text = compiler.process(column, **options)
-        if isinstance(column.type, sa.String):
-            text = f"JSON_QUOTE({text})"
-        elif isinstance(column.type, sa.DateTime):
-            text = f"CONCAT('\"', {text}, '\"')"
-        values.append(f"IFNULL({text}, 'null')")
-    row = ", ',', ".join(values)
-    return f"CONCAT('[', GROUP_CONCAT(CONCAT('[', {row}, ']')), ']')"
+@compiles(JsonRows)
+def _compile(element: JsonRows, compiler: Any, **options: Any) -> str:
+    columns = [(compiler.process(column, **options), column.type) for column in element.clauses]
+    return dialect_named(compiler.dialect.name).json_rows(columns)
 
 
 def parse_text(text: str | None) -> list[list[Any]]:

@@ -16,7 +16,7 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy.engine import Connection
 
-from placement.db import dialect
+from placement.db.dialects import dialect_of
 from placement.errors import ConfigurationError
 
 LOG = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ def upgrade(conn: Connection) -> None:
     Raises Overtaken when the version is none of ours, or is changed by somebody else meanwhile.
     """
     try:
-        with dialect.alone(conn):
+        with dialect_of(conn).migration_lock(conn):
             present = version(conn)
             if present is not None and (absent := lacking(conn, present)):
                 LOG.warning("version %s lacks %s; migrated anew", present, ", ".join(absent))

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
-from placement.db import dialect
+from placement.db.messages import one_line
 
 LOG = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def _end(conn: Connection) -> None:
             present.rollback()
             over = True
     except exc.DBAPIError as error:
-        LOG.warning("a ROLLBACK failed, its connection is closed: %s", dialect.one_line(error))
+        LOG.warning("a ROLLBACK failed, its connection is closed: %s", one_line(error))
     finally:
         if not over:
             conn.invalidate()

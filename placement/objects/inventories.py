@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.db import dialect
+from placement.db.dialects import dialect_of
 from placement.db.statements import inventories as statements
 from placement.errors import (
     BadCapacity,
@@ -150,7 +150,9 @@ def _columns(record: Record) -> dict[str, Any]:
 
 
 def _kept(conn: Connection, record: Record) -> Record:
-    return replace_fields(record, allocation_ratio=dialect.kept(conn, record.allocation_ratio))
+    return replace_fields(
+        record, allocation_ratio=dialect_of(conn).as_stored(record.allocation_ratio)
+    )
 
 
 def change(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.db.engine import settle_by
+from placement.db.engine import on_lost_commit
 from placement.db.statement import Restart
 from placement.db.statements import providers as statements
 from placement.errors import ProviderNotFound
@@ -85,7 +85,7 @@ def leave_commit_marker(
         renew_revisions(later, [root for root, old in old_revisions.items() if old is not None])
         return False
 
-    settle_by(conn, is_committed)
+    on_lost_commit(conn, is_committed)
 
 
 def lock_trees(

@@ -244,6 +244,6 @@ def test_every_code_is_listed_here() -> None:
         for code, then in of_engine.items():
             listed[then].add(code)
     assert listed[Then.AGAIN] == codes.RETRIABLE | codes.DUPLICATE
-    assert listed[Then.ELSEWHERE] - {1927, 2006, 2013, 2014} == codes.ELSEWHERE
+    assert listed[Then.ELSEWHERE] - {1927, 2006, 2013, 2014} == codes.RECONNECT
     assert listed[Then.REFUSED] == codes.UNSTORABLE
     assert set().union(*NOT_COMMITTED.values()) == codes.NOT_COMMITTED

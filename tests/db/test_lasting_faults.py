@@ -15,9 +15,10 @@ from sqlalchemy import exc
 
 from placement import app, cli
 from placement.config import Settings
-from placement.db import lasting
+from placement.db.dialects import DIALECTS
+from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, Fault
 from placement.db.engine import Database
-from placement.db.lasting import CODES, LOGIN, RIGHT, SHAPE
+from placement.db.failures import lasting_fault, unusable
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_database, settings
 from tests.kit.drivers import failure
@@ -86,7 +87,7 @@ def test_a_missing_right_is_said_with_the_command_and_health_is_lost(
 def test_health_returns_with_the_right(tmp_path: Path) -> None:
     known, database = make_database(tmp_path)
     client = Client(app.create_app(known, database))
-    database._writes_fail = lasting.unusable(
+    database._writes_fail = unusable(
         exc.OperationalError("INSERT", None, pymysql.err.OperationalError(1142, "denied"))
     )
     assert client.send("GET", "/healthcheck").status_code == 503
@@ -140,11 +141,14 @@ def test_a_database_that_does_not_let_the_service_in_is_not_waited_for(
     assert next(iter(wrong.values())) in line
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_every_code_is_told_apart(code: object) -> None:
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [pair for dialect in DIALECTS for pair in dialect.errors.lasting.items()],
+)
+def test_every_code_is_told_apart(code: object, fault: Fault) -> None:
     error = exc.DBAPIError("UPDATE t", None, failure(code))
-    assert lasting.fault(error) is CODES[code]
-    refusal = lasting.unusable(error)
+    assert lasting_fault(error) is fault
+    refusal = unusable(error)
     assert refusal is not None
     assert refusal.complaint.count("UPDATE") == 1
     assert refusal.retry_after is None
@@ -156,6 +160,6 @@ def test_what_may_pass_is_no_lasting_fault() -> None:
         sqlite3.OperationalError("near x: syntax error"),
         psycopg.OperationalError("connection failed: FATAL:  the database system is starting up"),
     ):
-        assert lasting.unusable(exc.OperationalError("X", None, origin)) is None
+        assert unusable(exc.OperationalError("X", None, origin)) is None
     denied = psycopg.OperationalError('connection failed: FATAL:  role "x" does not exist')
-    assert lasting.fault(exc.OperationalError(None, None, denied)) is LOGIN
+    assert lasting_fault(exc.OperationalError(None, None, denied)) is LOGIN

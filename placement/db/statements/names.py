@@ -8,7 +8,7 @@ from operator import itemgetter
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.db import dialect, fragments
+from placement.db import constructs, fragments
 from placement.db import tables as t
 from placement.db.fragments import Rows, Union
 from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
@@ -105,7 +105,7 @@ def add_unless_present(kind: str, names: Collection[str]) -> Writes:
     """Insert those names that the database does not take for one that it has."""
     table, column = _CATALOGUES[kind]
     created = t.now()
-    insert = dialect.insert_unless_present(table)
+    insert = constructs.insert_unless_present(table)
     writes = []
     for chunk in sorted_chunks(names):
         rows = [{column: name, "created_at": created} for name in chunk]

@@ -22,7 +22,7 @@ from placement.db.conditions import (
     TreeFilter,
     root_meets,
 )
-from placement.db.dialect import in_this_order
+from placement.db.constructs import in_written_order
 from placement.db.fragments import Rows, Union
 from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import Query
@@ -197,7 +197,7 @@ def _driving_roots(
         return sa.union(*(_roots_with_room(condition) for condition in conditions))
     if driving is not None:
         select = _DRIVEN_BY[driving.driver]
-        return in_this_order(select(conditions[driving.place])).distinct()
+        return in_written_order(select(conditions[driving.place])).distinct()
     if tree_filter.root.traits:
         return _roots_having(tree_filter.root.traits)
     return None
@@ -266,4 +266,4 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
     )
     whether = sa.case((roots.c.matches, 1), else_=0)
     texts = sa.select(JsonRows(roots.c.id, roots.c.revision, whether))
-    return in_this_order(texts.group_by(roots.c.id.bitwise_rshift(_MANY_ROOTS)))
+    return in_written_order(texts.group_by(roots.c.id.bitwise_rshift(_MANY_ROOTS)))

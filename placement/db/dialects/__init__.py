@@ -1,0 +1,36 @@
+"""Where engines differ: one module for each, behind one protocol.
+
+Nothing else asks for the name of an engine. Another one is a module here, and a name below.
+"""
+
+from collections.abc import Mapping
+
+from sqlalchemy.engine import URL, Connection
+
+from placement.db.dialects.mysql import MySql
+from placement.db.dialects.postgresql import PostgreSql
+from placement.db.dialects.protocol import Dialect, Role
+from placement.db.dialects.sqlite import Sqlite
+
+__all__ = ["DIALECTS", "Dialect", "Role", "dialect_named", "dialect_of", "dialect_of_url"]
+
+DIALECTS: tuple[Dialect, ...] = (Sqlite(), MySql(), PostgreSql())
+
+_BY_NAME: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.names}
+
+
+def dialect_named(name: str) -> Dialect:
+    """Return the dialect that SQLAlchemy calls so.  Raises ValueError."""
+    if name not in _BY_NAME:
+        raise ValueError(f"the database {name} is not supported: use {', '.join(_BY_NAME)}")
+    return _BY_NAME[name]
+
+
+def dialect_of_url(url: URL) -> Dialect:
+    """Return the dialect of a URL.  Raises ValueError."""
+    return dialect_named(url.get_backend_name())
+
+
+def dialect_of(conn: Connection) -> Dialect:
+    """Return the dialect of a connection."""
+    return dialect_named(conn.dialect.name)

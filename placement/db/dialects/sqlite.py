@@ -1,0 +1,120 @@
+"""SQLite: a file, one writer at a time."""
+
+import math
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from sqlalchemy.types import TypeEngine
+
+from placement.config import DatabaseSettings
+from placement.db.dialects.errors import FILE, RIGHT, SHAPE, ErrorCodes
+from placement.db.dialects.protocol import Dialect, Role, run
+
+BUSY_TIMEOUT = 5.0  # seconds
+CLOCK_INTERVAL = 10_000  # operations between two looks at the clock: some 0.2 ms
+
+_DEADLINE = "deadline"
+
+ERRORS = ErrorCodes(
+    retriable=frozenset(
+        {
+            "SQLITE_BUSY",
+            "SQLITE_BUSY_RECOVERY",  # another process mends the log of one that died
+            "SQLITE_BUSY_SNAPSHOT",
+            "SQLITE_LOCKED",
+            "SQLITE_PROTOCOL",  # a race for the locks of the log
+        }
+    ),
+    not_committed=frozenset({"SQLITE_BUSY"}),
+    duplicate=frozenset({"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}),
+    too_long=frozenset({"SQLITE_INTERRUPT"}),
+    lasting={
+        "SQLITE_READONLY": RIGHT,
+        "SQLITE_READONLY_DBMOVED": RIGHT,
+        "SQLITE_READONLY_DIRECTORY": RIGHT,
+        "SQLITE_PERM": RIGHT,
+        "SQLITE_NOTADB": FILE,
+        "SQLITE_CORRUPT": FILE,
+    },
+    # All that it cannot compile is SQLITE_ERROR.
+    lasting_texts={re.compile("^no such (table|column)|has no column named"): SHAPE},
+)
+
+
+class Sqlite(Dialect):
+    """SQLite, with the log that lets readers go on while one process writes."""
+
+    names = ("sqlite",)
+    drivers = frozenset()
+    extras: Mapping[str, str] = {}
+    is_file = True
+    begin: Mapping[Role, str] = {Role.READ: "BEGIN", Role.WRITE: "BEGIN IMMEDIATE"}
+    isolation: Mapping[Role, str] = {}
+    errors = ERRORS
+    unless_present = "ON CONFLICT DO NOTHING"
+    in_written_order = ""
+
+    def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
+        """Limit how long a statement waits for another process's transaction."""
+        return {"timeout": min(settings.write_timeout, BUSY_TIMEOUT)}
+
+    def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
+        """Create a file that nobody else may read; those beside it follow it.
+
+        One that is there is not touched: closing it would give up this process's locks on it.
+        """
+        path = arguments[0]
+        if path != ":memory:" and not options.get("uri"):
+            with suppress(OSError):  # SQLite says what is wrong
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+    def open_session(self, dbapi_connection: Any, settings: DatabaseSettings) -> None:
+        """Leave transactions to the service: the driver starts them late and deferred."""
+        dbapi_connection.isolation_level = None
+        synchronous = "FULL" if settings.sqlite_synchronous else "OFF"
+        run(
+            dbapi_connection,
+            (
+                "PRAGMA journal_mode=WAL",
+                f"PRAGMA synchronous={synchronous}",
+                "PRAGMA foreign_keys=ON",
+            ),
+        )
+
+    def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
+        """Have SQLite look at the clock now and then."""
+
+        @sa.event.listens_for(engine, "connect")
+        def prepare(dbapi_connection: Any, record: Any) -> None:
+            info = record.info
+
+            def is_late() -> bool:
+                return bool(time.monotonic() > info.get(_DEADLINE, math.inf))
+
+            dbapi_connection.set_progress_handler(is_late, CLOCK_INTERVAL)
+
+        @sa.event.listens_for(engine, "before_cursor_execute")
+        def start(conn: sa.Connection, *_statement: Any) -> None:
+            conn.info[_DEADLINE] = time.monotonic() + seconds
+
+    def as_stored(self, number: float) -> float:
+        """Return the number itself."""
+        return number
+
+    def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
+        """Use the functions for JSON."""
+        row = ", ".join(sql for sql, _type in columns)
+        return f"json_group_array(json_array({row}))"
+
+    def migration_lock(self, conn: Connection) -> AbstractContextManager[None]:
+        """Do nothing: a transaction that writes keeps others out."""
+        return nullcontext()
+
+    def wait_for_replication(self, conn: Connection) -> None:
+        """Do nothing: there are no others."""

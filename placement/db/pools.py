@@ -1,0 +1,69 @@
+"""Pools of connections: an engine of SQLAlchemy for each role, set up as its dialect says."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.engine import URL, Connection
+
+from placement.config import DatabaseSettings
+from placement.db.dialects import Dialect, Role, dialect_of_url
+from placement.db.dialects.errors import codes_of
+
+
+def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
+    """Make an engine whose transactions are those of the role; nothing is connected yet.
+
+    Raises ArgumentError for a driver, and ValueError for a database, that is not supported.
+    """
+    dialect = dialect_of_url(url)
+    _check_driver(url, dialect)
+    engine = sa.create_engine(url, **_options(dialect, role, settings))
+
+    # -- each connection
+    @sa.event.listens_for(engine, "do_connect")
+    def before_connect(
+        _dialect: sa.Dialect, _record: Any, arguments: Sequence[Any], options: dict[str, Any]
+    ) -> None:
+        dialect.before_connect(arguments, options)
+
+    @sa.event.listens_for(engine, "connect")
+    def open_session(dbapi_connection: Any, _record: Any) -> None:
+        dialect.open_session(dbapi_connection, settings)
+
+    @sa.event.listens_for(engine, "handle_error")
+    def leave_connection(context: sa.engine.ExceptionContext) -> None:
+        if not dialect.errors.reconnect.isdisjoint(codes_of(context.original_exception)):
+            context.is_disconnect = True
+
+    # -- each transaction
+    begin = dialect.begin.get(role)
+    if begin is not None:
+
+        @sa.event.listens_for(engine, "begin")
+        def open_transaction(conn: Connection) -> None:
+            conn.exec_driver_sql(begin)
+
+    return engine
+
+
+def _check_driver(url: URL, dialect: Dialect) -> None:
+    driver = url.get_driver_name()
+    if dialect.drivers and driver not in dialect.drivers:
+        names = ", ".join(f"{dialect.names[0]}+{name}" for name in sorted(dialect.drivers))
+        raise exc.ArgumentError(f"the driver {driver} is not supported: use {names}")
+
+
+def _options(dialect: Dialect, role: Role, settings: DatabaseSettings) -> dict[str, Any]:
+    options = {
+        "connect_args": dialect.connect_args(settings),
+        "isolation_level": dialect.isolation.get(role),
+        "pool_recycle": settings.recycle,
+        "pool_size": settings.pool_size,
+        "max_overflow": settings.max_overflow,
+        "pool_timeout": settings.pool_timeout,
+    }
+    stated = {name: value for name, value in options.items() if value is not None}
+    # Every transaction is ended by `transactions`, and the pool need not do it once more.
+    return {**stated, "pool_reset_on_return": None, "echo": settings.debug}
