@@ -6,7 +6,8 @@ a service without providers.
 
 Each file gets a service of its own, in this process and on a fresh SQLite database. With
 ``PLACEMENT_URL`` set the same tests go to that server instead. It must hold no providers,
-except those that an interrupted run of the gabbits left behind.
+except those that an interrupted run of the gabbits left behind. After each file its providers, and
+the classes and traits that it brought, are deleted.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import requests
 import yaml
 from gabbi.fixture import GabbiFixture
 
+from placement.api.history import LATEST
 from placement.loader import load_cloud
 
 if TYPE_CHECKING:
@@ -100,7 +102,13 @@ class EmptyDatabase(GabbiFixture):  # type: ignore[misc]
     def _start_live(self) -> Callable[[], None]:
         server = LiveServer(LIVE_URL)
         server.sweep(OWN_UUIDS)
-        return server.sweep
+        before = server.names()
+
+        def undo() -> None:
+            server.sweep()
+            server.delete(server.names() - before)
+
+        return undo
 
     def _start_local(self) -> Callable[[], None]:
         from tests.kit.builders import make_app
@@ -117,7 +125,7 @@ class LiveServer:
         self._url = url
         self._session = requests.Session()
         self._session.headers.update(
-            {"x-auth-token": TOKEN, "openstack-api-version": "placement 1.39"}
+            {"x-auth-token": TOKEN, "openstack-api-version": f"placement {LATEST}"}
         )
 
     def sweep(self, prefix: str = "") -> None:
@@ -131,6 +139,19 @@ class LiveServer:
             for consumer in self._get(f"/resource_providers/{uuid}/allocations")["allocations"]:
                 self._delete(f"/allocations/{consumer}")
             self._delete(f"/resource_providers/{uuid}")
+
+    def names(self) -> set[str]:
+        """Return the paths of all resource classes and traits."""
+        classes = self._get("/resource_classes")["resource_classes"]
+        traits = self._get("/traits")["traits"]
+        return {f"/resource_classes/{each['name']}" for each in classes} | {
+            f"/traits/{name}" for name in traits
+        }
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete what is found at each path."""
+        for path in paths:
+            self._delete(path)
 
     def _get(self, path: str) -> Any:
         response = self._session.get(self._url + path)
