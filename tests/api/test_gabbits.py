@@ -1,22 +1,57 @@
 """Run the gabbits: each file of ``gabbits/`` in order, each request in it as a test."""
 
-import pytest
-from gabbi import driver
-from gabbi.driver import test_pytest  # noqa: F401  (the function that gabbi parametrises)
+from __future__ import annotations
 
-from tests.api import gabbi_fixtures
+import unittest
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from gabbi import handlers, suitemaker, utils
+from gabbi.driver import test_pytest  # noqa: F401  (the function that is parametrised)
+from gabbi.reporter import PyTestResult
+
+from tests.api import gabbi_fixtures, gabbi_tables
 from tests.api.gabbi_handlers import CandidatesHandler, SummariesHandler
+
+HANDLERS = [CandidatesHandler, SummariesHandler, *handlers.RESPONSE_HANDLERS]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    # Starts and stops the fixtures of the files whose tests are selected.
+    metafunc.config.pluginmanager.import_plugin("gabbi.pytester")
+    names, arguments = zip(*_tests(), strict=True)
+    metafunc.parametrize(("test", "result"), arguments, ids=names)
+
+
+def _tests() -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Read the gabbits; yields what gabbi's plugin expects: a name, a callable, its argument."""
+    result = PyTestResult()
+    for suite in _suites():
+        tests = list(suite)
+        yield f"start_gabbits:{type(tests[0]).__name__}", (suite.start, result)
+        for test in tests:
+            yield f"gabbits:{type(test).__name__}", (test, result)
+        yield f"stop_gabbits:{type(tests[0]).__name__}", (suite.stop, None)
+
+
+def _suites() -> Iterator[Any]:
     url = gabbi_fixtures.service_url()
-    driver.py_test_generator(
-        str(gabbi_fixtures.GABBITS),
-        url=url,
+    host, port, prefix, ssl = utils.host_info_from_target(url)
+    for path in sorted(gabbi_fixtures.GABBITS.glob("*.yaml")):
+        suite = gabbi_tables.load(path)
         # Each test has a client of its own, and to read certificates takes each 0.1 s.
-        cert_validate=url.startswith("https:"),
-        test_loader_name="gabbits",
-        fixture_module=gabbi_fixtures,
-        response_handlers=[CandidatesHandler, SummariesHandler],
-        metafunc=metafunc,
-    )
+        suite["defaults"] = {**suite["defaults"], "ssl": ssl, "cert_validate": ssl}
+        yield suitemaker.test_suite_from_dict(
+            unittest.TestLoader(),
+            path.stem,
+            suite,
+            str(path.parent),
+            host,
+            port,
+            gabbi_fixtures,
+            None,
+            prefix=prefix,
+            handlers=[handler() for handler in HANDLERS],
+            test_loader_name="gabbits",
+        )

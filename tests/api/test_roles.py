@@ -1,0 +1,99 @@
+"""Which roles may ask for which operation: every operation, asked in every role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api.test_policy import RULES
+from tests.kit.service import Client, Service
+
+PROVIDER = "00000000-0000-0000-0000-000000000001"
+NOBODY = "00000000-0000-0000-0000-000000000009"
+PLACES = {
+    "uuid": PROVIDER,
+    "consumer": "cccccccc-0000-0000-0000-000000000001",
+    "resource_class": "VCPU",
+}
+NAMES = {"/resource_classes/{name}": "VCPU", "/traits/{name}": "HW_CPU_X86_AVX"}
+QUERIES = {"/traits": "?name=in:", "/allocation_candidates": "?resources=VCPU:1"}
+
+# Those that would take something away are asked of a provider that does not exist.
+DELETED = {
+    "/resource_providers/{uuid}",
+    "/resource_providers/{uuid}/inventories",
+    "/resource_providers/{uuid}/traits",
+}
+
+# What is answered to those who may; nothing is changed, for every body is an empty object.
+STATUSES = {"GET": 200, "POST": 400, "PUT": 400, "DELETE": 404}
+OTHER_STATUSES = {
+    ("GET", "/traits/{name}"): 204,
+    ("GET", "/resource_providers/{uuid}/inventories/{resource_class}"): 404,
+    ("DELETE", "/resource_classes/{name}"): 400,
+    ("DELETE", "/traits/{name}"): 400,
+}
+
+# Caller -> the headers that say who it is.
+PROJECT = {"X-Auth-Token": "user:own"}
+CALLERS = {
+    "admin": {**PROJECT, "X-Roles": "admin"},
+    "service": {**PROJECT, "X-Roles": "service"},
+    "reader": {**PROJECT, "X-Roles": "reader"},
+    "member": {**PROJECT, "X-Roles": "member"},
+    "nobody": {**PROJECT, "X-Roles": ""},
+    "admin of the system": {
+        **PROJECT,
+        "X-Roles": "admin,service,reader",
+        "OpenStack-System-Scope": "all",
+    },
+}
+POWERFUL = {"admin", "service"}
+
+# Usages are asked for by project, and a reader may see those of its own.
+USAGES = {
+    "/usages?project_id=own": ({*POWERFUL, "reader"}, 200),
+    "/usages?project_id=other": (POWERFUL, 200),
+    "/usages": (POWERFUL, 400),
+}
+
+
+def requests() -> Iterator[tuple[str, str, str, set[str], int]]:
+    """Yield method, path, rule, who may, and the status that those get."""
+    for (method, path), rule in RULES.items():
+        if path == "/usages":
+            for asked, (allowed, status) in USAGES.items():
+                yield method, asked, rule, allowed, status
+            continue
+        places = {**PLACES, "name": NAMES.get(path, "")}
+        if method == "DELETE" and path in DELETED:
+            places["uuid"] = NOBODY
+        query = QUERIES.get(path, "") if method == "GET" else ""
+        allowed = {"service"} if path == "/reshaper" else POWERFUL
+        status = OTHER_STATUSES.get((method, path), STATUSES[method])
+        yield method, path.format_map(places) + query, rule, allowed, status
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with Service(tmp_path_factory.mktemp("roles")) as service:
+        service.expect(200, "POST", "/resource_providers", {"name": "cn", "uuid": PROVIDER})
+        yield service
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize(("method", "path", "rule", "allowed", "status"), list(requests()))
+def test_a_role_gets_past_the_policy_or_is_told_the_rule(
+    service: Client, caller: str, method: str, path: str, rule: str, allowed: set[str], status: int
+) -> None:
+    body: object = {} if method in {"POST", "PUT"} else None
+    json = {"Accept": "application/json", "Content-Type": "application/json"}
+    answer = service.send(method, path, body, headers={**CALLERS[caller], **json})
+    if caller in allowed:
+        assert answer.status_code == status
+        return
+    assert answer.status_code == 403
+    (error,) = answer.json["errors"]
+    assert (error["status"], error["code"]) == (403, "placement.undefined_code")
+    assert f"placement:{rule} " in error["detail"]
