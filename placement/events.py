@@ -15,7 +15,7 @@ class Event(StrEnum):
     """What happened; its details are named here.
 
     REQUEST: method, path, status, seconds, length (bytes of the body).
-    SEARCH: steps, looks, searched and served (trees), candidates, exhausted.
+    SEARCH: candidates, and the fields of `candidates.search.SearchStats`.
     TREES: cached and loaded: trees that were in memory, and that were read.
     RETRY: attempt: how often the write has failed before it is run again.
     LOST_COMMIT: happened, of a COMMIT whose outcome had to be found out.

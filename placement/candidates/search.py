@@ -12,7 +12,7 @@
 import logging
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import Self
 
@@ -130,15 +130,7 @@ def find_candidates(
     if settings.randomize:
         random.shuffle(candidates)
     stats = SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent)
-    events.tell(
-        Event.SEARCH,
-        steps=stats.steps,
-        looks=stats.looks,
-        searched=stats.trees_searched,
-        served=stats.trees_served,
-        candidates=len(candidates),
-        exhausted=stats.exhausted,
-    )
+    events.tell(Event.SEARCH, candidates=len(candidates), **asdict(stats))
     return SearchResult(candidates, _trees_of(candidates), trace, stats, longest_text(plan))
 
 

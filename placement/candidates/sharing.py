@@ -5,6 +5,7 @@ A sharing provider serves every tree that has a member in one of its aggregates.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -96,33 +97,35 @@ def _aggregates(providers: Iterable[SharingProvider]) -> frozenset[int]:
 
 def read_sharing(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot]) -> Sharing:
     """Read the sharing providers in one statement, none where nothing has the trait."""
-    by_uuid: dict[str, SharingProvider] = {}
-    names: dict[int, str] = {}
     trait_id = resolved.trait_ids.get(SHARING_TRAIT)
     rows = () if trait_id is None else statements.with_trait(trait_id).rows(conn)
-    # One row for each pair of an aggregate and an inventory.
+    names = {row.aggregate_id: row.aggregate for row in rows if row.aggregate_id is not None}
+    everyone = _providers(rows)
+    serving = []
+    useful: dict[str, SharingProvider] = {}
+    for slot in slots:
+        resources = resolved.resource_ids(slot.resources)
+        providers = tuple(provider for provider in everyone if provider.has_room(resources))
+        serving.append(providers)
+        useful.update((provider.uuid, provider) for provider in providers)
+    return Sharing(tuple(serving), tuple(useful.values()), Spellings(conn, names))
+
+
+def _providers(rows: Iterable[Any]) -> Collection[SharingProvider]:
+    """Gather providers from a row for each pair of an aggregate and an inventory."""
+    by_uuid: dict[str, SharingProvider] = {}
     for row in rows:
-        provider = by_uuid.setdefault(
-            row.uuid, SharingProvider(row.uuid, Root(row.root_id, row.revision), set(), {})
-        )
+        provider = by_uuid.get(row.uuid)
+        if provider is None:
+            root = Root(row.root_id, row.revision)
+            provider = by_uuid[row.uuid] = SharingProvider(row.uuid, root, set(), {})
         if row.aggregate_id is not None:
             provider.aggregates.add(row.aggregate_id)
-            names[row.aggregate_id] = row.aggregate
         if row.class_id is not None:
             provider.stocks[row.class_id] = Stock(
                 row.capacity, row.used, row.min_unit, row.max_unit, row.step_size
             )
-    serving = tuple(
-        tuple(
-            provider
-            for provider in by_uuid.values()
-            if provider.has_room(resolved.resource_ids(slot.resources))
-        )
-        for slot in slots
-    )
-    uuids = {provider.uuid for providers in serving for provider in providers}
-    providers = tuple(provider for uuid, provider in by_uuid.items() if uuid in uuids)
-    return Sharing(serving, providers, Spellings(conn, names))
+    return by_uuid.values()
 
 
 def sharing_members(

@@ -31,15 +31,16 @@ class TreeStore:
         self._conn = conn
         self._cache = cache
         self._spend = spend
-        self._to_pin = {root.id: root for root in pinned}
+        self._to_pin = pinned
         self._pinned: dict[int, Tree] = {}
 
     def trees(self, roots: Sequence[Root]) -> list[Tree]:
         """Return the trees of the roots: from memory, or in two statements."""
-        missing = [root for root in roots if root.id not in self._pinned]
-        unpinned = [root for root in self._to_pin.values() if root.id not in self._pinned]
-        trees = self._get({root.id: root for root in (*missing, *unpinned)}.values())
-        self._pinned |= {root.id: trees[root.id] for root in unpinned}
+        needed = {root.id: root for root in (*roots, *self._to_pin)}
+        trees = self._get([root for root in needed.values() if root.id not in self._pinned])
+        for root in self._to_pin:
+            self._pinned[root.id] = trees[root.id]
+        self._to_pin = ()
         return [trees.get(root.id) or self._pinned[root.id] for root in roots]
 
     def pinned(self) -> Collection[Tree]:

@@ -32,7 +32,7 @@ def test_a_request_for_candidates_tells_of_trees_search_and_answer(
     client.simulate_get(path, query_string="resources=VCPU:1", headers=headers)
     assert [event for event, _details in told][-2:] == [Event.SEARCH, Event.REQUEST]
     search, request = told[-2][1], told[-1][1]
-    assert (search["candidates"], search["searched"], search["exhausted"]) == (0, 0, False)
+    assert (search["candidates"], search["trees_searched"], search["exhausted"]) == (0, 0, False)
     assert (request["method"], request["path"], request["status"]) == ("GET", path, "200")
 
 
