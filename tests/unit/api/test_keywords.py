@@ -1,0 +1,85 @@
+"""Schemas are checked so that a refusal costs little and says little of a large body."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from placement.api.keywords import FORMATS, ORDER, Validator, in_order
+
+
+def complaints(schema: dict[str, Any], value: object) -> Iterator[tuple[list[object], str]]:
+    validator = Validator(in_order(schema), format_checker=FORMATS)
+    for error in validator.iter_errors(value):
+        yield list(error.absolute_path), error.message
+
+
+def first(schema: dict[str, Any], value: object) -> str:
+    """The first complaint; nothing beyond it is checked."""
+    return next(complaints(schema, value))[1]
+
+
+def test_keywords_are_put_in_order_at_every_depth() -> None:
+    schema = {
+        "items": {"pattern": "^a$", "maxLength": 3, "type": "string"},
+        "type": "array",
+        "maxItems": 2,
+    }
+    assert list(in_order(schema)) == ["type", "maxItems", "items"]
+    assert list(in_order(schema)["items"]) == ["type", "maxLength", "pattern"]
+    nested = {"properties": {"name": {"format": "uuid", "type": "string"}}, "type": "object"}
+    assert list(in_order(nested)["properties"]["name"]) == ["type", "format"]
+
+
+def test_a_keyword_that_nobody_has_put_in_order_is_refused() -> None:
+    assert "const" not in ORDER
+    with pytest.raises(ValueError, match="not in"):
+        in_order({"type": "object", "properties": {"a": {"const": 1}}})
+
+
+def test_the_length_of_a_text_is_known_before_its_pattern_is_tried() -> None:
+    schema = {"pattern": "^(a+)+$", "maxLength": 10, "type": "string"}
+    assert "too long: 10 at the most" in first(schema, "a" * 50 + "!")
+
+
+def test_items_are_known_to_be_texts_before_they_are_compared() -> None:
+    schema = {"uniqueItems": True, "items": {"type": "string"}, "type": "array"}
+    assert "is not of type 'string'" in first(schema, ["a", {"b": 1}, {"b": 1}])
+
+
+@pytest.mark.parametrize(
+    "value", ["x" * 10_000, list(range(10_000)), {str(n): n for n in range(10_000)}]
+)
+def test_little_is_repeated_of_what_is_large(value: object) -> None:
+    assert len(first({"type": "integer"}, value)) < 400
+
+
+def test_an_error_says_where_it_is() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"hosts": {"type": "array", "items": {"type": "integer"}}},
+        "patternProperties": {"^[A-Z]+$": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    body = {"hosts": [1, "two"], "VCPU": "many", "other": 1}
+    found = list(complaints(schema, body))
+    assert [path for path, _message in found if path] == [["hosts", 1], ["VCPU"]]
+    assert any("('other' was unexpected)" in message for path, message in found if not path)
+
+
+def test_keys_that_may_not_be_there_are_called_what_they_should_be() -> None:
+    schema = {
+        "type": "object",
+        "propertyNames": {"title": "a resource class"},
+        "patternProperties": {"^[A-Z]+$": {}},
+        "additionalProperties": False,
+    }
+    assert first(schema, {"cpu": 1}) == "'cpu' is not a resource class"
+
+
+@pytest.mark.parametrize("text", ["x", "", "c0de0000-0000-4000-8000"])
+def test_a_uuid_is_checked_by_its_meaning(text: str) -> None:
+    schema = {"type": "string", "format": "uuid"}
+    assert re.search("uuid", first(schema, text))
+    assert not list(complaints(schema, "C0DE0000000040008000000000000001"))

@@ -1,0 +1,93 @@
+"""With which condition the database begins: what most of the trees so far had not."""
+
+from collections import Counter
+
+import pytest
+
+from placement.candidates.conditions import TreeCondition, choose_driver
+from placement.candidates.stats import RootStats
+from placement.db.conditions import Driver, DrivingCondition, MemberCondition, RootCondition
+
+TRAIT, AGGREGATE = frozenset([7]), frozenset([3])
+CPU = MemberCondition(resources=((0, 4),))
+CPU_WITH_TRAIT = MemberCondition(resources=((0, 4),), traits=(TRAIT,))
+CPU_IN_AGGREGATE = MemberCondition(resources=((0, 4),), traits=(TRAIT,), aggregates=(AGGREGATE,))
+SHARED_DISK = MemberCondition(resources=((2, 10),), reach=AGGREGATE)
+NOTHING = MemberCondition(forbidden=TRAIT)
+ROOT = RootCondition()
+ROOT_WITH_TRAIT = RootCondition(traits=TRAIT)
+
+
+def stats(
+    *unmet: int, with_capacity: tuple[int, ...] = (), wrong_root: int = 0, traits: int = 0
+) -> RootStats:
+    """The trees in which nothing served each slot; in some there was capacity all the same."""
+    return RootStats(
+        trees=64,
+        wrong_root=wrong_root,
+        unmet_slots=Counter(dict(enumerate(unmet))),
+        unmet_with_capacity=Counter(dict(enumerate(with_capacity))),
+        unmet_traits=Counter({frozenset(["T"]): traits}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("members", "root", "seen", "place", "driver"),
+    [
+        # Nobody was refused: the first condition, which is taken for the rarest.
+        ([CPU, CPU_WITH_TRAIT], ROOT, stats(), 0, Driver.RESOURCES),
+        # The one that most trees lacked, whatever its place.
+        ([CPU, CPU_WITH_TRAIT], ROOT, stats(3, 60, with_capacity=(0, 60)), 1, Driver.TRAITS),
+        ([CPU, CPU_WITH_TRAIT], ROOT, stats(60, 3), 0, Driver.RESOURCES),
+        # As many: the earlier one.
+        ([CPU, CPU_WITH_TRAIT], ROOT, stats(30, 30, with_capacity=(0, 30)), 0, Driver.RESOURCES),
+        # Aggregates before traits before resources, where the capacity was there.
+        ([CPU_IN_AGGREGATE], ROOT, stats(60, with_capacity=(60,)), 0, Driver.AGGREGATES),
+        ([CPU_WITH_TRAIT], ROOT, stats(60, with_capacity=(31,)), 0, Driver.TRAITS),
+        # Where it was there in at most half of those trees, it is the capacity that is rare.
+        ([CPU_WITH_TRAIT], ROOT, stats(60, with_capacity=(30,)), 0, Driver.RESOURCES),
+        ([CPU_IN_AGGREGATE], ROOT, stats(60), 0, Driver.RESOURCES),
+        # What sharing providers may bring, and what can only be forbidden, lead to no tree.
+        ([SHARED_DISK, CPU], ROOT, stats(60, 3), 1, Driver.RESOURCES),
+        ([NOTHING, CPU], ROOT, stats(60, 3), 1, Driver.RESOURCES),
+        # A root's traits are begun with, unless more trees lacked something else.
+        ([CPU], ROOT_WITH_TRAIT, stats(20, wrong_root=19), 0, Driver.RESOURCES),
+    ],
+)
+def test_the_database_begins_with_what_most_trees_lacked(
+    members: list[MemberCondition],
+    root: RootCondition,
+    seen: RootStats,
+    place: int,
+    driver: Driver,
+) -> None:
+    conditions = [TreeCondition(member, {slot}) for slot, member in enumerate(members)]
+    assert choose_driver(conditions, root, seen) == DrivingCondition(place, driver)
+
+
+@pytest.mark.parametrize(
+    ("members", "root", "seen"),
+    [
+        ([], ROOT, stats()),
+        ([SHARED_DISK], ROOT, stats(60)),
+        ([CPU], ROOT_WITH_TRAIT, stats()),
+        ([CPU], ROOT_WITH_TRAIT, stats(20, wrong_root=20)),
+    ],
+)
+def test_without_such_a_condition_it_begins_with_the_roots(
+    members: list[MemberCondition], root: RootCondition, seen: RootStats
+) -> None:
+    conditions = [TreeCondition(member, {slot}) for slot, member in enumerate(members)]
+    assert choose_driver(conditions, root, seen) is None
+
+
+def test_slots_that_ask_the_same_and_collective_traits_are_added_up() -> None:
+    shared = TreeCondition(CPU, {0, 2})
+    collective = TreeCondition(MemberCondition(traits=(TRAIT,)), set(), {frozenset(["T"])})
+    seen = stats(10, 25, 20, traits=26)
+    assert shared.unmet(seen) == 30
+    # Where a set of traits was all that lacked, the capacity was there.
+    assert (collective.unmet(seen), collective.unmet_with_capacity(seen)) == (26, 26)
+    assert choose_driver([collective, shared], ROOT, seen) == DrivingCondition(1, Driver.RESOURCES)
+    fewer = stats(10, 25, 10, traits=26)
+    assert choose_driver([collective, shared], ROOT, fewer) == DrivingCondition(0, Driver.TRAITS)
