@@ -1,4 +1,4 @@
-"""Aggregates that providers are in (contract resources.md section 5).
+"""Aggregates that providers are in.
 
 An aggregate is only a UUID, which exists from the moment it is named.
 """
@@ -20,38 +20,47 @@ def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[str]]:
 
 
 def replace(
-    conn: Connection, uuid: str, generation: int | Unset, wanted: Sequence[str]
+    conn: Connection, uuid: str, generation: int | Unset, aggregates: Sequence[str]
 ) -> tuple[int, list[str]]:
-    """Make these the aggregates of the provider; return its new generation and the aggregates.
+    """Replace the aggregates of the provider; return its new generation and the aggregates.
 
-    They come in the order wanted, each once, in the spelling in which it was first sent. The
-    generation moves even if the set stays; with UNSET it is neither checked nor moved.
+    They come in the order of the request, each once, in the spelling in which it was first sent.
+    The generation moves even if the set stays; with UNSET it is neither checked nor moved.
     Raises ProviderNotFound, ProviderGenerationConflict.
     """
-    provider, found = locking.lock_provider(
-        conn, uuid, {"aggregate": identifiers.spellings(*wanted)}
-    )
+    names = {"aggregate": identifiers.spellings(*aggregates)}
+    provider, ids = locking.lock_provider(conn, uuid, names)
     if not isinstance(generation, Unset):
         providers.check_generation(provider, generation)
-    known = _known(wanted, found["aggregate"])
-    unheard: dict[str, str] = {}  # key -> spelling
-    for given in wanted:
-        if given not in known:
-            unheard.setdefault(identifiers.key(given), identifiers.new_spelling(given))
-    if unheard:
-        created = catalog.create(conn, {"aggregate": unheard.values()})["aggregate"]
-        known |= _known(wanted, {**found["aggregate"], **created})
-    aim = dict(known[given] for given in wanted)
-    present = {row.id for row in associations.aggregates_of(provider.id).rows(conn)}
-    associations.remove_aggregates(provider.id, present - aim.keys()).execute(conn)
-    associations.add_aggregates(provider.id, aim.keys() - present).execute(conn)
+    spellings = _ensure(conn, aggregates, ids["aggregate"])
+    present_ids = {row.id for row in associations.aggregates_of(provider.id).rows(conn)}
+    associations.remove_aggregates(provider.id, present_ids - spellings.keys()).execute(conn)
+    associations.add_aggregates(provider.id, spellings.keys() - present_ids).execute(conn)
     if isinstance(generation, Unset):
-        return provider.generation, list(aim.values())
+        return provider.generation, list(spellings.values())
     providers.bump_generations(conn, {provider.id: 1})
-    return provider.generation + 1, list(aim.values())
+    return provider.generation + 1, list(spellings.values())
 
 
-def _known(wanted: Sequence[str], ids: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """The row (id, spelling) of those wanted that have one: of several the oldest."""
-    rows = {spelling: (ids[spelling], spelling) for spelling in sorted(ids, key=ids.__getitem__)}
-    return identifiers.match(wanted, rows)
+def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[int, str]:
+    """Return id -> spelling of the aggregates' rows, in the order of the request.
+
+    ids: of the rows that exist, by spelling. Creates a row for each aggregate without one.
+    """
+    rows = _rows(aggregates, ids)
+    new_spellings: dict[str, str] = {}  # key -> the spelling that comes first in the request
+    for aggregate in aggregates:
+        if aggregate not in rows:
+            spelling = identifiers.new_spelling(aggregate)
+            new_spellings.setdefault(identifiers.key(aggregate), spelling)
+    if new_spellings:
+        new_ids = catalog.create(conn, {"aggregate": new_spellings.values()})["aggregate"]
+        rows |= _rows(aggregates, {**ids, **new_ids})
+    return dict(rows[aggregate] for aggregate in aggregates)
+
+
+def _rows(aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[str, tuple[int, str]]:
+    """Return aggregate -> (id, spelling) of its row; of several rows, of the oldest one."""
+    spellings = sorted(ids, key=ids.__getitem__)
+    rows = {spelling: (ids[spelling], spelling) for spelling in spellings}
+    return identifiers.match(aggregates, rows)

@@ -1,4 +1,4 @@
-"""Resource classes (contract resources.md section 3)."""
+"""Resource classes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ from placement.vocabulary import CUSTOM_PREFIX
 
 @dataclass(frozen=True, slots=True)
 class ResourceClass:
-    """A class and when it was made."""
+    """A class, and when it was created or renamed."""
 
     name: str
     changed_at: datetime | None
@@ -33,6 +33,7 @@ def find(conn: Connection) -> list[ResourceClass]:
 
 def get(conn: Connection, name: str) -> ResourceClass:
     """Return one class.  Raises ResourceClassNotFound."""
+    # Some databases compare names without case.
     query = names.dated("resource_class", names.named("resource_class", [name]))
     for row in query.rows(conn):
         if row.name == name:
@@ -48,49 +49,55 @@ def create(conn: Connection, name: str) -> None:
 
 def ensure(conn: Connection, name: str) -> bool:
     """Create a custom class unless it exists; return whether it is new."""
-    if catalog.find_ids(conn, {"resource_class": [name]})["resource_class"]:
+    if _exists(conn, name):
         return False
-    # Whoever makes a class waits here: ids follow one another.
+    # Custom classes get consecutive ids, so all who create one wait for the same row.
     names.lock_exclusive("resource_class", catalog.STANDARD_CLASSES[0]).rows(conn)
-    newest = names.newest("resource_class").value(conn)
-    row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest or 0) + 1)
+    newest_id = names.newest("resource_class").value(conn)
+    row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest_id or 0) + 1)
     names.add("resource_class", [{"id": row_id, "name": name}]).execute(conn)
     return True
 
 
 def rename(conn: Connection, name: str, new_name: str) -> None:
-    """Give a custom class another name, in the inventories and allocations that use it too.
+    """Rename a custom class, also in the inventories and allocations that use it.
 
     Raises ResourceClassNotFound, NotCustom, ResourceClassExists.
     """
-    _expect_custom(conn, "update", name)
+    _refuse_standard(conn, "update", name)
     if new_name == name:
         return
-    if catalog.find_ids(conn, {"resource_class": [new_name]})["resource_class"]:
+    if _exists(conn, new_name):
         raise ResourceClassExists(new_name)
     names.rename_resource_class(name, new_name).execute(conn)
-    stocking = {row.id: row.revision for row in providers.roots_stocking(new_name).rows(conn)}
-    locking.leave_commit_marker(conn, stocking, locking.renew_revisions(conn, stocking))
-    now = providers.roots_stocking(new_name).rows(conn)
-    if any(row.id not in stocking for row in now):
-        raise Restart  # a provider moved to a tree that is not owned
+    # Cached trees hold the old name.
+    revisions = {row.id: row.revision for row in providers.roots_stocking(new_name).rows(conn)}
+    locking.leave_commit_marker(conn, revisions, locking.renew_revisions(conn, revisions))
+    # A provider may have moved, between the look and the lock, to a tree that is not locked.
+    if any(row.id not in revisions for row in providers.roots_stocking(new_name).rows(conn)):
+        raise Restart
 
 
 def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
-    _expect_custom(conn, "delete", name)
-    # Afterwards, whoever gives it to an inventory is through.
+    _refuse_standard(conn, "delete", name)
+    # Wait for writes that create an inventory of the class: they hold a shared lock.
     names.lock_exclusive("resource_class", name).rows(conn)
     try:
         names.delete_resource_class(name).execute(conn)
     except Unmatched:
-        stocked = names.dated("resource_class", names.resource_class_is_stocked())
-        if any(row.name == name for row in stocked.rows(conn)):
+        # The statement does not match a class that an inventory uses.
+        classes_in_use = names.dated("resource_class", names.resource_class_is_stocked())
+        if any(row.name == name for row in classes_in_use.rows(conn)):
             raise ResourceClassInUse(name) from None
         raise
 
 
-def _expect_custom(conn: Connection, verb: str, name: str) -> None:
+def _exists(conn: Connection, name: str) -> bool:
+    return bool(catalog.find_ids(conn, {"resource_class": [name]})["resource_class"])
+
+
+def _refuse_standard(conn: Connection, verb: str, name: str) -> None:
     """Raise ResourceClassNotFound, or NotCustom for a class that nobody may `verb`."""
     get(conn, name)
     if not name.startswith(CUSTOM_PREFIX):

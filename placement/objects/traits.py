@@ -1,4 +1,4 @@
-"""Traits, and the traits of providers (contract resources.md section 4)."""
+"""Traits, and the traits of providers."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from placement.vocabulary import CUSTOM_PREFIX
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """A trait and when it was made."""
+    """A trait, and when it was created."""
 
     name: str
     changed_at: datetime | None
@@ -32,24 +32,25 @@ class TraitFilter:
     associated: bool | None = None
 
 
-def find(conn: Connection, wanted: TraitFilter) -> list[Trait]:
+def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
     """Return the traits that meet the filter."""
     conditions = []
-    if wanted.names is not None:
-        conditions.append(names.named("trait", wanted.names))
-    if wanted.prefix is not None:
-        conditions.append(names.starts_with("trait", wanted.prefix))
-    if wanted.associated is not None:
-        associated = names.trait_is_associated()
-        conditions.append(associated if wanted.associated else ~associated)
+    if trait_filter.names is not None:
+        conditions.append(names.named("trait", trait_filter.names))
+    if trait_filter.prefix is not None:
+        conditions.append(names.starts_with("trait", trait_filter.prefix))
+    if trait_filter.associated is not None:
+        is_associated = names.trait_is_associated()
+        conditions.append(is_associated if trait_filter.associated else ~is_associated)
     rows = names.dated("trait", *conditions).rows(conn)
     # Some databases compare prefixes without case.
-    prefix = wanted.prefix or ""
+    prefix = trait_filter.prefix or ""
     return [Trait(row.name, row.changed_at) for row in rows if row.name.startswith(prefix)]
 
 
 def get(conn: Connection, name: str) -> Trait:
     """Return one trait.  Raises TraitNotFound."""
+    # Some databases compare names without case.
     for trait in find(conn, TraitFilter(names=frozenset([name]))):
         if trait.name == name:
             return trait
@@ -73,6 +74,7 @@ def delete(conn: Connection, name: str) -> None:
     try:
         names.delete_trait(name).execute(conn)
     except Unmatched:
+        # The statement does not match a trait that a provider has.
         if find(conn, TraitFilter(names=frozenset([name]), associated=True)):
             raise TraitInUse(name) from None
         raise
@@ -86,39 +88,44 @@ def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
 
 
 def replace(
-    conn: Connection, uuid: str, generation: int, wanted: Collection[str]
+    conn: Connection, uuid: str, generation: int, trait_names: Collection[str]
 ) -> tuple[int, Sequence[Trait]]:
-    """Make the names the whole set of the provider; return its generation and the traits.
+    """Replace the traits of the provider; return its generation and the traits by name.
 
-    The generation moves only if the set changes. Raises ProviderNotFound,
-    ProviderGenerationConflict, UnknownTraits; checked in this order.
+    The generation moves only if the set changes. Raises, in this order: ProviderNotFound,
+    ProviderGenerationConflict, UnknownTraits.
     """
-    provider, ids = locking.lock_provider(conn, uuid, {"trait": set(wanted)})
+    provider, ids_by_kind = locking.lock_provider(conn, uuid, {"trait": trait_names})
     providers.check_generation(provider, generation)
-    known = ids["trait"]
-    if set(wanted) - known.keys():
-        raise UnknownTraits(set(wanted) - known.keys())
-    wanted_ids = set(known.values())
-    rows = associations.traits_of_and(provider.id, wanted_ids).rows(conn)
-    traits = {row.id: Trait(row.name, row.changed_at) for row in rows if row.id in wanted_ids}
-    if traits.keys() != wanted_ids:
-        raise Restart  # one has been deleted
-    changed = _write(conn, provider, {row.id for row in rows if row.present}, wanted_ids)
-    return provider.generation + changed, sorted(traits.values(), key=lambda each: each.name)
+    ids = ids_by_kind["trait"]
+    unknown = set(trait_names) - ids.keys()
+    if unknown:
+        raise UnknownTraits(unknown)
+    trait_ids = set(ids.values())
+    rows = associations.traits_of_and(provider.id, trait_ids).rows(conn)
+    traits = {row.id: Trait(row.name, row.changed_at) for row in rows if row.id in trait_ids}
+    # A trait that was deleted after its id was looked up: begin again.
+    if traits.keys() != trait_ids:
+        raise Restart
+    present_ids = {row.id for row in rows if row.present}
+    changed = _write(conn, provider, present_ids, trait_ids)
+    return provider.generation + changed, sorted(traits.values(), key=lambda trait: trait.name)
 
 
 def clear(conn: Connection, uuid: str) -> None:
-    """Take all traits from a provider.  Raises ProviderNotFound."""
+    """Remove all traits from a provider.  Raises ProviderNotFound."""
     provider, _ids = locking.lock_provider(conn, uuid)
-    present = {row.id for row in associations.traits_of(provider.id).rows(conn)}
-    _write(conn, provider, present, set())
+    present_ids = {row.id for row in associations.traits_of(provider.id).rows(conn)}
+    _write(conn, provider, present_ids, set())
 
 
-def _write(conn: Connection, provider: LockedProvider, present: set[int], wanted: set[int]) -> bool:
-    """Bring the provider to the wanted trait ids; return whether that changed anything."""
-    if present == wanted:
+def _write(
+    conn: Connection, provider: LockedProvider, present_ids: set[int], trait_ids: set[int]
+) -> bool:
+    """Give the provider exactly these traits; return whether that changed anything."""
+    if present_ids == trait_ids:
         return False
-    associations.remove_traits(provider.id, present - wanted).execute(conn)
-    associations.add_traits(provider.id, wanted - present).execute(conn)
+    associations.remove_traits(provider.id, present_ids - trait_ids).execute(conn)
+    associations.add_traits(provider.id, trait_ids - present_ids).execute(conn)
     providers.bump_generations(conn, {provider.id: 1})
     return True

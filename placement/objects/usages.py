@@ -1,4 +1,4 @@
-"""What projects and users consume, by type of consumer (contract resources.md section 6.2)."""
+"""What projects and users consume, by type of consumer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ ALL = "all"
 
 @dataclass(slots=True)
 class Usage:
-    """Consumers counted once each, and the sum of their allocations by class."""
+    """How many consumers there are, and the sums of their allocations by class."""
 
     consumer_count: int = 0
     amounts: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: "Usage") -> None:
-        """Count the other's consumers and amounts too."""
+        """Add the other's consumers and amounts."""
         self.consumer_count += other.consumer_count
         for name, amount in other.amounts.items():
             self.amounts[name] = self.amounts.get(name, 0) + amount
@@ -30,15 +30,15 @@ def of_project(
 ) -> Mapping[str, Usage]:
     """Return type -> usage of a project, or of a user of it.
 
-    `consumer_type` None gives every type, ALL one total under that name, UNKNOWN_CONSUMER_TYPE
-    the consumers without a type, anything else that type only. Types without consumers are left
-    out.
+    consumer_type: None gives every type, ALL one total under that name, UNKNOWN_CONSUMER_TYPE the
+    consumers without a type, anything else that type only. Types without consumers are left out.
     """
     by_type: dict[str, Usage] = {}
-    for name, class_name, used in statements.amounts(project, user).rows(conn):
-        by_type.setdefault(_key(name), Usage()).amounts[class_name] = int(used)
-    for name, count in statements.consumer_counts(project, user).rows(conn):
-        by_type[_key(name)].consumer_count = count
+    for type_name, class_name, used in statements.amounts(project, user).rows(conn):
+        usage = by_type.setdefault(_shown_type(type_name), Usage())
+        usage.amounts[class_name] = int(used)
+    for type_name, count in statements.consumer_counts(project, user).rows(conn):
+        by_type[_shown_type(type_name)].consumer_count = count
     if consumer_type is None:
         return by_type
     if consumer_type == ALL:
@@ -47,12 +47,12 @@ def of_project(
 
 
 def total(by_type: Mapping[str, Usage]) -> Usage:
-    """The usage of consumers of every type together."""
-    summed = Usage()
-    for usage in by_type.values():
-        summed.add(usage)
-    return summed
+    """Return the usage of consumers of every type together."""
+    usage = Usage()
+    for usage_of_type in by_type.values():
+        usage.add(usage_of_type)
+    return usage
 
 
-def _key(name: str | None) -> str:
+def _shown_type(name: str | None) -> str:
     return UNKNOWN_CONSUMER_TYPE if name is None else name

@@ -41,7 +41,7 @@ def replace(call: Call) -> Reply:
             aggregates.replace,
             uuid=call.path["uuid"],
             generation=stated,
-            wanted=uuids,
+            aggregates=uuids,
         )
     )
     return Reply(200, _render(found, generation, call.version), changed_at=NOW)

@@ -63,7 +63,7 @@ def replace(call: Call) -> Reply:
             traits.replace,
             uuid=call.path["uuid"],
             generation=call.body["resource_provider_generation"],
-            wanted=call.body["traits"],
+            trait_names=call.body["traits"],
         )
     )
     changed_at = newest([trait.changed_at for trait in found])
