@@ -7,9 +7,9 @@ from placement.api.json_body import Schema
 from placement.api.request_schemas.common import CUSTOM_NAME
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
-from placement.objects.allocations import Claim
-from placement.objects.inventories import Record
-from placement.objects.reshape import Reshape, Reshaped
+from placement.objects.claims import Claim
+from placement.objects.inventory_rows import Record
+from placement.objects.reshape import ProviderInventories, Reshape
 from placement.objects.unset import UNSET
 from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS
 
@@ -83,7 +83,9 @@ def reshape(body: Body) -> Reshape:
     _check_uuids(body["inventories"], "inventories")
     return Reshape(
         {
-            provider: Reshaped(int(stated["resource_provider_generation"]), records(stated))
+            provider: ProviderInventories(
+                int(stated["resource_provider_generation"]), records(stated)
+            )
             for provider, stated in body["inventories"].items()
         },
         claims(body["allocations"], "allocations"),

@@ -1,241 +1,93 @@
-"""Inventories of a provider (contract resources.md section 2)."""
+"""Inventories of a provider: reading and writing them."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
-from dataclasses import replace as replace_fields
-from datetime import datetime
-from typing import Any
+from collections.abc import Collection, Mapping
 
 from sqlalchemy.engine import Connection
 
-from placement.db.dialects import dialect_of
-from placement.db.statements import inventories as statements
 from placement.errors import (
     BadCapacity,
     InventoryExists,
-    InventoryInUse,
     InventoryMissing,
     InventoryNotFound,
     NoInventoryToDelete,
     ResourceClassNotFound,
     SingleInventoryInUse,
-    UnknownInventoryClasses,
     UnknownResourceClasses,
 )
-from placement.objects import capacity, catalog, locking, providers
-from placement.objects.capacity import Stock
+from placement.objects import inventory_rows, locking, providers
+from placement.objects.inventory_change import InventoryChange, NewInventory, inventory_change
+from placement.objects.inventory_rows import Inventory, Record, as_stored
 from placement.objects.locking import LockedProvider
 from placement.objects.providers import Provider
-from placement.vocabulary import MAX_INTEGER
 
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a client says of one inventory: amounts in units of the class."""
-
-    total: int
-    reserved: int = 0
-    min_unit: int = 1
-    max_unit: int = MAX_INTEGER
-    step_size: int = 1
-    allocation_ratio: float = 1.0
-
-    @property
-    def capacity(self) -> int:
-        """Whole units that may be allocated."""
-        return capacity.capacity(self.total, self.reserved, self.allocation_ratio)
-
-
-@dataclass(frozen=True, slots=True)
-class Inventory:
-    """A row: a record on a provider, with what is used of it."""
-
-    id: int
-    provider_id: int
-    class_id: int
-    class_name: str
-    used: int
-    record: Record
-    changed_at: datetime | None
-
-    @property
-    def stock(self) -> Stock:
-        """What the fit rule looks at."""
-        return stock(self.record, self.used)
-
-
-def stock(record: Record, used: int) -> Stock:
-    """What the fit rule looks at, of a record with this much used."""
-    return Stock(record.capacity, used, record.min_unit, record.max_unit, record.step_size)
-
-
-def _from_row(row: Any) -> Inventory:
-    return Inventory(
-        row.id,
-        row.provider_id,
-        row.class_id,
-        row.class_name,
-        int(row.used),
-        Record(
-            row.total,
-            row.reserved,
-            row.min_unit,
-            row.max_unit,
-            row.step_size,
-            float(row.allocation_ratio),
-        ),
-        row.changed_at,
-    )
-
-
-def of_providers(
-    conn: Connection, provider_ids: Collection[int]
-) -> dict[int, dict[str, Inventory]]:
-    """Return provider id -> class -> inventory."""
-    found: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
-    for row in statements.of_providers(provider_ids).rows(conn):
-        found[row.provider_id][row.class_name] = _from_row(row)
-    return found
+# -- reading --------------------------------------------------------------------------------
 
 
 def of_provider(conn: Connection, uuid: str) -> tuple[Provider, dict[str, Inventory]]:
     """Return a provider and its inventories by class.  Raises ProviderNotFound."""
     provider = providers.get(conn, uuid)
-    return provider, of_providers(conn, [provider.id])[provider.id]
+    return provider, _read(conn, provider.id)
 
 
 def get(conn: Connection, uuid: str, resource_class: str) -> tuple[Provider, Inventory]:
     """Return one inventory.  Raises ProviderNotFound, InventoryNotFound."""
-    provider, present = of_provider(conn, uuid)
-    if resource_class not in present:
+    provider, inventories = of_provider(conn, uuid)
+    if resource_class not in inventories:
         raise InventoryNotFound(resource_class, provider.uuid)
-    return provider, present[resource_class]
+    return provider, inventories[resource_class]
 
 
-def check_capacity(records: Mapping[str, Record], least: int = 0) -> None:
-    """Raise BadCapacity for an inventory whose capacity, cut to an integer, is below `least`."""
-    for name, record in records.items():
-        capacity = math.trunc((record.total - record.reserved) * record.allocation_ratio)
-        if capacity < least:
-            raise BadCapacity(name, record.total, record.reserved, capacity, least)
+def usages(conn: Connection, uuid: str) -> tuple[Provider, Mapping[str, int]]:
+    """Return a provider and class -> what is used of it.  Raises ProviderNotFound."""
+    provider, inventories = of_provider(conn, uuid)
+    return provider, {name: inventory.used for name, inventory in inventories.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """How the inventories of providers become others: what to insert, update and delete."""
-
-    created: tuple[tuple[int, int, str, Record], ...]  # (provider id, class id and name, record)
-    updated: Mapping[int, Record]  # inventory id -> record
-    removed: tuple[Inventory, ...]
-
-    def write_wanted(self, conn: Connection) -> None:
-        """Insert and update; what is to go stays."""
-        catalog.lock_classes(conn, {class_id: name for _, class_id, name, _ in self.created})
-        rows = [
-            {"resource_provider_id": provider_id, "resource_class_id": class_id, **_columns(record)}
-            for provider_id, class_id, _name, record in self.created
-        ]
-        statements.create(rows).execute(conn)
-        changed = {row_id: _columns(record) for row_id, record in self.updated.items()}
-        statements.update(changed).execute(conn)
-
-    def delete_unwanted(self, conn: Connection) -> None:
-        """Delete what is to go; nothing may be allocated against it."""
-        statements.delete_unused([inventory.id for inventory in self.removed]).execute(conn)
+def _read(conn: Connection, provider_id: int) -> dict[str, Inventory]:
+    """Return the inventories of one provider by class."""
+    return inventory_rows.read(conn, [provider_id])[provider_id]
 
 
-def _columns(record: Record) -> dict[str, Any]:
-    return {**asdict(record), "capacity": record.capacity}
-
-
-def _kept(conn: Connection, record: Record) -> Record:
-    return replace_fields(
-        record, allocation_ratio=dialect_of(conn).as_stored(record.allocation_ratio)
-    )
-
-
-def change(
-    conn: Connection,
-    present: Mapping[int, Mapping[str, Inventory]],
-    wanted: Mapping[int, Mapping[str, Record]],
-    class_ids: Mapping[str, int],
-) -> Change:
-    """Compare what providers have with what they shall have, by provider id and class.
-
-    Raises UnknownInventoryClasses when a wanted class has no id.
-    """
-    unknown = {name for records in wanted.values() for name in records} - class_ids.keys()
-    if unknown:
-        raise UnknownInventoryClasses(unknown)
-    created: list[tuple[int, int, str, Record]] = []
-    updated: dict[int, Record] = {}
-    removed: list[Inventory] = []
-    for provider_id, records in wanted.items():
-        has = present[provider_id]
-        for name, stated in records.items():
-            record = _kept(conn, stated)
-            if name not in has:
-                created.append((provider_id, class_ids[name], name, record))
-            elif has[name].record != record:
-                updated[has[name].id] = record
-        removed += [inventory for name, inventory in has.items() if name not in records]
-    return Change(tuple(created), updated, tuple(removed))
-
-
-def refuse_in_use(inventories: Iterable[Inventory], uuid: str) -> None:
-    """Raise InventoryInUse, naming the classes that still have allocations, in the order given."""
-    busy = [inventory.class_name for inventory in inventories if inventory.used]
-    if busy:
-        raise InventoryInUse(busy, uuid)
-
-
-def _lock(
-    conn: Connection, uuid: str, class_names: Iterable[str]
-) -> tuple[LockedProvider, Mapping[str, int]]:
-    """Own the provider's tree; return it, and the ids of those classes that there are."""
-    provider, ids = locking.lock_provider(conn, uuid, {"resource_class": set(class_names)})
-    return provider, ids["resource_class"]
-
-
-def _write(conn: Connection, provider: LockedProvider, steps: Change) -> int:
-    """Change the inventories of one provider and return its new generation."""
-    refuse_in_use(steps.removed, provider.uuid)
-    steps.write_wanted(conn)
-    steps.delete_unwanted(conn)
-    providers.bump_generations(conn, {provider.id: 1})
-    return provider.generation + 1
+# -- writing --------------------------------------------------------------------------------
 
 
 def replace(
-    conn: Connection, uuid: str, generation: int, records: Mapping[str, Record], least: int = 0
+    conn: Connection,
+    uuid: str,
+    generation: int,
+    records: Mapping[str, Record],
+    least_capacity: int = 0,
 ) -> int:
-    """Make the records the whole set of the provider; return its new generation.
+    """Replace all inventories of the provider; return its new generation.
 
-    least: the smallest capacity that a record may have. Raises ProviderNotFound,
-    ProviderGenerationConflict, BadCapacity, UnknownInventoryClasses, InventoryInUse; checked in
-    this order.
+    least_capacity: the smallest that a record may have. Raises, in this order: ProviderNotFound,
+    ProviderGenerationConflict, BadCapacity, UnknownInventoryClasses, InventoryInUse.
     """
-    provider, ids = _lock(conn, uuid, records)
+    provider, class_ids = _lock(conn, uuid, records)
     providers.check_generation(provider, generation)
-    check_capacity(records, least)
-    present = of_providers(conn, [provider.id])
-    return _write(conn, provider, change(conn, present, {provider.id: records}, ids))
+    check_capacity(records, least_capacity)
+    inventories = {provider.id: _read(conn, provider.id)}
+    change = inventory_change(conn, inventories, {provider.id: records}, class_ids)
+    return _write(conn, provider, change)
 
 
-def create(conn: Connection, uuid: str, resource_class: str, record: Record, least: int = 0) -> int:
+def create(
+    conn: Connection, uuid: str, resource_class: str, record: Record, least_capacity: int = 0
+) -> int:
     """Add one inventory to the provider; return its new generation.
 
     Raises ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists.
     """
     provider, class_ids = _lock(conn, uuid, [resource_class])
-    check_capacity({resource_class: record}, least)
+    check_capacity({resource_class: record}, least_capacity)
     if not class_ids:
         raise UnknownResourceClasses([resource_class])
-    if resource_class in of_providers(conn, [provider.id])[provider.id]:
+    if resource_class in _read(conn, provider.id):
         raise InventoryExists(resource_class, provider.uuid)
-    created = (provider.id, class_ids[resource_class], resource_class, _kept(conn, record))
-    return _write(conn, provider, Change((created,), {}, ()))
+    class_id = class_ids[resource_class]
+    inventory = NewInventory(provider.id, class_id, resource_class, as_stored(conn, record))
+    return _write(conn, provider, InventoryChange(created=(inventory,)))
 
 
 def update(
@@ -244,7 +96,7 @@ def update(
     resource_class: str,
     generation: int,
     record: Record,
-    least: int = 0,
+    least_capacity: int = 0,
 ) -> int:
     """Replace one inventory of the provider; return its new generation.
 
@@ -253,40 +105,57 @@ def update(
     """
     provider, class_ids = _lock(conn, uuid, [resource_class])
     providers.check_generation(provider, generation)
-    check_capacity({resource_class: record}, least)
+    check_capacity({resource_class: record}, least_capacity)
     if not class_ids:
         raise ResourceClassNotFound(resource_class)
-    row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
-    if row is None:
+    inventory = _read(conn, provider.id).get(resource_class)
+    if inventory is None:
         raise InventoryMissing(resource_class, provider.uuid)
-    return _write(conn, provider, Change((), {row.id: _kept(conn, record)}, ()))
+    change = InventoryChange(updated={inventory.id: as_stored(conn, record)})
+    return _write(conn, provider, change)
 
 
 def delete_all(conn: Connection, uuid: str) -> None:
-    """Take all inventories from the provider.  Raises ProviderNotFound, InventoryInUse."""
+    """Delete all inventories of the provider.  Raises ProviderNotFound, InventoryInUse."""
     provider, _ids = locking.lock_provider(conn, uuid)
-    present = of_providers(conn, [provider.id])
-    _write(conn, provider, change(conn, present, {provider.id: {}}, {}))
+    inventories = _read(conn, provider.id)
+    _write(conn, provider, InventoryChange(deleted=tuple(inventories.values())))
 
 
 def delete(conn: Connection, uuid: str, resource_class: str) -> None:
-    """Take one inventory from the provider.
+    """Delete one inventory of the provider.
 
     Raises ProviderNotFound, NoInventoryToDelete, SingleInventoryInUse.
     """
     provider, _ids = locking.lock_provider(conn, uuid)
-    row = of_providers(conn, [provider.id])[provider.id].get(resource_class)
-    if row is None:
+    inventory = _read(conn, provider.id).get(resource_class)
+    if inventory is None:
         raise NoInventoryToDelete(resource_class, provider.uuid)
-    if row.used:
+    if inventory.used:
         raise SingleInventoryInUse(resource_class, provider.uuid)
-    _write(conn, provider, Change((), {}, (row,)))
+    _write(conn, provider, InventoryChange(deleted=(inventory,)))
 
 
-def usages(conn: Connection, uuid: str) -> tuple[Provider, Mapping[str, int]]:
-    """Return a provider and what is used of each of its inventories.
+def _lock(
+    conn: Connection, uuid: str, class_names: Collection[str]
+) -> tuple[LockedProvider, Mapping[str, int]]:
+    """Lock the provider's tree; return the provider, and the ids of those classes that exist."""
+    provider, ids = locking.lock_provider(conn, uuid, {"resource_class": class_names})
+    return provider, ids["resource_class"]
 
-    Raises ProviderNotFound.
-    """
-    provider, present = of_provider(conn, uuid)
-    return provider, {name: row.used for name, row in present.items()}
+
+def _write(conn: Connection, provider: LockedProvider, change: InventoryChange) -> int:
+    """Change the inventories of one provider; return its new generation."""
+    change.refuse_in_use({provider.id: provider.uuid})
+    change.insert_and_update(conn)
+    change.delete(conn)
+    providers.bump_generations(conn, {provider.id: 1})
+    return provider.generation + 1
+
+
+def check_capacity(records: Mapping[str, Record], least_capacity: int = 0) -> None:
+    """Raise BadCapacity for a record whose capacity, cut to an integer, is too small."""
+    for name, record in records.items():
+        capacity = math.trunc((record.total - record.reserved) * record.allocation_ratio)
+        if capacity < least_capacity:
+            raise BadCapacity(name, record.total, record.reserved, capacity, least_capacity)

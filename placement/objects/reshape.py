@@ -1,20 +1,26 @@
-"""Rewriting inventories and the allocations on them at once (contract reshaper.md)."""
+"""Rewriting inventories and the allocations from them in one transaction."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
-from placement.errors import InventoryInUse, UnknownReshapedProvider
+from placement.errors import UnknownReshapedProvider
 from placement.objects import allocations, inventories, providers
-from placement.objects.allocations import Claim, Scene, Spot
-from placement.objects.capacity import Stock
-from placement.objects.inventories import Change, Record
+from placement.objects.allocation_change import (
+    LockedState,
+    allocation_change,
+    check_consumer_generations,
+    refuse_unknown_providers,
+)
+from placement.objects.claims import Claim
+from placement.objects.inventory_change import inventory_change
+from placement.objects.inventory_rows import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Reshaped:
-    """The complete inventory that a provider shall have, and the generation it was read at."""
+class ProviderInventories:
+    """All inventories that a provider is to have, and the generation that the client read."""
 
     generation: int
     records: Mapping[str, Record]
@@ -24,81 +30,68 @@ class Reshaped:
 class Reshape:
     """Providers (by uuid) with their new inventories, consumers with their new allocations."""
 
-    inventories: Mapping[str, Reshaped]
+    inventories: Mapping[str, ProviderInventories]
     claims: Sequence[Claim]
 
 
 def reshape(conn: Connection, command: Reshape) -> None:
     """Carry out a reshape, all or nothing.
 
-    The order: new and changed inventories are written while those that go stay, then all
-    allocations are replaced, then what is not wanted any more goes. Raises, in this order:
-    UnknownReshapedProvider, ProviderGenerationConflict, ConsumerGenerationConflict,
-    UnknownProviders, BadCapacity, UnknownInventoryClasses, UnknownResourceClasses (of
-    allocations), NoInventory, UnitsViolated, CapacityExceeded, InventoryInUse.
+    Raises, in this order: UnknownReshapedProvider, ProviderGenerationConflict,
+    ConsumerGenerationConflict, UnknownProviders, BadCapacity, UnknownInventoryClasses,
+    UnknownResourceClasses (of allocations), NoInventory, UnitsViolated, CapacityExceeded,
+    InventoryInUse.
     """
-    classes = {name for new in command.inventories.values() for name in new.records}
-    scene = Scene.lock(conn, command.claims, list(command.inventories), classes)
-    wanted: dict[int, Mapping[str, Record]] = {}
-    for uuid, new in command.inventories.items():
-        if uuid not in scene.providers:
-            raise UnknownReshapedProvider(uuid)
-        providers.check_generation(scene.providers[uuid], new.generation)
-        wanted[scene.providers[uuid].id] = new.records
-    allocations.check_consumers(scene, command.claims)
-    allocations.check_providers(scene, command.claims)
+    class_names: set[str] = set()
+    for new in command.inventories.values():
+        class_names |= new.records.keys()
+    state = allocations.lock(conn, command.claims, command.inventories, class_names)
+
+    records = _records(state, command)
+    check_consumer_generations(state, command.claims)
+    refuse_unknown_providers(state, command.claims)
     for new in command.inventories.values():
         inventories.check_capacity(new.records)
 
-    steps = inventories.change(conn, scene.present, wanted, scene.ids["resource_class"])
-    made = allocations.plan(scene, command.claims, _stocks(scene, steps))
-    _refuse_in_use(scene, steps, made.deltas)
+    # Both changes are worked out, and refused, before the first row is written.
+    class_ids = state.ids["resource_class"]
+    new_inventories = inventory_change(conn, state.inventories, records, class_ids)
+    # Inventories that are deleted are still there for the claims: an allocation from one of them
+    # is refused for being in use.
+    stocks = new_inventories.stocks(state.inventories)
+    new_allocations = allocation_change(state, command.claims, stocks)
+    uuids = {state.providers[uuid].id: uuid for uuid in command.inventories}
+    new_inventories.refuse_in_use(uuids, new_allocations.deltas)
 
-    steps.write_wanted(conn)
-    if steps.created:
-        scene = replace(scene, present=inventories.of_providers(conn, list(scene.present)))
-    made.write(conn, scene.inventory_ids)
-    steps.delete_unwanted(conn)
-    providers.bump_generations(conn, _increments(wanted, made.placed_on, made.left))
-
-
-def _stocks(scene: Scene, steps: Change) -> dict[Spot, Stock]:
-    """What each provider has while the allocations move, with what is used now.
-
-    What goes is still there: an allocation on it is refused for that reason, afterwards.
-    """
-    stocks: dict[Spot, Stock] = {}
-    for of_provider in scene.present.values():
-        for row in of_provider.values():
-            record = steps.updated.get(row.id, row.record)
-            stocks[row.provider_id, row.class_id] = inventories.stock(record, row.used)
-    for provider_id, class_id, _name, record in steps.created:
-        stocks[provider_id, class_id] = inventories.stock(record, 0)
-    return stocks
+    # Allocations move while the inventories of before and after both exist.
+    new_inventories.insert_and_update(conn)
+    allocations.apply(conn, new_allocations, new_inventories.created_ids(conn))
+    new_inventories.delete(conn)
+    providers.bump_generations(conn, _increments(records, new_allocations.provider_ids))
 
 
-def _refuse_in_use(scene: Scene, steps: Change, deltas: Mapping[Spot, int]) -> None:
-    """Raise InventoryInUse for what goes and is still used by consumers that stay."""
-    for uuid, provider in scene.providers.items():
-        busy = [
-            row.class_name
-            for row in steps.removed
-            if row.provider_id == provider.id
-            and row.used + deltas.get((row.provider_id, row.class_id), 0)
-        ]
-        if busy:
-            raise InventoryInUse(busy, uuid)
+def _records(state: LockedState, command: Reshape) -> dict[int, Mapping[str, Record]]:
+    """Return provider id -> class -> record; check the providers and their generations."""
+    records: dict[int, Mapping[str, Record]] = {}
+    for uuid, new in command.inventories.items():
+        if uuid not in state.providers:
+            raise UnknownReshapedProvider(uuid)
+        provider = state.providers[uuid]
+        providers.check_generation(provider, new.generation)
+        records[provider.id] = new.records
+    return records
 
 
 def _increments(
-    wanted: Mapping[int, Mapping[str, Record]], placed_on: set[int], left: set[int]
+    records: Mapping[int, Mapping[str, Record]], allocated_ids: Collection[int]
 ) -> dict[int, int]:
-    """How far each provider's generation moves (contract reshaper.md section 4)."""
-    increments: dict[int, int] = {}
-    for provider_id in wanted.keys() | placed_on | left:
-        increments[provider_id] = 0
-        if provider_id in wanted:
-            increments[provider_id] += 2 if wanted[provider_id] else 1
-        if provider_id in placed_on | left:
-            increments[provider_id] += 1
+    """Return how far the generation of each provider moves.
+
+    Clients of openstack-placement know the numbers: one for a set of inventories that is
+    replaced, one more if the set is not empty, one for allocations.
+    """
+    increments = dict.fromkeys(allocated_ids, 1)
+    for provider_id, records_by_class in records.items():
+        steps = 2 if records_by_class else 1
+        increments[provider_id] = increments.get(provider_id, 0) + steps
     return increments

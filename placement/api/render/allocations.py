@@ -5,7 +5,7 @@ from typing import Any
 
 from placement.api.microversion import Microversion
 from placement.api.versioned import growing
-from placement.objects.allocations import Holding, OnProvider
+from placement.objects.allocations import ConsumerAllocations, ProviderAllocations
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 CONSUMER = growing(
@@ -19,7 +19,7 @@ CONSUMER = growing(
 ON_PROVIDER = growing({"1.0": ("resources",), "1.28": ("consumer_generation",)})
 
 
-def of_consumer(holding: Holding, version: Microversion) -> Mapping[str, Any]:
+def of_consumer(holding: ConsumerAllocations, version: Microversion) -> Mapping[str, Any]:
     """What a consumer holds; a consumer without allocations shows nothing else."""
     if not holding.by_provider:
         return {"allocations": {}}
@@ -37,7 +37,7 @@ def of_consumer(holding: Holding, version: Microversion) -> Mapping[str, Any]:
 
 
 def on_provider(
-    holdings: Mapping[str, Holding], generation: int, version: Microversion
+    holdings: Mapping[str, ConsumerAllocations], generation: int, version: Microversion
 ) -> Mapping[str, Any]:
     """What consumers hold on one provider."""
     shown = ON_PROVIDER.at(version)
@@ -52,5 +52,5 @@ def on_provider(
     }
 
 
-def _on_one(held: OnProvider, holding: Holding) -> Mapping[str, Any]:
+def _on_one(held: ProviderAllocations, holding: ConsumerAllocations) -> Mapping[str, Any]:
     return {"resources": held.resources, "consumer_generation": holding.generation}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from placement.objects.inventories import Record
+from placement.objects.inventory_rows import Record
 
 
 def one(record: Record, generation: int) -> Mapping[str, Any]:

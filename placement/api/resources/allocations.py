@@ -43,7 +43,7 @@ def manage(call: Call) -> Reply:
 
 def delete(call: Call) -> Reply:
     """A consumer's allocations go, and the consumer."""
-    call.service.database.write(partial(allocations.delete, consumer=call.path["consumer"]))
+    call.service.database.write(partial(allocations.delete, consumer_uuid=call.path["consumer"]))
     return Reply(204)
 
 

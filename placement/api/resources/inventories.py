@@ -39,7 +39,7 @@ def create(call: Call) -> Reply:
             uuid=call.path["uuid"],
             resource_class=name,
             record=record,
-            least=LEAST_CAPACITY.at(call.version),
+            least_capacity=LEAST_CAPACITY.at(call.version),
         )
     )
     return Reply(
@@ -59,7 +59,7 @@ def replace(call: Call) -> Reply:
             uuid=call.path["uuid"],
             generation=call.body["resource_provider_generation"],
             records=records,
-            least=LEAST_CAPACITY.at(call.version),
+            least_capacity=LEAST_CAPACITY.at(call.version),
         )
     )
     return Reply(200, render.many(records, generation), changed_at=NOW)
@@ -75,7 +75,7 @@ def update(call: Call) -> Reply:
             resource_class=call.path["resource_class"],
             generation=call.body["resource_provider_generation"],
             record=record,
-            least=LEAST_CAPACITY.at(call.version),
+            least_capacity=LEAST_CAPACITY.at(call.version),
         )
     )
     return Reply(200, render.one(record, generation), changed_at=NOW)

@@ -4,7 +4,7 @@ import pytest
 
 from placement.api import commands
 from placement.errors import BadBody, BadPath
-from placement.objects.inventories import Record
+from placement.objects.inventory_rows import Record
 from placement.objects.unset import UNSET
 
 HOST = "c0de0000-0000-4000-8000-000000000001"

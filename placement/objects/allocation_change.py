@@ -1,0 +1,267 @@
+"""How claims change allocations, and whether they may: nothing here reads or writes.
+
+A write reads a `LockedState`, has `allocation_change` compare the claims with it, and carries out
+the `AllocationChange` that results.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placement.db.statement import Restart
+from placement.errors import (
+    CapacityExceeded,
+    ConsumerGenerationConflict,
+    NoInventory,
+    UnitsViolated,
+    UnknownProviders,
+    UnknownResourceClasses,
+)
+from placement.objects.capacity import Stock, units_allow
+from placement.objects.claims import Claim, claimed_classes, claimed_providers
+from placement.objects.consumers import (
+    AllocationRow,
+    Consumer,
+    ConsumerChange,
+    consumer_change,
+    stored_uuid,
+)
+from placement.objects.inventory_rows import Inventory, InventoryKey
+from placement.objects.locking import LockedProvider
+from placement.objects.unset import Unset
+
+
+@dataclass(frozen=True, slots=True)
+class LockedState:
+    """State read under the locks of trees; every check uses only this.
+
+    providers, consumers: those that the request names and that exist, by its identifiers.
+    inventories: provider id -> class -> inventory of all these providers and of all that the
+    consumers use; empty when the request names no provider, for then nothing is claimed.
+    existing_ids: of all these providers. ids: kind -> name -> id.
+    """
+
+    providers: Mapping[str, LockedProvider]
+    inventories: Mapping[int, Mapping[str, Inventory]]
+    consumers: Mapping[str, Consumer]
+    existing_ids: Collection[int]
+    ids: Mapping[str, Mapping[str, int]]
+
+    def stocks(self) -> dict[InventoryKey, Stock]:
+        """Return what each inventory has."""
+        return {row.key: row.stock for row in self.inventory_rows()}
+
+    def inventory_rows(self) -> Iterable[Inventory]:
+        """Yield all inventories."""
+        for inventories in self.inventories.values():
+            yield from inventories.values()
+
+
+class Amount(NamedTuple):
+    """An amount of one class that a consumer gets from one provider."""
+
+    consumer_uuid: str
+    provider: LockedProvider
+    class_name: str
+    key: InventoryKey
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationChange:
+    """The rows that a write of allocations changes.
+
+    deltas: change of `used`, by inventory. inventory_ids: of those inventories that existed when
+    the state was read.
+    provider_ids: providers whose generation moves, as they get an amount, or lose a consumer that
+    is deleted. ids: kind -> name -> id of the owners of consumers, as far as they exist.
+    """
+
+    consumers: ConsumerChange
+    deleted_rows: Sequence[AllocationRow]
+    amounts: Sequence[Amount]
+    deltas: Mapping[InventoryKey, int]
+    inventory_ids: Mapping[InventoryKey, int]
+    provider_ids: frozenset[int]
+    ids: Mapping[str, Mapping[str, int]]
+
+    def moves(self, new_inventory_ids: Mapping[InventoryKey, int]) -> dict[int, int]:
+        """Return inventory id -> change of `used`, where there is one."""
+        inventory_ids = {**self.inventory_ids, **new_inventory_ids}
+        # An allocation without inventory can only stand in an adopted database, and only go.
+        return {
+            inventory_ids[key]: delta
+            for key, delta in self.deltas.items()
+            if delta and key in inventory_ids
+        }
+
+
+def allocation_change(
+    state: LockedState, claims: Sequence[Claim], stocks: Mapping[InventoryKey, Stock]
+) -> AllocationChange:
+    """Check claims against the state, and work out how they change it.
+
+    stocks: what each provider will have of each class, with what is used now. Raises, in this
+    order: UnknownProviders, UnknownResourceClasses; then for the first amount that is refused
+    NoInventory, UnitsViolated or CapacityExceeded. Raises Restart when a class has changed.
+    """
+    refuse_unknown_providers(state, claims)
+    _refuse_unknown_classes(state, claims)
+    amounts = _amounts(state, claims)
+    _refuse_renamed_classes(state, amounts)
+
+    rows = _present_rows(state, claims)
+    used_before = _sums((row.key, row.used) for row in rows)
+    used_after = _sums((amount.key, amount.amount) for amount in amounts)
+    _refuse_unfit(amounts, stocks, used_before)
+
+    consumers = consumer_change(claims, state.consumers)
+    return AllocationChange(
+        consumers,
+        rows,
+        amounts,
+        _deltas(used_before, used_after),
+        _inventory_ids(rows) | {row.key: row.id for row in state.inventory_rows()},
+        _changed_provider_ids(state, claims, consumers.deleted),
+        state.ids,
+    )
+
+
+def release(consumer: Consumer) -> AllocationChange:
+    """Return the change that deletes a consumer with all its allocations.
+
+    Generations of providers stay.
+    """
+    rows = consumer.allocations
+    return AllocationChange(
+        ConsumerChange({}, (), (consumer,)),
+        rows,
+        (),
+        _deltas(_sums((row.key, row.used) for row in rows), {}),
+        _inventory_ids(rows),
+        frozenset(),
+        {},
+    )
+
+
+# -- checks ---------------------------------------------------------------------------------
+
+
+def check_consumer_generations(state: LockedState, claims: Iterable[Claim]) -> None:
+    """Raise ConsumerGenerationConflict for the first stated generation that is not the present."""
+    for claim in claims:
+        if isinstance(claim.generation, Unset):
+            continue
+        consumer = state.consumers.get(claim.consumer)
+        generation = consumer.generation if consumer else None
+        if claim.generation != generation:
+            raise ConsumerGenerationConflict(claim.consumer, claim.generation, generation)
+
+
+def refuse_unknown_providers(state: LockedState, claims: Iterable[Claim]) -> None:
+    """Raise UnknownProviders, naming all that do not exist."""
+    unknown = claimed_providers(claims) - state.providers.keys()
+    if unknown:
+        raise UnknownProviders(unknown)
+
+
+def _refuse_unknown_classes(state: LockedState, claims: Iterable[Claim]) -> None:
+    """Raise UnknownResourceClasses, naming all that do not exist."""
+    unknown = claimed_classes(claims) - state.ids["resource_class"].keys()
+    if unknown:
+        raise UnknownResourceClasses(unknown)
+
+
+def _refuse_renamed_classes(state: LockedState, amounts: Iterable[Amount]) -> None:
+    """Raise Restart when a class id that was read before the lock has another name by now."""
+    names = {row.class_id: row.class_name for row in state.inventory_rows()}
+    for amount in amounts:
+        _provider_id, class_id = amount.key
+        if names.get(class_id, amount.class_name) != amount.class_name:
+            raise Restart
+
+
+def _refuse_unfit(
+    amounts: Iterable[Amount],
+    stocks: Mapping[InventoryKey, Stock],
+    used_before: Mapping[InventoryKey, int],
+) -> None:
+    """Raise for the first amount that its inventory cannot give.
+
+    What the consumers of the request have now is theirs to use again, and a request may always
+    lower what it uses, even of an inventory that is over-committed.
+    """
+    claimed: dict[InventoryKey, int] = defaultdict(int)  # by the amounts so far
+    for _consumer, provider, class_name, key, amount in amounts:
+        stock = stocks.get(key)
+        if stock is None:
+            raise NoInventory(class_name, provider.uuid)
+        if not units_allow(stock, amount):
+            raise UnitsViolated(
+                class_name, provider.uuid, amount, stock.min_unit, stock.max_unit, stock.step_size
+            )
+        claimed[key] += amount
+        own = used_before.get(key, 0)
+        others = stock.used - own
+        if claimed[key] > own and others + claimed[key] > stock.capacity:
+            raise CapacityExceeded(class_name, provider.uuid, amount, others, stock.capacity)
+
+
+# -- what changes ---------------------------------------------------------------------------
+
+
+def _amounts(state: LockedState, claims: Iterable[Claim]) -> list[Amount]:
+    """Return all amounts, in the order of the request."""
+    class_ids = state.ids["resource_class"]
+    amounts: list[Amount] = []
+    for claim in claims:
+        consumer_uuid = stored_uuid(claim.consumer, state.consumers)
+        for provider_uuid, resources in claim.allocations.items():
+            provider = state.providers[provider_uuid]
+            for name, amount in resources.items():
+                key = (provider.id, class_ids[name])
+                amounts.append(Amount(consumer_uuid, provider, name, key, amount))
+    return amounts
+
+
+def _present_rows(state: LockedState, claims: Iterable[Claim]) -> list[AllocationRow]:
+    """Return the allocations that the consumers have now: all of them are replaced."""
+    rows: list[AllocationRow] = []
+    for claim in claims:
+        consumer = state.consumers.get(claim.consumer)
+        if consumer:
+            rows += consumer.allocations
+    return rows
+
+
+def _sums(amounts: Iterable[tuple[InventoryKey, int]]) -> dict[InventoryKey, int]:
+    sums: dict[InventoryKey, int] = defaultdict(int)
+    for key, amount in amounts:
+        sums[key] += amount
+    return sums
+
+
+def _deltas(
+    used_before: Mapping[InventoryKey, int], used_after: Mapping[InventoryKey, int]
+) -> dict[InventoryKey, int]:
+    keys = used_before.keys() | used_after.keys()
+    return {key: used_after.get(key, 0) - used_before.get(key, 0) for key in keys}
+
+
+def _inventory_ids(rows: Iterable[AllocationRow]) -> dict[InventoryKey, int]:
+    return {row.key: row.inventory_id for row in rows if row.inventory_id is not None}
+
+
+def _changed_provider_ids(
+    state: LockedState, claims: Iterable[Claim], deleted: Iterable[Consumer]
+) -> frozenset[int]:
+    """Return the providers that claims name, and those that deleted consumers leave."""
+    provider_ids = {state.providers[uuid].id for uuid in claimed_providers(claims)}
+    for consumer in deleted:
+        for row in consumer.allocations:
+            provider_id, _class_id = row.key
+            # In an adopted database it may not exist any more.
+            if provider_id in state.existing_ids:
+                provider_ids.add(provider_id)
+    return frozenset(provider_ids)

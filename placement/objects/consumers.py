@@ -1,0 +1,148 @@
+"""Consumers: their rows, and how a write of allocations changes them.
+
+The consumer's row is the mutex of its allocations: its generation moves with every write of
+them, from the value that was read.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import allocations as statements
+from placement.objects import identifiers
+from placement.objects.claims import Claim
+from placement.objects.inventory_rows import InventoryKey
+from placement.objects.unset import Unset
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationRow:
+    """One allocation of a consumer.
+
+    root_id: of the provider's tree. In an adopted database the provider or the inventory may not
+    exist any more: then root_id or inventory_id is None.
+    """
+
+    id: int
+    key: InventoryKey
+    used: int
+    root_id: int | None
+    inventory_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A consumer's row with its allocations."""
+
+    id: int
+    uuid: str
+    generation: int
+    project_id: int
+    user_id: int
+    type_id: int | None
+    allocations: tuple[AllocationRow, ...]
+
+
+def read(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:
+    """Return the consumers that exist, by the identifiers of the request."""
+    rows_of_consumers: dict[str, list[Any]] = defaultdict(list)
+    for row in statements.of_consumers(identifiers.stored_forms(*uuids)).rows(conn):
+        rows_of_consumers[row.uuid].append(row)
+    consumers = {uuid: _from_rows(rows) for uuid, rows in rows_of_consumers.items()}
+    return identifiers.match(uuids, consumers)
+
+
+def _from_rows(rows: Sequence[Any]) -> Consumer:
+    """Make a consumer of its rows: one for each allocation, or one without any."""
+    allocations: list[AllocationRow] = []
+    for row in rows:
+        if row.allocation_id is not None:
+            key = (row.provider_id, row.class_id)
+            allocations.append(
+                AllocationRow(row.allocation_id, key, row.used, row.root_id, row.inventory_id)
+            )
+    row = rows[0]
+    return Consumer(
+        row.id,
+        row.uuid,
+        row.generation,
+        row.project_id,
+        row.user_id,
+        row.type_id,
+        tuple(allocations),
+    )
+
+
+def stored_uuid(uuid: str, consumers: Mapping[str, Consumer]) -> str:
+    """Return a consumer's uuid as its row has it, or will have it."""
+    if uuid in consumers:
+        return consumers[uuid].uuid
+    return identifiers.canonical(uuid) or uuid
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerChange:
+    """Which consumers a write creates, updates and deletes.
+
+    created: uuid -> claim. updated: consumers, each with its claim.
+    """
+
+    created: Mapping[str, Claim]
+    updated: Sequence[tuple[Consumer, Claim]]
+    deleted: Sequence[Consumer]
+
+    def claims(self) -> list[Claim]:
+        """Return the claims of the consumers that stay or come to be."""
+        return [*self.created.values(), *(claim for _consumer, claim in self.updated)]
+
+    def write(self, conn: Connection, ids: Mapping[str, Mapping[str, int]]) -> None:
+        """Write the rows; ids: kind -> name -> id of all projects, users and types.
+
+        Raises Unmatched when the generation of a consumer has moved since it was read.
+        """
+        new_rows = [
+            {"uuid": uuid, **_owner(claim, None, ids)} for uuid, claim in self.created.items()
+        ]
+        statements.create_consumers(new_rows).execute(conn)
+        changed_rows = {
+            consumer.id: {
+                "generation": consumer.generation,
+                **_owner(claim, consumer.type_id, ids),
+            }
+            for consumer, claim in self.updated
+        }
+        statements.update_consumers(changed_rows).execute(conn)
+        generations = {consumer.id: consumer.generation for consumer in self.deleted}
+        statements.delete_consumers(generations).execute(conn)
+
+
+def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) -> ConsumerChange:
+    """Compare claims with the consumers that exist, by the identifiers of the request."""
+    created: dict[str, Claim] = {}
+    updated: list[tuple[Consumer, Claim]] = []
+    deleted: list[Consumer] = []
+    for claim in claims:
+        consumer = consumers.get(claim.consumer)
+        if claim.allocations and consumer:
+            updated.append((consumer, claim))
+        elif claim.allocations:
+            created[stored_uuid(claim.consumer, consumers)] = claim
+        elif consumer:
+            deleted.append(consumer)
+    return ConsumerChange(created, updated, deleted)
+
+
+def _owner(
+    claim: Claim, type_id: int | None, ids: Mapping[str, Mapping[str, int]]
+) -> dict[str, int | None]:
+    """Return the columns of a consumer's owner; type_id: the type that it has now."""
+    if not isinstance(claim.consumer_type, Unset):
+        type_id = ids["consumer_type"][claim.consumer_type]
+    return {
+        "project_id": ids["project"][claim.project],
+        "user_id": ids["user"][claim.user],
+        "consumer_type_id": type_id,
+    }

@@ -1,0 +1,129 @@
+"""How the inventories of providers change: what a write inserts, updates and deletes."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import inventories as statements
+from placement.errors import InventoryInUse, UnknownInventoryClasses
+from placement.objects import catalog
+from placement.objects.capacity import Stock
+from placement.objects.inventory_rows import Inventory, InventoryKey, Record, as_stored, read
+
+Inventories = Mapping[int, Mapping[str, Inventory]]  # provider id -> class -> inventory
+NO_DELTAS: Mapping[InventoryKey, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class NewInventory:
+    """An inventory that a provider does not have yet."""
+
+    provider_id: int
+    class_id: int
+    class_name: str
+    record: Record
+
+    @property
+    def key(self) -> InventoryKey:
+        """The provider and the class."""
+        return (self.provider_id, self.class_id)
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryChange:
+    """What a write inserts, updates (id -> record) and deletes."""
+
+    created: tuple[NewInventory, ...] = ()
+    updated: Mapping[int, Record] = field(default_factory=dict)
+    deleted: tuple[Inventory, ...] = ()
+
+    def insert_and_update(self, conn: Connection) -> None:
+        """Write what is new or changed.  Raises Restart when a class does not exist any more."""
+        catalog.lock_classes(conn, {row.class_id: row.class_name for row in self.created})
+        new_rows = [
+            {
+                "resource_provider_id": row.provider_id,
+                "resource_class_id": row.class_id,
+                **row.record.columns(),
+            }
+            for row in self.created
+        ]
+        statements.create(new_rows).execute(conn)
+        changed_rows = {row_id: record.columns() for row_id, record in self.updated.items()}
+        statements.update(changed_rows).execute(conn)
+
+    def delete(self, conn: Connection) -> None:
+        """Delete the rest.  Raises Unmatched when something is allocated from it."""
+        statements.delete_unused([row.id for row in self.deleted]).execute(conn)
+
+    def created_ids(self, conn: Connection) -> dict[InventoryKey, int]:
+        """Return the ids of the inserted rows."""
+        if not self.created:
+            return {}
+        inventories = read(conn, {row.provider_id for row in self.created})
+        return {row.key: inventories[row.provider_id][row.class_name].id for row in self.created}
+
+    def stocks(self, inventories: Inventories) -> dict[InventoryKey, Stock]:
+        """Return what there is between `insert_and_update` and `delete`, with `used` as read."""
+        stocks = {row.key: row.record.stock(0) for row in self.created}
+        for of_provider in inventories.values():
+            for row in of_provider.values():
+                stocks[row.key] = self.updated.get(row.id, row.record).stock(row.used)
+        return stocks
+
+    def refuse_in_use(
+        self,
+        provider_uuids: Mapping[int, str],
+        deltas: Mapping[InventoryKey, int] = NO_DELTAS,
+    ) -> None:
+        """Raise InventoryInUse for the first provider that would lose an inventory in use.
+
+        provider_uuids: by id, in the order of the request. deltas: how `used` changes before the
+        inventories are deleted. The error names all such classes of the provider.
+        """
+        classes: dict[int, list[str]] = {provider_id: [] for provider_id in provider_uuids}
+        for row in self.deleted:
+            if row.used + deltas.get(row.key, 0):
+                classes[row.provider_id].append(row.class_name)
+        for provider_id, uuid in provider_uuids.items():
+            if classes[provider_id]:
+                raise InventoryInUse(classes[provider_id], uuid)
+
+
+def inventory_change(
+    conn: Connection,
+    inventories: Inventories,
+    records: Mapping[int, Mapping[str, Record]],
+    class_ids: Mapping[str, int],
+) -> InventoryChange:
+    """Compare what providers have with all that they are to have, by provider id and class.
+
+    Raises UnknownInventoryClasses when a class of the records has no id.
+    """
+    _refuse_unknown_classes(records.values(), class_ids)
+    created: list[NewInventory] = []
+    updated: dict[int, Record] = {}
+    deleted: list[Inventory] = []
+    for provider_id, records_by_class in records.items():
+        rows = inventories[provider_id]
+        for name, record in records_by_class.items():
+            # Compared as the database rounds it, lest every write be a change.
+            stored_record = as_stored(conn, record)
+            if name not in rows:
+                created.append(NewInventory(provider_id, class_ids[name], name, stored_record))
+            elif rows[name].record != stored_record:
+                updated[rows[name].id] = stored_record
+        deleted += [row for name, row in rows.items() if name not in records_by_class]
+    return InventoryChange(tuple(created), updated, tuple(deleted))
+
+
+def _refuse_unknown_classes(
+    records: Collection[Mapping[str, Record]], class_ids: Mapping[str, int]
+) -> None:
+    unknown: set[str] = set()
+    for records_by_class in records:
+        unknown |= records_by_class.keys() - class_ids.keys()
+    if unknown:
+        raise UnknownInventoryClasses(unknown)

@@ -1,0 +1,99 @@
+"""Inventories as clients state them, and as rows hold them."""
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from dataclasses import replace as replace_fields
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from placement.db.dialects import dialect_of
+from placement.db.statements import inventories as statements
+from placement.objects import capacity
+from placement.objects.capacity import Stock
+from placement.vocabulary import MAX_INTEGER
+
+InventoryKey = tuple[int, int]  # (provider id, resource class id)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a client states of one inventory: amounts in units of the class."""
+
+    total: int
+    reserved: int = 0
+    min_unit: int = 1
+    max_unit: int = MAX_INTEGER
+    step_size: int = 1
+    allocation_ratio: float = 1.0
+
+    @property
+    def capacity(self) -> int:
+        """Whole units that may be allocated."""
+        return capacity.capacity(self.total, self.reserved, self.allocation_ratio)
+
+    def stock(self, used: int) -> Stock:
+        """Return what the rule of fitting looks at, with this much used."""
+        return Stock(self.capacity, used, self.min_unit, self.max_unit, self.step_size)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the row, with the derived capacity."""
+        return {**asdict(self), "capacity": self.capacity}
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """A row: a record on a provider, with what is used of it."""
+
+    id: int
+    provider_id: int
+    class_id: int
+    class_name: str
+    used: int
+    record: Record
+    changed_at: datetime | None
+
+    @property
+    def key(self) -> InventoryKey:
+        """The provider and the class."""
+        return (self.provider_id, self.class_id)
+
+    @property
+    def stock(self) -> Stock:
+        """What the rule of fitting looks at."""
+        return self.record.stock(self.used)
+
+
+def as_stored(conn: Connection, record: Record) -> Record:
+    """Return the record with the ratio that the database will return of it."""
+    ratio = dialect_of(conn).as_stored(record.allocation_ratio)
+    return replace_fields(record, allocation_ratio=ratio)
+
+
+def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str, Inventory]]:
+    """Return provider id -> class -> inventory, for every one of the providers."""
+    inventories: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
+    for row in statements.of_providers(provider_ids).rows(conn):
+        inventories[row.provider_id][row.class_name] = _from_row(row)
+    return inventories
+
+
+def _from_row(row: Any) -> Inventory:
+    record = Record(
+        row.total,
+        row.reserved,
+        row.min_unit,
+        row.max_unit,
+        row.step_size,
+        float(row.allocation_ratio),
+    )
+    return Inventory(
+        row.id,
+        row.provider_id,
+        row.class_id,
+        row.class_name,
+        int(row.used),
+        record,
+        row.changed_at,
+    )

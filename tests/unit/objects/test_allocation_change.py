@@ -1,0 +1,164 @@
+"""Claims against a state: what they change, and when they are refused."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from placement.db.statement import Restart
+from placement.errors import (
+    CapacityExceeded,
+    ConsumerGenerationConflict,
+    NoInventory,
+    PlacementError,
+    UnitsViolated,
+    UnknownProviders,
+    UnknownResourceClasses,
+)
+from placement.objects.allocation_change import (
+    AllocationChange,
+    LockedState,
+    allocation_change,
+    check_consumer_generations,
+    release,
+)
+from placement.objects.claims import Claim
+from placement.objects.consumers import AllocationRow, Consumer
+from placement.objects.inventory_rows import Inventory, Record
+from placement.objects.locking import LockedProvider
+from placement.objects.unset import UNSET, Unset
+
+VCPU, DISK = 0, 2
+HOST = LockedProvider(str(UUID(int=1)), 0, 1, 1, None)
+STORE = LockedProvider(str(UUID(int=2)), 0, 2, 2, None)
+HOST_VCPU = (HOST.id, VCPU)
+NEW, OLD = str(UUID(int=11)), str(UUID(int=12))
+UNKNOWN = str(UUID(int=99))
+
+
+def consumer(used: int) -> Consumer:
+    """The consumer OLD at generation 3, which uses VCPUs of the host."""
+    row = AllocationRow(91, HOST_VCPU, used, HOST.root_id, 71)
+    return Consumer(81, OLD, 3, 1, 1, None, (row,))
+
+
+def state(used: int = 0, old: Consumer | None = None) -> LockedState:
+    """A host with 10 VCPUs, of which some are used, and a store with 10 GB in steps of 2."""
+    vcpus = Inventory(71, HOST.id, VCPU, "VCPU", used, Record(total=10, max_unit=8), None)
+    disk = Inventory(72, STORE.id, DISK, "DISK_GB", 0, Record(total=10, step_size=2), None)
+    return LockedState(
+        {HOST.uuid: HOST, STORE.uuid: STORE},
+        {HOST.id: {"VCPU": vcpus}, STORE.id: {"DISK_GB": disk}},
+        {OLD: old} if old else {},
+        {HOST.id, STORE.id},
+        {"project": {"p": 1}, "user": {"u": 1}, "resource_class": {"VCPU": VCPU, "DISK_GB": DISK}},
+    )
+
+
+def claim(
+    uuid: str,
+    resources: Mapping[str, int],
+    provider: str = HOST.uuid,
+    generation: int | Unset | None = UNSET,
+) -> Claim:
+    return Claim(uuid, {provider: resources} if resources else {}, "p", "u", generation)
+
+
+def change(before: LockedState, *claims: Claim) -> AllocationChange:
+    return allocation_change(before, claims, before.stocks())
+
+
+def test_a_new_consumer_is_created_with_its_amounts() -> None:
+    new = change(state(), claim(NEW, {"VCPU": 4}))
+    assert list(new.consumers.created) == [NEW]
+    (amount,) = new.amounts
+    assert (amount.consumer_uuid, amount.key, amount.amount) == (NEW, HOST_VCPU, 4)
+    assert new.moves({}) == {71: 4}
+    assert new.provider_ids == {HOST.id}
+
+
+def test_what_a_consumer_has_is_replaced_and_moves_by_the_difference() -> None:
+    new = change(state(9, consumer(5)), claim(OLD, {"VCPU": 6}))
+    assert [row.id for row in new.deleted_rows] == [91]
+    assert [old.uuid for old, _claim in new.consumers.updated] == [OLD]
+    assert new.moves({}) == {71: 1}
+
+
+def test_an_amount_that_stays_moves_nothing() -> None:
+    assert change(state(5, consumer(5)), claim(OLD, {"VCPU": 5})).moves({}) == {}
+
+
+def test_a_consumer_that_is_emptied_is_deleted_and_its_provider_changes() -> None:
+    new = change(state(5, consumer(5)), claim(OLD, {}))
+    assert [old.uuid for old in new.consumers.deleted] == [OLD]
+    assert (new.moves({}), new.provider_ids) == ({71: -5}, frozenset({HOST.id}))
+
+
+def test_one_consumer_of_a_request_may_get_what_another_gives_back() -> None:
+    before = state(10, consumer(8))
+    assert change(before, claim(NEW, {"VCPU": 8}), claim(OLD, {})).moves({}) == {}
+
+
+def test_an_over_committed_inventory_can_be_given_back_in_part() -> None:
+    assert change(state(20, consumer(8)), claim(OLD, {"VCPU": 7})).moves({}) == {71: -1}
+    with pytest.raises(CapacityExceeded):
+        change(state(20, consumer(7)), claim(OLD, {"VCPU": 8}))
+
+
+def test_an_inventory_that_the_transaction_creates_is_moved_by_its_new_id() -> None:
+    before = state()
+    without_inventories = replace(before, inventories={HOST.id: {}, STORE.id: {}})
+    new = allocation_change(without_inventories, [claim(NEW, {"VCPU": 1})], before.stocks())
+    assert new.moves({HOST_VCPU: 99}) == {99: 1}
+
+
+def test_a_release_deletes_all_rows_and_moves_no_generation_of_a_provider() -> None:
+    freed = release(consumer(5))
+    assert [row.id for row in freed.deleted_rows] == [91]
+    assert [old.uuid for old in freed.consumers.deleted] == [OLD]
+    assert (freed.moves({}), freed.provider_ids, freed.amounts) == ({71: -5}, frozenset(), ())
+
+
+def test_a_provider_and_an_inventory_that_do_not_exist_any_more_can_be_left() -> None:
+    row = AllocationRow(91, (999, VCPU), 5, None, None)
+    new = change(state(0, replace(consumer(5), allocations=(row,))), claim(OLD, {}))
+    assert [row.id for row in new.deleted_rows] == [91]
+    assert (new.moves({}), new.provider_ids) == ({}, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("claims", "error"),
+    [
+        ([claim(NEW, {"VCPU": 1}, UNKNOWN)], UnknownProviders),
+        ([claim(NEW, {"CUSTOM_NONE": 1})], UnknownResourceClasses),
+        ([claim(NEW, {"DISK_GB": 2})], NoInventory),
+        ([claim(NEW, {"VCPU": 9})], UnitsViolated),
+        ([claim(NEW, {"DISK_GB": 3}, STORE.uuid)], UnitsViolated),
+        ([claim(NEW, {"VCPU": 6})], CapacityExceeded),
+        ([claim(NEW, {"VCPU": 3}), claim(OLD, {"VCPU": 3})], CapacityExceeded),
+    ],
+)
+def test_what_cannot_be_is_refused(claims: list[Claim], error: type[PlacementError]) -> None:
+    with pytest.raises(error):
+        change(state(used=5), *claims)
+
+
+def test_a_class_whose_id_has_another_name_by_now_restarts_the_write() -> None:
+    before = state()
+    old_names = {**before.ids, "resource_class": {"CUSTOM_OLD": VCPU}}
+    with pytest.raises(Restart):
+        change(replace(before, ids=old_names), claim(NEW, {"CUSTOM_OLD": 1}))
+
+
+@pytest.mark.parametrize(("uuid", "generation"), [(OLD, UNSET), (OLD, 3), (NEW, None)])
+def test_the_present_generation_is_accepted(uuid: str, generation: int | Unset | None) -> None:
+    claims = [claim(uuid, {"VCPU": 1}, generation=generation)]
+    check_consumer_generations(state(5, consumer(5)), claims)
+
+
+@pytest.mark.parametrize(("uuid", "generation"), [(OLD, 2), (OLD, None), (NEW, 0)])
+def test_any_other_generation_is_refused(uuid: str, generation: int | None) -> None:
+    claims = [claim(uuid, {"VCPU": 1}, generation=generation)]
+    with pytest.raises(ConsumerGenerationConflict):
+        check_consumer_generations(state(5, consumer(5)), claims)
