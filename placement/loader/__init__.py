@@ -1,23 +1,24 @@
 """Cloud files: a cloud described in YAML, and how a server is brought to that state.
 
-``cloudfile`` documents the format. Everything goes over the REST API, so that it works
-against any server; nothing here imports the rest of the package.
+`cloudfile` documents the format. Everything goes over the REST API, so that it works against any
+server; of the rest of the package only words and limits of the API are known here.
 """
 
 from placement.loader.apply import Progress, Summary, apply
 from placement.loader.client import LoadError, PlacementClient, RefusedError
-from placement.loader.cloudfile import Cloud, Inventory, Provider, load_file
+from placement.loader.cloud import Cloud, CloudInventory, CloudProvider
+from placement.loader.cloudfile import load_file
 from placement.loader.command import load_cloud
-from placement.loader.document import CloudFileError
+from placement.loader.problems import CloudFileError
 
 __all__ = [
     "Cloud",
     "CloudFileError",
-    "Inventory",
+    "CloudInventory",
+    "CloudProvider",
     "LoadError",
     "PlacementClient",
     "Progress",
-    "Provider",
     "RefusedError",
     "Summary",
     "apply",

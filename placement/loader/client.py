@@ -23,10 +23,8 @@ class LoadError(Exception):
 class RefusedError(LoadError):
     """The server answered a request with an error.
 
-    :param request: method and path
-    :param status: HTTP status
-    :param code: the server's error code, empty when it gave none
-    :param detail: what the server says, on one line
+    request: method and path. code: the server's error code, empty when it gave none. detail: what
+    the server says, on one line.
     """
 
     def __init__(self, request: str, status: int, code: str, detail: str) -> None:
@@ -38,14 +36,13 @@ class RefusedError(LoadError):
 
 
 class PlacementClient:
-    """Speaks to one server over a connection that is kept open.
-
-    :param url: where the API is mounted, such as ``http://127.0.0.1:8778``
-    :param token: sent as ``X-Auth-Token``
-    :raises LoadError: when the url or the token cannot be used at all
-    """
+    """A client of one server, over a connection that is kept open."""
 
     def __init__(self, url: str, token: str) -> None:
+        """Take where the API is mounted, as `http://127.0.0.1:8778`, and the X-Auth-Token.
+
+        Raises LoadError when the URL or the token cannot be used at all.
+        """
         self.url = url.rstrip("/")
         try:
             parts = urlsplit(self.url)
@@ -73,10 +70,7 @@ class PlacementClient:
         self._session.close()
 
     def wait(self, seconds: float) -> None:
-        """Return when the server answers ``GET /``.
-
-        :raises LoadError: when it has not within ``seconds``
-        """
+        """Return when the server answers `GET /`.  Raises LoadError if it does not in time."""
         deadline = time.monotonic() + seconds
         while True:
             try:
@@ -92,17 +86,17 @@ class PlacementClient:
             time.sleep(POLL_SECONDS)
 
     def get(self, path: str) -> Any:
-        """Return the JSON value at ``path``, below the mount point.
+        """Return the JSON value at `path`, below the mount point.
 
-        :raises RefusedError: for an error status
-        :raises LoadError: no connection, not permitted, or an answer that is not JSON
+        Raises RefusedError for an error status; LoadError without a connection, without
+        permission, and for an answer that is not JSON.
         """
         return self._request("GET", path)
 
     def items(self, path: str, member: str) -> list[Any]:
-        """Return the list that is ``member`` of the JSON value at ``path``.
+        """Return the list that is `member` of the JSON value at `path`.
 
-        :raises LoadError: as get does, and when the URL is not that of a placement server
+        Raises LoadError as `get` does, and when the URL is not that of a placement server.
         """
         try:
             answer = self.get(path)
@@ -110,17 +104,17 @@ class PlacementClient:
             if refusal.status == 404:
                 raise LoadError(f"{self.url} is not a placement server: {refusal}") from None
             raise
-        found = answer.get(member) if isinstance(answer, dict) else None
-        if not isinstance(found, list):
+        members = answer.get(member) if isinstance(answer, dict) else None
+        if not isinstance(members, list):
             raise LoadError(f"{self.url} is not a placement server: no {member} at {path}")
-        return found
+        return members
 
     def put(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Send ``body`` and return the JSON answer, None when it is empty; raises as get."""
+        """Send `body` and return the JSON answer, None when it is empty; raise as `get` does."""
         return self._request("PUT", path, body)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send ``body`` and return the JSON answer, None when it is empty; raises as get."""
+        """Send `body` and return the JSON answer, None when it is empty; raise as `get` does."""
         return self._request("POST", path, body)
 
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
@@ -139,8 +133,8 @@ class PlacementClient:
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> requests.Response:
         """Send a request, again if the connection breaks or the server is busy for a moment.
 
-        Every request of the loader can be repeated: what an unseen answer has changed is
-        found when the provider is read again.
+        Every request of the loader can be repeated: reading the provider again shows what a
+        request changed whose answer was lost.
         """
         for attempt in range(1, TRIES + 1):
             last = attempt == TRIES
@@ -167,16 +161,24 @@ class PlacementClient:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the system's own words from below the layers that wrap them."""
+    """Return the system's own words, which lie below the layers that wrap them."""
     if isinstance(error, requests.Timeout):
         return "no answer in time"
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OSError) and cause.strerror:
-            return str(cause.strerror).lower()
-        inner = next((arg for arg in cause.args if isinstance(arg, BaseException)), None)
-        cause = cause.__cause__ or getattr(cause, "reason", None) or inner or cause.__context__
+    layer: BaseException | None = error
+    while layer is not None:
+        if isinstance(layer, OSError) and layer.strerror:
+            return str(layer.strerror).lower()
+        layer = _below(layer)
     return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _below(error: BaseException) -> BaseException | None:
+    """Return the error that another one wraps: by `raise from`, as urllib3 does, or as argument."""
+    argument = next((arg for arg in error.args if isinstance(arg, BaseException)), None)
+    below: BaseException | None = (
+        error.__cause__ or getattr(error, "reason", None) or argument or error.__context__
+    )
+    return below
 
 
 def _refusal(request: str, response: requests.Response) -> LoadError:

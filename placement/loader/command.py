@@ -10,8 +10,9 @@ from tqdm import tqdm
 
 from placement.loader.apply import Progress, apply
 from placement.loader.client import LoadError, PlacementClient
-from placement.loader.cloudfile import Cloud, Provider, load_file
-from placement.loader.document import CloudFileError
+from placement.loader.cloud import Cloud, CloudProvider
+from placement.loader.cloudfile import load_file
+from placement.loader.problems import CloudFileError
 
 PLAIN_LINES = 4
 
@@ -25,14 +26,12 @@ def load_cloud(
     wait: float = 0.0,
     out: TextIO | None = None,
 ) -> int:
-    """Load a cloud file into a server and say on ``out`` how it went.
+    """Load a cloud file into a server and say on `out` (standard error) how it went.
 
-    :param url: where the server's API is mounted
-    :param token: sent as X-Auth-Token
-    :param if_empty: do nothing when the server has all providers of the file, or others
-    :param wait: for how many seconds at most to wait until the server answers
-    :param out: standard error when None
-    :returns: exit code: 0 done, 1 an error, which was printed, 130 interrupted
+    url: where the server's API is mounted. token: sent as X-Auth-Token. if_empty: do nothing when
+    the server has all providers of the file, or others. wait: seconds to wait for the server.
+
+    Returns the exit code: 0 done, 1 an error, which was printed, 130 interrupted.
     """
     out = sys.stderr if out is None else out
     try:
@@ -54,28 +53,29 @@ def load_cloud(
 
 
 def _not_empty(cloud: Cloud, client: PlacementClient) -> str:
-    """Return a line about the providers of the server, nothing if it has none."""
-    uuids = {found["uuid"] for found in client.items("/resource_providers", "resource_providers")}
-    of_file = {provider.uuid for provider in cloud.providers}
-    if uuids < of_file:
-        return ""  # empty, or an interrupted load that is completed now
+    """Return a line about the providers that the server has, empty if it has none to speak of."""
+    providers = client.items("/resource_providers", "resource_providers")
+    uuids = {provider["uuid"] for provider in providers}
+    file_uuids = {provider.uuid for provider in cloud.providers}
+    if uuids < file_uuids:
+        return ""  # none, or those of an interrupted load, which this one completes
     return f"the server has {len(uuids)} providers already, nothing loaded"
 
 
 def _progress(out: TextIO) -> Progress:
-    def bar(providers: Sequence[Provider]) -> AbstractContextManager[Iterable[Provider]]:
+    def bar(providers: Sequence[CloudProvider]) -> AbstractContextManager[Iterable[CloudProvider]]:
         # A terminal that does not know its width would get an empty bar from tqdm.
         width = min(shutil.get_terminal_size().columns, 100)
         return tqdm(providers, desc="loading", unit=" providers", file=out, ncols=width)
 
     @contextmanager
-    def lines(providers: Sequence[Provider]) -> Iterator[Iterable[Provider]]:
+    def lines(providers: Sequence[CloudProvider]) -> Iterator[Iterable[CloudProvider]]:
         yield _with_lines(providers, out)
 
     return bar if out.isatty() else lines
 
 
-def _with_lines(providers: Sequence[Provider], out: TextIO) -> Iterator[Provider]:
+def _with_lines(providers: Sequence[CloudProvider], out: TextIO) -> Iterator[CloudProvider]:
     every = max(1, -(-len(providers) // PLAIN_LINES))
     for done, provider in enumerate(providers, 1):
         yield provider

@@ -6,12 +6,12 @@ from typing import Any
 
 import jsonschema
 
-from placement.loader.document import Document, Problem, Steps
+from placement.loader.document import Document
+from placement.loader.expansion import LONGEST_NAME, MAX_PROVIDERS
+from placement.loader.naming import UUID_PATTERN
+from placement.loader.problems import Problem, Steps, shown
 from placement.vocabulary import MAX_INTEGER
 
-MAX_PROVIDERS = 200_000
-
-UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 AGGREGATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.:-]*\Z"
 
 
@@ -20,7 +20,7 @@ def _whole(minimum: int, maximum: int = MAX_INTEGER) -> dict[str, Any]:
 
 
 def _names(title: str, pattern: str, longest: int) -> dict[str, Any]:
-    """A schema of names; ``title`` says in messages what a name that fails is not."""
+    """Return a schema of names; messages say that a name which fails is not `title`."""
     return {
         "type": "string",
         "minLength": 1,
@@ -52,7 +52,7 @@ SCHEMA: dict[str, Any] = {
             "additionalProperties": False,
             "required": ["name"],
             "properties": {
-                "name": _names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", 200),
+                "name": _names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", LONGEST_NAME),
                 "uuid": {"$ref": "#/$defs/uuid"},
                 "count": _whole(1, MAX_PROVIDERS),
                 "index": _names("a counter (small letters)", r"^[a-z][a-z0-9_]*\Z", 20),
@@ -105,7 +105,7 @@ _KINDS = {
 
 
 def schema_problems(document: Document) -> Iterator[Problem]:
-    """Return what the schema refuses, each with the line and key it is about."""
+    """Yield what the schema refuses, each with its line and key."""
     for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(document.value):
         yield from _error_problems(document, error)
 
@@ -113,58 +113,47 @@ def schema_problems(document: Document) -> Iterator[Problem]:
 def _error_problems(document: Document, error: jsonschema.ValidationError) -> Iterator[Problem]:
     schema: Any = error.schema
     instance: Any = error.instance
-    wanted: Any = error.validator_value
     steps: Steps = tuple(error.absolute_path)
     if "propertyNames" in error.absolute_schema_path:
         steps = (*steps, str(instance))
     if error.validator == "additionalProperties":
-        known = sorted(schema["properties"])
-        for key in instance:
-            if key not in known:
-                yield document.problem((*steps, key), _unknown_key(key, known))
+        yield from _unknown_keys(document, steps, instance, sorted(schema["properties"]))
     elif error.validator == "required":
-        for key in wanted:
+        required_keys: Any = error.validator_value
+        for key in required_keys:
             if key not in instance:
                 yield document.problem(steps, f"{key} is missing")
     else:
         yield document.problem(steps, _message(error))
 
 
-def _unknown_key(key: str, known: list[str]) -> str:
-    close = get_close_matches(key, known, 1)
-    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-    return f"unknown key; {hint}"
+def _unknown_keys(
+    document: Document, steps: Steps, instance: Any, keys: list[str]
+) -> Iterator[Problem]:
+    for key in instance:
+        if key not in keys:
+            close = get_close_matches(key, keys, 1)
+            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(keys)}"
+            yield document.problem((*steps, key), f"unknown key; {hint}")
 
 
 def _message(error: jsonschema.ValidationError) -> str:
     schema: Any = error.schema
-    wanted: Any = error.validator_value
+    bound: Any = error.validator_value
     value = shown(error.instance)
     match error.validator:
         case "type":
-            return f"{value} is not {_KINDS[wanted]}"
+            return f"{value} is not {_KINDS[bound]}"
         case "pattern":
             return f"{value} is not {schema['title']}"
         case "minLength":
             return "the text is empty"
         case "maxLength":
-            return f"{value} is longer than {wanted} characters"
+            return f"{value} is longer than {bound} characters"
         case "minimum":
-            return f"{value} is less than the minimum of {wanted}"
+            return f"{value} is less than the minimum of {bound}"
         case "exclusiveMinimum":
-            return f"{value} is not more than {wanted}"
+            return f"{value} is not more than {bound}"
         case "maximum":
-            return f"{value} is more than the maximum of {wanted}"
+            return f"{value} is more than the maximum of {bound}"
     return error.message
-
-
-def shown(value: object) -> str:
-    """Return a value as the file writes it, on one line and not too long."""
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"

@@ -14,9 +14,9 @@ import requests
 
 from placement.loader import (
     Cloud,
+    CloudProvider,
     LoadError,
     PlacementClient,
-    Provider,
     apply,
     load_cloud,
     load_file,
@@ -525,7 +525,9 @@ def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> No
     path.write_text("providers:\n- name: a\n- name: b\n")
     shown: list[str] = []
 
-    def progress(providers: Sequence[Provider]) -> AbstractContextManager[Iterable[Provider]]:
+    def progress(
+        providers: Sequence[CloudProvider],
+    ) -> AbstractContextManager[Iterable[CloudProvider]]:
         shown.extend(provider.name for provider in providers)
         return nullcontext(providers)
 

@@ -7,8 +7,14 @@ import os_resource_classes
 import os_traits
 import pytest
 
-from placement.loader import Cloud, CloudFileError, Inventory, load_cloud, load_file
-from placement.loader import document as document_module
+from placement.loader import (
+    Cloud,
+    CloudFileError,
+    CloudInventory,
+    load_cloud,
+    load_file,
+    yaml_values,
+)
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
 Load = Callable[[str | bytes], Cloud]
@@ -68,8 +74,8 @@ providers:
     host, child = cloud.providers
     assert (host.name, host.uuid, host.parent_uuid, host.line) == ("host", UUID_1, None, 3)
     assert host.inventories == {
-        "VCPU": Inventory(8, 0, 1, 2147483647, 1, 1.0),
-        "MEMORY_MB": Inventory(1024, 64, 2, 512, 2, 1.5),
+        "VCPU": CloudInventory(8, 0, 1, 2147483647, 1, 1.0),
+        "MEMORY_MB": CloudInventory(1024, 64, 2, 512, 2, 1.5),
     }
     assert host.traits == {"HW_CPU_X86_AVX2", "CUSTOM_X"}
     assert host.aggregates == {UUID_2.lower(), UUID_1}
@@ -122,7 +128,7 @@ providers:
 
 def test_a_whole_number_may_be_written_as_a_float(load: Load) -> None:
     (one, two) = load("providers: [{name: 'a{n}', count: 2.0, inventories: {VCPU: 8.0}}]").providers
-    assert one.inventories == two.inventories == {"VCPU": Inventory(8)}
+    assert one.inventories == two.inventories == {"VCPU": CloudInventory(8)}
     assert isinstance(one.inventories["VCPU"].total, int)
 
 
@@ -319,13 +325,13 @@ def test_a_name_too_long_only_once_it_is_counted(errors: Errors) -> None:
 
 
 def test_too_many_providers(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("placement.loader.cloudfile.MAX_PROVIDERS", 10)
+    monkeypatch.setattr("placement.loader.expansion.MAX_PROVIDERS", 10)
     text = "providers:\n- {name: 'a{n}', count: 9}\n- {name: 'b{n}', count: 9}\n"
     assert errors(text) == ["cloud.yaml:3: providers[1]: the file has over 10 providers"]
 
 
 def test_aliases_that_multiply_are_stopped(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_module, "MAX_VALUES", 1000)
+    monkeypatch.setattr(yaml_values, "MAX_VALUES", 1000)
     text = "a: &a [x, x, x, x, x, x]\n" + "".join(
         f"{name}: &{name} [{', '.join([f'*{before}'] * 6)}]\n"
         for before, name in zip("abcdef", "bcdefg", strict=True)

@@ -1,0 +1,103 @@
+"""The entries of a cloud file, expanded into providers."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from placement.loader.cloud import CloudInventory, CloudProvider
+from placement.loader.document import Document
+from placement.loader.naming import aggregate_uuid, provider_uuid, with_numbers
+from placement.loader.problems import Problem, Steps, shown
+
+MAX_PROVIDERS = 200_000
+LONGEST_NAME = 200  # characters
+
+
+class Expansion:
+    """Providers of the entries so far; what is wrong with their names goes to `problems`."""
+
+    def __init__(self, document: Document) -> None:
+        self.providers: list[CloudProvider] = []
+        self.problems: list[Problem] = []
+        self._document = document
+        self._uuids_by_name: Mapping[str, str] = document.value.get("aggregates", {})
+        # The line of each name and UUID so far.
+        self._name_lines: dict[str, int] = {}
+        self._uuid_lines: dict[str, int] = {}
+
+    def add_entries(
+        self,
+        entries: Sequence[Any],
+        steps: Steps,
+        parent_uuid: str | None,
+        numbers: Mapping[str, int],
+    ) -> None:
+        """Add the providers of entries, each followed by its children.
+
+        numbers: of the counters around the entries.
+        """
+        for i, entry in enumerate(entries):
+            for number in range(1, int(entry.get("count", 1)) + 1):
+                if len(self.providers) >= MAX_PROVIDERS:
+                    self._report((*steps, i), f"the file has over {MAX_PROVIDERS} providers")
+                    return
+                inner_numbers = {**numbers, entry.get("index", "n"): number}
+                self._add(
+                    entry,
+                    (*steps, i),
+                    parent_uuid,
+                    inner_numbers if "count" in entry else numbers,
+                )
+
+    def _add(
+        self, entry: Any, steps: Steps, parent_uuid: str | None, numbers: Mapping[str, int]
+    ) -> None:
+        name = with_numbers(entry["name"], numbers)
+        uuid = entry["uuid"].lower() if "uuid" in entry else provider_uuid(name)
+        line = self._document.line(steps)
+        self._check_unique(name, uuid, steps)
+        self._name_lines[name] = self._uuid_lines[uuid] = line
+        self.providers.append(
+            CloudProvider(
+                name=name,
+                uuid=uuid,
+                parent_uuid=parent_uuid,
+                inventories=_inventories(entry.get("inventories", {})),
+                traits=frozenset(entry.get("traits", [])),
+                aggregates=frozenset(
+                    aggregate_uuid(aggregate, self._uuids_by_name)
+                    for aggregate in entry.get("aggregates", [])
+                ),
+                line=line,
+            )
+        )
+        self.add_entries(entry.get("children", []), (*steps, "children"), uuid, numbers)
+
+    def _check_unique(self, name: str, uuid: str, steps: Steps) -> None:
+        if len(name) > LONGEST_NAME:
+            self._report(
+                (*steps, "name"), f"{shown(name)} is longer than {LONGEST_NAME} characters"
+            )
+        if name in self._name_lines:
+            text = f"{shown(name)} is the name of the entry in line {self._name_lines[name]} too"
+            self._report((*steps, "name"), text)
+        elif uuid in self._uuid_lines:
+            text = f"is the UUID of the entry in line {self._uuid_lines[uuid]} too"
+            self._report((*steps, "uuid"), text)
+
+    def _report(self, steps: Steps, text: str) -> None:
+        self.problems.append(self._document.problem(steps, text))
+
+
+def _inventories(records: Mapping[str, Any]) -> Mapping[str, CloudInventory]:
+    return MappingProxyType(
+        {resource_class: _inventory(record) for resource_class, record in records.items()}
+    )
+
+
+def _inventory(record: Any) -> CloudInventory:
+    if not isinstance(record, dict):
+        record = {"total": record}
+    # The schema takes 8.0 for a whole number.
+    amounts = {name: int(amount) for name, amount in record.items() if name != "allocation_ratio"}
+    return CloudInventory(**amounts, allocation_ratio=float(record.get("allocation_ratio", 1.0)))

@@ -1,0 +1,46 @@
+"""Names in a cloud file: counters in them, and the UUIDs that are made from them."""
+
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+
+from placement.loader.problems import shown
+
+UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
+
+_COUNTER = re.compile(r"\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
+
+
+def with_numbers(name: str, numbers: Mapping[str, int]) -> str:
+    """Return a name with the number of each counter in its place."""
+    return _COUNTER.sub(lambda match: format(numbers[match[1]], match[2] or ""), name)
+
+
+def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
+    """Yield what is wrong with the counters in a name; `counters` are those of its entries."""
+    named = [match[1] for match in _COUNTER.finditer(name)]
+    for counter in dict.fromkeys(counters):
+        if counter not in named:
+            yield f"{shown(name)} must contain the counter {{{counter}}}"
+    for counter in dict.fromkeys(named):
+        if counter not in counters:
+            yield f"{{{counter}}} stands for a counter, but no entry here has that count"
+    if re.search(r"[{}]", _COUNTER.sub("", name)):
+        yield f"{shown(name)}: braces hold a counter, such as {{n}} or {{n:02}}"
+
+
+def provider_uuid(name: str) -> str:
+    """Return the UUID of a provider for which the file gives none."""
+    return _uuid_of("provider", name)
+
+
+def aggregate_uuid(name: str, uuids_by_name: Mapping[str, str]) -> str:
+    """Return the UUID of an aggregate that is given by UUID or by name."""
+    if re.match(UUID_PATTERN, name):
+        return name.lower()
+    listed = uuids_by_name.get(name)
+    return listed.lower() if listed else _uuid_of("aggregate", name)
+
+
+def _uuid_of(kind: str, name: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"urn:placement:{kind}:{name}"))

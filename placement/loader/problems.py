@@ -1,0 +1,72 @@
+"""What is wrong with a cloud file, each thing with its line and key."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+Step = str | int
+Steps = tuple[Step, ...]  # keys and positions from the top of a document to one of its values
+
+MAX_PROBLEMS_SHOWN = 20
+
+_PLAIN_KEY = re.compile(r"[\w-]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a file: `line` counts from 1 (0: no line), `path` names the key."""
+
+    line: int
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}" if self.path else self.text
+
+
+class CloudFileError(Exception):
+    """A cloud file that cannot be used, with all that is wrong with it in the order of lines.
+
+    The text has a line for each problem, as `cloud.yaml:12: providers[3].count: 0 is less than
+    the minimum of 1`, up to MAX_PROBLEMS_SHOWN.
+    """
+
+    def __init__(self, source: str, problems: Iterable[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(
+            sorted(set(problems), key=lambda problem: (problem.line, problem.path, problem.text))
+        )
+        super().__init__("\n".join(self._lines()))
+
+    def _lines(self) -> Iterator[str]:
+        for problem in self.problems[:MAX_PROBLEMS_SHOWN]:
+            where = f"{self.source}:{problem.line}" if problem.line else self.source
+            yield f"{where}: {problem}"
+        more = len(self.problems) - MAX_PROBLEMS_SHOWN
+        if more > 0:
+            yield f"{self.source}: and {more} more"
+
+
+def render_path(steps: Iterable[Step]) -> str:
+    """Return `providers[3].inventories.VCPU` for the steps that lead there."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN_KEY.match(step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{step!r}]"
+    return text
+
+
+def shown(value: object) -> str:
+    """Return a value as the file writes it, on one line and not too long."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"

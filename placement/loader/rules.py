@@ -1,0 +1,79 @@
+"""Rules of a cloud file that a schema cannot say."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from placement.loader.document import Document
+from placement.loader.naming import UUID_PATTERN, aggregate_uuid, counter_faults
+from placement.loader.problems import Problem, Steps
+
+
+def rule_problems(document: Document) -> Iterator[Problem]:
+    """Yield what breaks a rule in a document that fits the schema."""
+    yield from _aggregate_problems(document)
+    yield from _list_problems(document, document.value["providers"], ("providers",), ())
+
+
+def _aggregate_problems(document: Document) -> Iterator[Problem]:
+    names_by_uuid: dict[str, str] = {}
+    for name, uuid in document.value.get("aggregates", {}).items():
+        steps = ("aggregates", name)
+        if re.match(UUID_PATTERN, name):
+            yield document.problem(steps, "the name of an aggregate cannot be a UUID")
+        first_name = names_by_uuid.setdefault(uuid.lower(), name)
+        if first_name != name:
+            yield document.problem(steps, f"{first_name} has this UUID already")
+
+
+def _list_problems(
+    document: Document, entries: Sequence[Any], steps: Steps, counters: tuple[str, ...]
+) -> Iterator[Problem]:
+    for i, entry in enumerate(entries):
+        entry_steps = (*steps, i)
+        inner_counters = counters
+        if "count" in entry:
+            inner_counters = (*counters, entry.get("index", "n"))
+        yield from _counter_problems(document, entry, entry_steps, counters)
+        yield from _entry_problems(document, entry, entry_steps, inner_counters)
+        yield from _list_problems(
+            document, entry.get("children", []), (*entry_steps, "children"), inner_counters
+        )
+
+
+def _counter_problems(
+    document: Document, entry: Any, steps: Steps, outer_counters: tuple[str, ...]
+) -> Iterator[Problem]:
+    index = entry.get("index", "n")
+    if "count" not in entry:
+        if "index" in entry:
+            yield document.problem((*steps, "index"), "index has no meaning without count")
+    elif index in outer_counters:
+        text = f"the counter {index} is taken by an entry above; name another with index"
+        yield document.problem((*steps, "index" if "index" in entry else "count"), text)
+
+
+def _entry_problems(
+    document: Document, entry: Any, steps: Steps, counters: tuple[str, ...]
+) -> Iterator[Problem]:
+    """Yield what is wrong with one entry by itself; `counters`: its own and those around it."""
+    if counters and "uuid" in entry:
+        yield document.problem((*steps, "uuid"), "an entry that is counted cannot have a uuid")
+    yield from map(
+        partial(document.problem, (*steps, "name")), counter_faults(entry["name"], counters)
+    )
+    for name, record in entry.get("inventories", {}).items():
+        if isinstance(record, dict) and record.get("reserved", 0) > record["total"]:
+            text = f"{record['reserved']} is more than the total of {record['total']}"
+            yield document.problem((*steps, "inventories", name, "reserved"), text)
+    yield from _repeats(document, entry.get("traits", []), (*steps, "traits"))
+    uuids_by_name = document.value.get("aggregates", {})
+    aggregates = [aggregate_uuid(name, uuids_by_name) for name in entry.get("aggregates", [])]
+    yield from _repeats(document, aggregates, (*steps, "aggregates"))
+
+
+def _repeats(document: Document, values: list[str], steps: Steps) -> Iterator[Problem]:
+    for i, value in enumerate(values):
+        if value in values[:i]:
+            yield document.problem((*steps, i), "is in the list already")

@@ -1,0 +1,143 @@
+"""The nodes of a YAML document, made into values; what is wrong with them, with its line."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from placement.loader.problems import Problem, Steps, render_path
+
+# Aliases can blow a small file up; these bound what one file may stand for.
+MAX_VALUES = 2_000_000
+MAX_DEPTH = 60
+
+_TAG = "tag:yaml.org,2002:"
+_MAPPING = _TAG + "map"
+_SEQUENCE = _TAG + "seq"
+_MERGE = _TAG + "merge"
+_SCALARS = frozenset(_TAG + kind for kind in ("null", "bool", "int", "float"))
+# A date is read as the text that was written.
+_TEXTS = frozenset((_TAG + "str", _TAG + "timestamp", _TAG + "value"))
+_LOOP = "an alias refers to a value that contains it"
+
+_Pair = tuple[yaml.Node, yaml.Node]  # key and value of a mapping
+
+
+class ValueReader:
+    """Values of nodes. What is wrong goes to `problems`, and the value there is None."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._constructor = yaml.constructor.SafeConstructor()
+        self._values_left = MAX_VALUES
+        self._open: list[yaml.Node] = []  # the nodes around the one that is read
+
+    def value(self, node: yaml.Node, steps: Steps, line: int = 0) -> Any:
+        """Return the value of `node`, made of dict, list, str, int, float, bool and None.
+
+        line: of its key, or of the node itself (from 0); an alias has no line of its own.
+        """
+        self._values_left -= 1
+        if self._values_left < 0:
+            if self._values_left == -1:
+                self._report(line, steps, f"the file stands for over {MAX_VALUES} values")
+            return None
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, steps, line)
+        if self._is_open(node):
+            return self._report(line, steps, _LOOP)
+        if len(self._open) >= MAX_DEPTH:
+            return self._report(line, steps, "nested too deeply")
+        self._open.append(node)
+        try:
+            if isinstance(node, yaml.MappingNode) and node.tag == _MAPPING:
+                return self._mapping(node, steps)
+            if isinstance(node, yaml.SequenceNode) and node.tag == _SEQUENCE:
+                return self._sequence(node, steps)
+        finally:
+            self._open.pop()
+        return self._report(line, steps, f"the tag {node.tag} is not known")
+
+    def _mapping(self, node: yaml.MappingNode, steps: Steps) -> dict[str, Any]:
+        self._merge(node, steps)
+        return {
+            key.value: self.value(value, (*steps, key.value), _line(key))
+            for key, value in node.value
+        }
+
+    def _sequence(self, node: yaml.SequenceNode, steps: Steps) -> list[Any]:
+        return [self.value(item, (*steps, i), _line(item)) for i, item in enumerate(node.value)]
+
+    def _scalar(self, node: yaml.ScalarNode, steps: Steps, line: int) -> Any:
+        if node.tag in _TEXTS:
+            if any(0xD800 <= ord(character) <= 0xDFFF for character in node.value):
+                return self._report(line, steps, "half a surrogate pair is not text")
+            return node.value
+        if node.tag not in _SCALARS:
+            return self._report(line, steps, f"the tag {node.tag} is not known")
+        try:
+            value = self._constructor.construct_object(node)
+        except (ValueError, KeyError, OverflowError):
+            text = f"{node.value[:40]!r} is not a value of its kind"
+            return self._report(line, steps, text)
+        if isinstance(value, float) and not math.isfinite(value):
+            return self._report(line, steps, f"{node.value} is not a finite number")
+        return value
+
+    def _merge(self, node: yaml.MappingNode, steps: Steps) -> None:
+        """Leave in `node` one pair for each key: its own pairs, then those merged in with <<."""
+        pairs: dict[str, _Pair] = {}
+        merges: list[tuple[int, yaml.Node]] = []  # line of the <<, what it merges
+        for key, value in node.value:
+            if key.tag == _MERGE:
+                merges += [(_line(key), source) for source in _merge_sources(value)]
+            else:
+                self._add_pair(pairs, key, value, steps)
+        # The earlier source has the say where several have a key, and the node's own pairs first.
+        for line, source in merges:
+            for key, value in self._pairs_of(source, steps, line):
+                pairs.setdefault(key.value, (key, value))
+        node.value = list(pairs.values())
+
+    def _add_pair(
+        self, pairs: dict[str, _Pair], key: yaml.Node, value: yaml.Node, steps: Steps
+    ) -> None:
+        if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
+            self._report(_line(key), steps, "a key must be text")
+        elif key.value in pairs:
+            first_line = _line(pairs[key.value][0]) + 1
+            text = f"the key is given twice, first in line {first_line}"
+            self._report(_line(key), (*steps, key.value), text)
+        else:
+            pairs[key.value] = (key, value)
+
+    def _pairs_of(self, source: yaml.Node, steps: Steps, line: int) -> Sequence[_Pair]:
+        """Return the pairs that a << merges in, with those that are merged into them."""
+        if not isinstance(source, yaml.MappingNode):
+            self._report(line, steps, "only a mapping can be merged with <<")
+            return ()
+        if self._is_open(source):
+            self._report(line, steps, _LOOP)
+            return ()
+        self._open.append(source)
+        self._merge(source, steps)
+        self._open.pop()
+        pairs: Sequence[_Pair] = source.value
+        return pairs
+
+    def _is_open(self, node: yaml.Node) -> bool:
+        return any(node is parent for parent in self._open)
+
+    def _report(self, line: int, steps: Steps, text: str) -> None:
+        self.problems.append(Problem(line + 1, render_path(steps), text))
+
+
+def _merge_sources(value: yaml.Node) -> list[yaml.Node]:
+    return list(value.value) if isinstance(value, yaml.SequenceNode) else [value]
+
+
+def _line(node: yaml.Node) -> int:
+    """Return the line of a node, counted from 0."""
+    line: int = node.start_mark.line
+    return line
