@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DatabaseError
 
 from placement import config
-from placement.api import dispatch, problems, wsgi_stack
+from placement.api import dispatch, openapi, problems, wsgi_stack
 from placement.api.handler import Service
 from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
@@ -38,7 +38,8 @@ def create_app(
 ) -> "WSGIApplication":
     """Make the WSGI application on a database that is migrated and has its catalogues."""
     keystone = settings.auth_strategy == "keystone"
-    service = Service(settings, database, TreeCache(settings.candidates.tree_cache_size), tuning)
+    trees = TreeCache(settings.candidates.tree_cache_size)
+    service = Service(settings, database, trees, openapi.document, tuning)
     policy = Policy(settings.conf, GUARDED)
     middleware: list[Any] = [Intake(), Negotiation()]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)

@@ -12,6 +12,8 @@ from oslo_config import cfg
 from sqlalchemy.exc import SQLAlchemyError
 
 from placement import app, config, console
+from placement.api import openapi
+from placement.api.history import HISTORY, LATEST, OLDEST
 from placement.db import schema
 from placement.db.engine import Database
 from placement.db.messages import one_line
@@ -72,6 +74,11 @@ def _commands(subparsers: Any, parsers: dict[str, Any]) -> None:
             parser.add_argument("--json", action="store_true", help="list every row, as JSON")
         elif action == "online_data_migrations":
             parser.add_argument("--max-count", help="complete so many rows at the most")
+    describe = subparsers.add_parser("openapi", help="print the API as an OpenAPI document")
+    describe.set_defaults(action=_openapi)
+    describe.add_argument(
+        "--microversion", default=str(LATEST), help=f"default: {LATEST}, the latest"
+    )
     load = subparsers.add_parser("load-cloud", help="load a cloud file into a server over REST")
     load.set_defaults(action=_load)
     load.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
@@ -87,6 +94,16 @@ def _commands(subparsers: Any, parsers: dict[str, Any]) -> None:
     load.add_argument(
         "--wait", type=float, default=0.0, help="seconds to wait for the server to answer"
     )
+
+
+def _openapi(conf: cfg.ConfigOpts) -> int:
+    """Print the document of a microversion.  Raises ConfigurationError where there is none."""
+    documents = {str(version): version for version in HISTORY}
+    stated = conf.category.microversion
+    if stated not in documents:
+        raise ConfigurationError(f"--microversion {stated}: there are {OLDEST} to {LATEST}")
+    print(json.dumps(openapi.describe(documents[stated]), indent=2))
+    return 0
 
 
 def _database(conf: cfg.ConfigOpts) -> Database:

@@ -21,9 +21,10 @@ from placement.api.microversion import HEADER, Microversion
 from placement.api.policy import Policy
 from placement.api.problems import Refusal
 from placement.api.routes import OPERATIONS, Route
+from placement.api.shapes import Response, View
 from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath, Unstorable
-from placement.objects import identifiers, providers
+from placement.objects import identifiers
 
 LOG = logging.getLogger(__name__)
 
@@ -60,15 +61,15 @@ class Endpoint:
             req.root_path,
             req.prefix.removesuffix(req.root_path),
         )
-        if route.precheck is not None:
-            route.precheck(call)
+        if route.order.before_body is not None:
+            route.order.before_body(call)
         if route.body_schema is not None:
             call = self._with_body(req, route, route.body_schema, call)
         try:
             reply = route.handler(call)
         except Unstorable as error:
             raise BadBody(f"{_place(call, error.text)}: {error}") from error
-        _write(resp, call, reply)
+        _write(resp, call, reply, route.response)
 
     def _route(self, req: falcon.Request, version: Microversion) -> Route:
         routes = self._methods.get(req.method)
@@ -80,10 +81,10 @@ class Endpoint:
         if version >= routes.since:
             return routes.at(version)
         first = routes.at(routes.since)
-        if first.types_first:
+        if first.order.types_below:
             _check_types(req, first)
         raise Refusal(
-            first.below,
+            first.order.below,
             f"{first.method} {first.path} exists from microversion {routes.since} on: "
             f"send {HEADER}: placement {routes.since} or later",
         )
@@ -110,9 +111,8 @@ class Endpoint:
             value = json_body.decode(raw)
             schemas.at(call.version).check(value)
         except BadBody:
-            if route.existence_first:
-                with self._service.database.read() as conn:
-                    providers.get(conn, call.path["uuid"])
+            if route.order.at_bad_body is not None:
+                route.order.at_bad_body(call)
             raise
         return replace(call, body=value)
 
@@ -153,7 +153,7 @@ def _check_types(req: falcon.Request, route: Route) -> None:
             raise Refusal(
                 415, f"Content-Type {req.content_type!r} is not supported: use application/json"
             )
-    if route.accepts and not req.client_accepts(falcon.MEDIA_JSON):
+    if route.accepts_json_only and not req.client_accepts(falcon.MEDIA_JSON):
         raise Refusal(406, f"Accept {req.accept!r} leaves out application/json")
 
 
@@ -190,11 +190,11 @@ def _piece(stream: Any) -> bytes:
     return piece
 
 
-def _write(resp: falcon.Response, call: Call, reply: Reply) -> None:
+def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) -> None:
     resp.status = reply.status
-    if reply.body is not None:
+    if reply.value is not None:
         resp.content_type = falcon.MEDIA_JSON
-        _write_body(resp, reply.body)
+        _write_body(resp, response.render(reply.value, View(call.version, call.mount)))
     if reply.location is not None:
         resp.set_header("Location", f"{call.base}{call.mount}{reply.location}")
     if reply.changed_at is not None and Feature.CACHE_HEADERS.at(call.version):
@@ -202,16 +202,16 @@ def _write(resp: falcon.Response, call: Call, reply: Reply) -> None:
         resp.set_header("Last-Modified", http_date(reply.changed_at))
 
 
-def _write_body(resp: falcon.Response, value: Any) -> None:
-    if not isinstance(value, list):
-        resp.data = orjson.dumps(value)
-    elif len(value) <= PIECES:
-        resp.data = b"".join(value)
+def _write_body(resp: falcon.Response, content: Any) -> None:
+    if not isinstance(content, list):
+        resp.data = orjson.dumps(content)
+    elif len(content) <= PIECES:
+        resp.data = b"".join(content)
     else:
         # Never whole a second time in memory.
-        resp.content_length = sum(map(len, value))
+        resp.content_length = sum(map(len, content))
         resp.stream = (
-            b"".join(value[start : start + PIECES]) for start in range(0, len(value), PIECES)
+            b"".join(content[start : start + PIECES]) for start in range(0, len(content), PIECES)
         )
 
 

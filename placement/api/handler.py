@@ -1,7 +1,7 @@
 """What a handler takes and gives: a `Call`, a `Reply`. Handlers never touch Falcon's objects."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,11 +13,15 @@ from placement.db.engine import Database
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The collaborators of every handler, made once by the application."""
+    """The collaborators of every handler, made once by the application.
+
+    document: the API at a version, for a client that sees it below a prefix, as JSON.
+    """
 
     settings: Settings
     database: Database
     trees: TreeCache
+    document: Callable[[Microversion, str], bytes]
     tuning: SearchTuning = DEFAULT_TUNING
 
 
@@ -45,17 +49,16 @@ NOW = "now"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: `body` is JSON-serialisable or JSON in pieces (a list of bytes), None for none.
+    """An answer: `value` is what the shape of the route's response renders, None where it has none.
 
     changed_at: when what is shown last changed (NOW where that cannot be said); None: the
     answer is no representation and carries no cache headers.
     """
 
     status: int
-    body: Any = None
+    value: Any = None
     location: str | None = None
     changed_at: datetime | str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def newest(times: Sequence[datetime | None]) -> datetime | str:

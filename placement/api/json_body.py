@@ -43,9 +43,9 @@ class Schema:
     """A JSON schema, checked and compiled when it is declared."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self.schema = in_order(schema)
-        Validator.check_schema(self.schema)
-        self._validator = Validator(self.schema, format_checker=FORMATS)
+        self.schema = schema
+        Validator.check_schema(schema)
+        self._validator = Validator(in_order(schema), format_checker=FORMATS)
 
     def check(self, value: Any) -> None:
         """Raise BadBody, naming the first wrong field and its value."""

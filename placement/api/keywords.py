@@ -21,6 +21,9 @@ ORDER = (
     "properties", "patternProperties", "items", "uniqueItems",
 )  # fmt: skip
 
+# What the API's document says and no body can violate.
+ANNOTATIONS = frozenset({"title", "description", "examples"})
+
 Errors = Iterator[ValidationError]
 
 _BRIEF = reprlib.Repr()
@@ -39,11 +42,12 @@ def _is_uuid(value: object) -> bool:
 
 
 def in_order(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema, and all within it, with keywords in the order in which they are checked.
+    """Return the schema, and all within it, with keywords in the order in which they are checked.
 
-    Raises ValueError for a keyword that `ORDER` does not have.
+    Annotations are left out. Raises ValueError for any other keyword that `ORDER` does not have.
     """
-    return {key: _within(key, schema[key]) for key in sorted(schema, key=ORDER.index)}
+    keywords = sorted(schema.keys() - ANNOTATIONS, key=ORDER.index)
+    return {keyword: _within(keyword, schema[keyword]) for keyword in keywords}
 
 
 def _within(keyword: str, value: Any) -> Any:
@@ -71,7 +75,7 @@ def _additional(validator: Any, allowed: bool, value: Any, schema: Any) -> Error
     known, patterns = schema.get("properties", ()), schema.get("patternProperties", ())
     for key in value:
         if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-            noun = schema.get("propertyNames", {}).get("title")
+            noun = schema.get("propertyNames", {}).get("description")
             yield ValidationError(
                 f"{_BRIEF.repr(key)} is not {noun}"
                 if noun

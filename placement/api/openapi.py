@@ -1,61 +1,94 @@
-"""The API as an OpenAPI document, made of the declarations that serve it: routes, schemas,
-parameters, answers. One document for each microversion."""
+"""The API as an OpenAPI document, made of the declarations that serve it.
 
+One document for each microversion: routes, request schemas, parameters and responses say it all.
+"""
+
+import inspect
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
-from placement.api import answers
+import orjson
+
+from placement import __version__
+from placement.api import problems, samples
+from placement.api.components import Components, example_of
 from placement.api.history import HISTORY, v
 from placement.api.microversion import HEADER, Microversion
 from placement.api.query import Parameter
 from placement.api.query.candidates import SUFFIX
 from placement.api.routes import OPERATIONS, Route
+from placement.api.shapes import Fragment
 
-ERROR = {"$ref": "#/components/schemas/Error"}
 JSON = "application/json"
+
 REASONS = {
-    200: "Done; the answer shows what is there now.",
+    200: "Success.",
     201: "Created.",
-    204: "Done.",
-    400: "The request cannot be right: detail names the field.",
-    401: "A token is needed, or a valid one.",
+    204: "Success, without a body.",
+    400: "The request is malformed or names something unknown; `detail` says what.",
+    401: "The token is missing or invalid.",
     403: "The policy does not allow this to the caller.",
-    404: "There is no such object, or not at this microversion.",
+    404: "There is no such object, or no such operation at this microversion.",
     405: "The method is not allowed at this microversion.",
-    406: "The answer would be JSON, or the microversion is not served.",
-    409: "The present state does not allow it: code tells a lost race from a refusal.",
+    406: "The client does not accept JSON, or the microversion is not served.",
+    409: "The present state does not allow it. `code` tells a lost race, which can be retried, "
+    "from a refusal.",
     413: "The body is too large.",
     414: "Path and query are too long.",
     415: "The body must be JSON.",
-    503: "Try again after Retry-After seconds; without it, an operator has to act.",
+    503: "Temporarily unavailable: retry after `Retry-After` seconds. Without that header an "
+    "operator has to act.",
 }
 
+PATH_EXAMPLES = {
+    "uuid": samples.PROVIDER,
+    "consumer": samples.CONSUMER,
+    "name": samples.CUSTOM_CLASS,
+    "resource_class": "VCPU",
+}
 
-def document(version: Microversion) -> dict[str, Any]:
-    """The whole API as one microversion has it."""
+DESCRIPTION = """\
+Placement keeps the inventory of a cloud as trees of resource providers, and answers which of them \
+can meet a request.
+
+Every operation takes a microversion in the header `OpenStack-API-Version`. This document is that \
+of one microversion; ask for another with the same header."""
+
+
+@lru_cache(maxsize=8)
+def document(version: Microversion, mount: str = "") -> bytes:
+    """Return the document as JSON; `mount` is the prefix of all paths."""
+    return orjson.dumps(describe(version, mount))
+
+
+def describe(version: Microversion, mount: str = "") -> dict[str, Any]:
+    """Return the whole API as one microversion has it; `mount` is the prefix of all paths."""
+    components = Components()
+    error = components.place(problems.ERRORS)
+    microversion = _header(version, components)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Placement",
             "version": str(version),
-            "summary": HISTORY[version],
+            "summary": f"Microversion {version}: {HISTORY[version]}",
+            "description": DESCRIPTION,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+            "x-service-version": __version__,
         },
+        "servers": [{"url": mount or "/"}],
         "security": [{"token": []}],
-        "paths": {
-            path: operations
-            for path, methods in OPERATIONS.items()
-            if (
-                operations := {
-                    method.lower(): _operation(routes.at(version), version)
-                    for method, routes in methods.items()
-                    if version >= routes.since
-                }
-            )
-        },
+        "paths": _paths(version, components),
         "components": {
-            "schemas": {"Error": answers.ERROR},
+            "schemas": components.schemas,
+            "parameters": {"Microversion": microversion},
+            "responses": {
+                _failure_name(status): _failure(status, error)
+                for status in REASONS
+                if status >= 400
+            },
             "securitySchemes": {
                 "token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token"}
             },
@@ -63,39 +96,80 @@ def document(version: Microversion) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route, version: Microversion) -> dict[str, Any]:
-    noun = route.handler.__module__.rpartition(".")[2]
-    made: dict[str, Any] = {
-        "operationId": f"{noun}.{route.handler.__name__}",
-        "summary": (route.handler.__doc__ or "").partition("\n")[0],
-        "tags": [noun],
-        "parameters": [*_path(route.path), _header(version), *_query(route, version)],
+def _paths(version: Microversion, components: Components) -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for path, methods in OPERATIONS.items():
+        for method, routes in methods.items():
+            if version >= routes.since:
+                operation = _operation(routes.at(version), version, components)
+                paths.setdefault(path, {})[method.lower()] = operation
+    return paths
+
+
+def _operation(route: Route, version: Microversion, components: Components) -> dict[str, Any]:
+    summary, _blank, more = (inspect.getdoc(route.handler) or "").partition("\n\n")
+    operation: dict[str, Any] = {
+        "operationId": route.handler.__name__,
+        "summary": " ".join(summary.split()).removesuffix("."),
+        "tags": [route.handler.__module__.rpartition(".")[2]],
+        "parameters": [
+            *_path(route.path),
+            {"$ref": "#/components/parameters/Microversion"},
+            *_query(route, version),
+        ],
         "responses": {
-            **{str(status): _success(route, status, version) for status in route.success},
-            **{str(status): _failure(status) for status in _failures(route, version)},
+            **{
+                str(status): _success(route, status, version, components)
+                for status in route.response.statuses
+            },
+            **{
+                str(status): {"$ref": f"#/components/responses/{_failure_name(status)}"}
+                for status in sorted(_failures(route))
+            },
         },
     }
-    if route.rule is None:
-        made["security"] = []
+    if route.public:
+        operation["security"] = []
     else:
-        made["description"] = f"Policy rule: `{route.rule}`."
+        more = f"{more}\n\nPolicy rule: `{route.rule}`.".lstrip()
+    if more:
+        operation["description"] = more
     if route.body_schema is not None:
-        made["requestBody"] = {
-            "required": True,
-            "content": {JSON: {"schema": route.body_schema.at(version).schema}},
-        }
-    return made
+        schema = route.body_schema.at(version).schema
+        named = {"title": f"{_capitalised(route.handler.__name__)}Request", **schema}
+        operation["requestBody"] = {"required": True, "content": _content(named, components)}
+    return operation
+
+
+def _content(schema: Fragment, components: Components) -> Mapping[str, Any]:
+    return {JSON: {"schema": components.place(schema), "example": example_of(schema)}}
+
+
+def _capitalised(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
 
 
 def _path(path: str) -> Iterable[Mapping[str, Any]]:
     for name in re.findall(r"{(\w+)}", path):
-        schema = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
-        yield {"name": name, "in": "path", "required": True, "schema": schema}
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1, "pattern": "^[^/]+$"},
+            "example": PATH_EXAMPLES[name],
+        }
 
 
-def _header(version: Microversion) -> Mapping[str, Any]:
-    schema = {"type": "string", "const": f"placement {version}"}
-    return {"name": HEADER, "in": "header", "required": version > v("1.0"), "schema": schema}
+def _header(version: Microversion, components: Components) -> Mapping[str, Any]:
+    stated = f"placement {version}"
+    schema = {"title": "Microversion", "type": "string", "enum": [stated], "default": stated}
+    return {
+        "name": HEADER,
+        "in": "header",
+        "required": version > v("1.0"),
+        "description": "The microversion that this document describes.",
+        "schema": components.place(schema),
+    }
 
 
 def _query(route: Route, version: Microversion) -> Iterable[Mapping[str, Any]]:
@@ -106,10 +180,7 @@ def _query(route: Route, version: Microversion) -> Iterable[Mapping[str, Any]]:
                 "in": "query",
                 "required": parameter.required,
                 "description": _about(parameter, version),
-                "schema": {
-                    "type": "string",
-                    **({"pattern": parameter.pattern} if parameter.pattern else {}),
-                },
+                "schema": parameter.schema,
             }
 
 
@@ -120,16 +191,21 @@ def _about(parameter: Parameter, version: Microversion) -> str:
     return f"{parameter.about} With a suffix ({suffix}) it belongs to a further request group."
 
 
-def _success(route: Route, status: int, version: Microversion) -> Mapping[str, Any]:
-    answer: dict[str, Any] = {"description": REASONS[status]}
-    if route.answer is not None and status != 204:
-        answer["content"] = {JSON: {"schema": route.answer.at(version)}}
-    return answer
+def _success(
+    route: Route, status: int, version: Microversion, components: Components
+) -> Mapping[str, Any]:
+    success: dict[str, Any] = {"description": REASONS[status]}
+    if status == 201:
+        location = {"schema": {"type": "string"}, "description": "The URL of what was created."}
+        success["headers"] = {"Location": location}
+    if route.response.shape is not None:
+        success["content"] = _content(route.response.shape.schema(version), components)
+    return success
 
 
-def _failures(route: Route, version: Microversion) -> Iterable[int]:
+def _failures(route: Route) -> Iterable[int]:
     yield from (400, 406, 414, 503)
-    if route.rule is not None:
+    if not route.public:
         yield from (401, 403)
     if "{" in route.path:
         yield 404
@@ -139,5 +215,13 @@ def _failures(route: Route, version: Microversion) -> Iterable[int]:
         yield 409
 
 
-def _failure(status: int) -> Mapping[str, Any]:
-    return {"description": REASONS[status], "content": {JSON: {"schema": ERROR}}}
+def _failure_name(status: int) -> str:
+    return problems.title(status).replace(" ", "").replace("-", "")
+
+
+def _failure(status: int, error: Mapping[str, Any]) -> Mapping[str, Any]:
+    example = problems.envelope(status, "What is wrong.", samples.REQUEST_ID, None)
+    return {
+        "description": REASONS[status],
+        "content": {JSON: {"schema": error, "example": example}},
+    }

@@ -31,6 +31,35 @@ FAULT = "The server met an unexpected fault; its log has the details under this 
 
 TITLES = {413: "Content Too Large", 414: "URI Too Long"}
 
+ERRORS: Mapping[str, Any] = {
+    "title": "Errors",
+    "type": "object",
+    "properties": {
+        "errors": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 1,
+            "items": {
+                "title": "Error",
+                "type": "object",
+                "properties": {
+                    "status": {"type": "integer"},
+                    "title": {"type": "string"},
+                    "detail": {"type": "string", "description": "What is wrong, for people."},
+                    "request_id": {"type": "string"},
+                    "code": {"type": "string", "description": "What is wrong, for programs."},
+                    "max_version": {"type": "string"},
+                    "min_version": {"type": "string"},
+                },
+                "required": ["status", "title", "detail", "request_id"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["errors"],
+    "additionalProperties": False,
+}
+
 
 class Refusal(Exception):
     """The pipeline itself turns a request away, before any handler."""

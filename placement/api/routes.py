@@ -1,10 +1,9 @@
-"""Every operation: method, path, handler, first version, policy rule, body. Read top to bottom."""
+"""Every operation: method, path, handler, first version, rule, response. Read top to bottom."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placement.api import answers
 from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, v
 from placement.api.json_body import Schema
@@ -20,7 +19,6 @@ from placement.api.request_schemas import providers as provider_bodies
 from placement.api.request_schemas import reshaper as reshaper_bodies
 from placement.api.request_schemas import resource_classes as class_bodies
 from placement.api.request_schemas import traits as trait_bodies
-from placement.api.request_schemas.common import Fragment
 from placement.api.resources import (
     aggregates,
     allocations,
@@ -33,24 +31,49 @@ from placement.api.resources import (
     traits,
     usages,
 )
+from placement.api.responses.aggregates import AGGREGATES
+from placement.api.responses.allocations import CONSUMER, ON_PROVIDER
+from placement.api.responses.candidates import CANDIDATES
+from placement.api.responses.inventories import INVENTORIES, INVENTORY, USAGES
+from placement.api.responses.providers import PROVIDER, PROVIDERS
+from placement.api.responses.resource_classes import RESOURCE_CLASS, RESOURCE_CLASSES
+from placement.api.responses.root import DOCUMENT, HEALTH, VERSIONS
+from placement.api.responses.traits import PROVIDER_TRAITS, TRAITS
+from placement.api.responses.usages import USAGES as PROJECT_USAGES
+from placement.api.shapes import CREATED, ENSURED, NO_CONTENT, Response, Shape
 from placement.api.versioned import Versioned
 
 Handler = Callable[[Call], Reply]
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """What is answered first of several things that are wrong with a request.
+
+    below: the status below the first version. types_below: wrong types are refused even there.
+    before_body: raises what is wrong with the path before the body is read. at_bad_body: raises
+    what is wrong with the path once the body is known to be wrong.
+    """
+
+    below: int = 404
+    types_below: bool = False
+    before_body: Callable[[Call], None] | None = None
+    at_bad_body: Callable[[Call], None] | None = None
+
+
+USUAL = Order()
+PROVIDER_FIRST = Order(at_bad_body=providers.check_provider)
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """One operation, or what it is from a version on.
 
-    since: it holds from this version until that of the next route of the same method and path;
-    below the first one the answer is `below`. rule: the policy rule, None: free for all.
-    target: the query parameter that the rule is checked against, None: the caller's own project.
-    answer: the shape of a success's body by version, None: it has none. success: its statuses.
-    body_schema: schemas by version, None: a body is ignored. parameters: those it reads, None: any
-    are ignored. precheck: runs before the body is read, and may raise. existence_first: a
-    missing provider is 404 even when the body is wrong. accepts: an `Accept` header without
-    JSON is 406. types_first: that, or a wrong type of body, is told even below the first version.
-    public: no authentication is asked for.
+    handler: its name is the operation's public id, its docstring the summary and description.
+    since: the route holds from this version until that of the next one of this method and path.
+    rule: the policy rule; None: free for all, without a token. body_schema: None where a body is
+    ignored. parameters: those of the query; None where any are ignored. target: the parameter that
+    the rule is checked against; None: the caller's own project.
     """
 
     method: str
@@ -58,126 +81,137 @@ class Route:
     handler: Handler
     since: str
     rule: str | None
-    answer: Versioned[Fragment] | None = None
-    success: tuple[int, ...] = (200,)
+    response: Response
     body_schema: Versioned[Schema] | None = None
     parameters: Mapping[str, Parameter] | None = None
-    below: int = 404
-    precheck: Callable[[Call], None] | None = None
-    existence_first: bool = False
-    accepts: bool = False
-    types_first: bool = False
-    public: bool = False
+    order: Order = USUAL
     target: str | None = None
 
     def __post_init__(self) -> None:
-        if v(self.since) not in HISTORY:
+        since = v(self.since)
+        if since not in HISTORY:
             raise ValueError(f"{self.method} {self.path}: no such microversion: {self.since}")
-        for table in (self.body_schema, self.answer):
-            if table is not None and table.since > v(self.since):
-                raise ValueError(f"{self.method} {self.path}: no schema before {table.since}")
+        if self.body_schema is not None and self.body_schema.since > since:
+            raise ValueError(
+                f"{self.method} {self.path}: no schema before {self.body_schema.since}"
+            )
+        if self.response.shape is not None:
+            try:
+                self.response.shape.schema(since)
+            except LookupError as error:
+                raise ValueError(f"{self.method} {self.path}: no response: {error}") from None
+
+    @property
+    def public(self) -> bool:
+        """Whether no token is asked for."""
+        return self.rule is None
+
+    @property
+    def accepts_json_only(self) -> bool:
+        """Whether a request is refused whose `Accept` leaves out JSON."""
+        return self.method == "GET" and not self.public and self.response.shape is not None
 
 
-Shape = Versioned[Fragment]
+def _get(path: str, handler: Handler, since: str, rule: str, shape: Shape, **more: Any) -> Route:
+    return Route("GET", path, handler, since, rule, Response(shape), **more)
 
 
-def _get(path: str, handler: Handler, since: str, rule: str, answer: Shape, **more: Any) -> Route:
-    return Route("GET", path, handler, since, rule, answer, accepts=True, **more)
-
-
-def _delete(path: str, handler: Handler, since: str, rule: str, below: int = 404) -> Route:
-    return Route("DELETE", path, handler, since, rule, success=(204,), below=below)
+def _delete(path: str, handler: Handler, since: str, rule: str, order: Order = USUAL) -> Route:
+    return Route("DELETE", path, handler, since, rule, NO_CONTENT, order=order)
 
 
 RP = "/resource_providers"
 ONE_RP = "/resource_providers/{uuid}"
-INVENTORIES = f"{ONE_RP}/inventories"
-ONE_INVENTORY = f"{INVENTORIES}/{{resource_class}}"
+INVENTORIES_PATH = f"{ONE_RP}/inventories"
+ONE_INVENTORY = f"{INVENTORIES_PATH}/{{resource_class}}"
+CONSUMER_PATH = "/allocations/{consumer}"
 RULE = "placement:resource_providers"
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/", root.versions, "1.0", None, answers.VERSIONS, public=True),
-    Route("GET", "/healthcheck", root.healthcheck, "1.0", None, answers.HEALTH, public=True),
+    Route("GET", "/", root.list_versions, "1.0", None, Response(VERSIONS)),
+    Route("GET", "/healthcheck", root.check_health, "1.0", None, Response(HEALTH)),
+    Route("GET", "/openapi.json", root.show_document, "1.0", None, Response(DOCUMENT)),
 
-    _get(RP, providers.list_providers, "1.0", f"{RULE}:list", answers.PROVIDERS,
+    _get(RP, providers.list_resource_providers, "1.0", f"{RULE}:list", PROVIDERS,
          parameters=provider_query.PARAMETERS),
-    Route("POST", RP, providers.create, "1.0", f"{RULE}:create",
-          body_schema=provider_bodies.CREATE, success=(201,)),
-    Route("POST", RP, providers.create_and_show, "1.20", f"{RULE}:create", answers.PROVIDER,
-          body_schema=provider_bodies.CREATE),
-    _get(ONE_RP, providers.show, "1.0", f"{RULE}:show", answers.PROVIDER),
-    Route("PUT", ONE_RP, providers.update, "1.0", f"{RULE}:update", answers.PROVIDER,
-          body_schema=provider_bodies.UPDATE, existence_first=True),
-    _delete(ONE_RP, providers.delete, "1.0", f"{RULE}:delete"),
+    Route("POST", RP, providers.create_resource_provider, "1.0", f"{RULE}:create", CREATED,
+          provider_bodies.CREATE),
+    Route("POST", RP, providers.create_resource_provider, "1.20", f"{RULE}:create",
+          Response(PROVIDER), provider_bodies.CREATE),
+    _get(ONE_RP, providers.show_resource_provider, "1.0", f"{RULE}:show", PROVIDER),
+    Route("PUT", ONE_RP, providers.update_resource_provider, "1.0", f"{RULE}:update",
+          Response(PROVIDER), provider_bodies.UPDATE, order=PROVIDER_FIRST),
+    _delete(ONE_RP, providers.delete_resource_provider, "1.0", f"{RULE}:delete"),
 
-    _get(INVENTORIES, inventories.list_inventories, "1.0", f"{RULE}:inventories:list",
-         answers.INVENTORIES),
-    Route("POST", INVENTORIES, inventories.create, "1.0", f"{RULE}:inventories:create",
-          answers.INVENTORY, success=(201,), body_schema=inventory_bodies.CREATE,
-          existence_first=True),
-    Route("PUT", INVENTORIES, inventories.replace, "1.0", f"{RULE}:inventories:update",
-          answers.INVENTORIES, body_schema=inventory_bodies.REPLACE, existence_first=True),
-    _delete(INVENTORIES, inventories.delete_all, "1.5", f"{RULE}:inventories:delete", below=405),
-    _get(ONE_INVENTORY, inventories.show, "1.0", f"{RULE}:inventories:show", answers.INVENTORY),
-    Route("PUT", ONE_INVENTORY, inventories.update, "1.0", f"{RULE}:inventories:update",
-          answers.INVENTORY, body_schema=inventory_bodies.UPDATE, existence_first=True),
-    _delete(ONE_INVENTORY, inventories.delete, "1.0", f"{RULE}:inventories:delete"),
+    _get(INVENTORIES_PATH, inventories.list_inventories, "1.0", f"{RULE}:inventories:list",
+         INVENTORIES),
+    Route("POST", INVENTORIES_PATH, inventories.create_inventory, "1.0",
+          f"{RULE}:inventories:create", Response(INVENTORY, (201,)), inventory_bodies.CREATE,
+          order=PROVIDER_FIRST),
+    Route("PUT", INVENTORIES_PATH, inventories.replace_inventories, "1.0",
+          f"{RULE}:inventories:update", Response(INVENTORIES), inventory_bodies.REPLACE,
+          order=PROVIDER_FIRST),
+    _delete(INVENTORIES_PATH, inventories.delete_inventories, "1.5", f"{RULE}:inventories:delete",
+            Order(below=405)),
+    _get(ONE_INVENTORY, inventories.show_inventory, "1.0", f"{RULE}:inventories:show", INVENTORY),
+    Route("PUT", ONE_INVENTORY, inventories.update_inventory, "1.0", f"{RULE}:inventories:update",
+          Response(INVENTORY), inventory_bodies.UPDATE, order=PROVIDER_FIRST),
+    _delete(ONE_INVENTORY, inventories.delete_inventory, "1.0", f"{RULE}:inventories:delete"),
 
-    _get(f"{ONE_RP}/usages", inventories.usages, "1.0", f"{RULE}:usages",
-         answers.PROVIDER_USAGES),
-    _get(f"{ONE_RP}/allocations", allocations.on_provider, "1.0", f"{RULE}:allocations:list",
-         answers.PROVIDER_ALLOCATIONS),
+    _get(f"{ONE_RP}/usages", inventories.show_provider_usages, "1.0", f"{RULE}:usages", USAGES),
+    _get(f"{ONE_RP}/allocations", allocations.list_provider_allocations, "1.0",
+         f"{RULE}:allocations:list", ON_PROVIDER),
 
-    _get(f"{ONE_RP}/aggregates", aggregates.of_provider, "1.1", f"{RULE}:aggregates:list",
-         answers.AGGREGATES, types_first=True),
-    Route("PUT", f"{ONE_RP}/aggregates", aggregates.replace, "1.1", f"{RULE}:aggregates:update",
-          answers.AGGREGATES, body_schema=aggregate_bodies.REPLACE, existence_first=True,
-          types_first=True),
+    _get(f"{ONE_RP}/aggregates", aggregates.list_aggregates, "1.1", f"{RULE}:aggregates:list",
+         AGGREGATES, order=Order(types_below=True)),
+    Route("PUT", f"{ONE_RP}/aggregates", aggregates.replace_aggregates, "1.1",
+          f"{RULE}:aggregates:update", Response(AGGREGATES), aggregate_bodies.REPLACE,
+          order=Order(types_below=True, at_bad_body=providers.check_provider)),
 
-    _get(f"{ONE_RP}/traits", traits.of_provider, "1.6", f"{RULE}:traits:list",
-         answers.PROVIDER_TRAITS),
-    Route("PUT", f"{ONE_RP}/traits", traits.replace, "1.6", f"{RULE}:traits:update",
-          answers.PROVIDER_TRAITS, body_schema=trait_bodies.REPLACE),
-    _delete(f"{ONE_RP}/traits", traits.clear, "1.6", f"{RULE}:traits:delete"),
+    _get(f"{ONE_RP}/traits", traits.list_provider_traits, "1.6", f"{RULE}:traits:list",
+         PROVIDER_TRAITS),
+    Route("PUT", f"{ONE_RP}/traits", traits.replace_provider_traits, "1.6",
+          f"{RULE}:traits:update", Response(PROVIDER_TRAITS), trait_bodies.REPLACE),
+    _delete(f"{ONE_RP}/traits", traits.delete_provider_traits, "1.6", f"{RULE}:traits:delete"),
 
-    _get("/allocations/{consumer}", allocations.show, "1.0", "placement:allocations:list",
-         answers.ALLOCATIONS),
-    Route("PUT", "/allocations/{consumer}", allocations.replace, "1.0",
-          "placement:allocations:update", success=(204,), body_schema=allocation_bodies.REPLACE,
-          precheck=allocations.check_consumer),
-    _delete("/allocations/{consumer}", allocations.delete, "1.0", "placement:allocations:delete"),
-    Route("POST", "/allocations", allocations.manage, "1.13", "placement:allocations:manage",
-          success=(204,), body_schema=allocation_bodies.MANAGE),
+    _get(CONSUMER_PATH, allocations.show_allocations, "1.0", "placement:allocations:list",
+         CONSUMER),
+    Route("PUT", CONSUMER_PATH, allocations.replace_allocations, "1.0",
+          "placement:allocations:update", NO_CONTENT, allocation_bodies.REPLACE,
+          order=Order(before_body=allocations.check_consumer)),
+    _delete(CONSUMER_PATH, allocations.delete_allocations, "1.0", "placement:allocations:delete"),
+    Route("POST", "/allocations", allocations.manage_allocations, "1.13",
+          "placement:allocations:manage", NO_CONTENT, allocation_bodies.MANAGE),
 
-    _get("/resource_classes", resource_classes.list_classes, "1.2",
-         "placement:resource_classes:list", answers.RESOURCE_CLASSES),
-    Route("POST", "/resource_classes", resource_classes.create, "1.2",
-          "placement:resource_classes:create", success=(201,), body_schema=class_bodies.CREATE),
-    _get("/resource_classes/{name}", resource_classes.show, "1.2",
-         "placement:resource_classes:show", answers.RESOURCE_CLASS),
-    Route("PUT", "/resource_classes/{name}", resource_classes.rename, "1.2",
-          "placement:resource_classes:update", answers.RESOURCE_CLASS,
-          body_schema=class_bodies.RENAME),
-    Route("PUT", "/resource_classes/{name}", resource_classes.ensure, "1.7",
-          "placement:resource_classes:update", success=(201, 204)),
-    _delete("/resource_classes/{name}", resource_classes.delete, "1.2",
+    _get("/resource_classes", resource_classes.list_resource_classes, "1.2",
+         "placement:resource_classes:list", RESOURCE_CLASSES),
+    Route("POST", "/resource_classes", resource_classes.create_resource_class, "1.2",
+          "placement:resource_classes:create", CREATED, class_bodies.CREATE),
+    _get("/resource_classes/{name}", resource_classes.show_resource_class, "1.2",
+         "placement:resource_classes:show", RESOURCE_CLASS),
+    Route("PUT", "/resource_classes/{name}", resource_classes.rename_resource_class, "1.2",
+          "placement:resource_classes:update", Response(RESOURCE_CLASS), class_bodies.RENAME),
+    Route("PUT", "/resource_classes/{name}", resource_classes.ensure_resource_class, "1.7",
+          "placement:resource_classes:update", ENSURED),
+    _delete("/resource_classes/{name}", resource_classes.delete_resource_class, "1.2",
             "placement:resource_classes:delete"),
 
-    _get("/traits", traits.list_traits, "1.6", "placement:traits:list", answers.TRAITS,
+    _get("/traits", traits.list_traits, "1.6", "placement:traits:list", TRAITS,
          parameters=trait_query.PARAMETERS),
-    Route("GET", "/traits/{name}", traits.show, "1.6", "placement:traits:show", success=(204,)),
-    Route("PUT", "/traits/{name}", traits.ensure, "1.6", "placement:traits:update",
-          success=(201, 204)),
-    _delete("/traits/{name}", traits.delete, "1.6", "placement:traits:delete"),
+    Route("GET", "/traits/{name}", traits.check_trait, "1.6", "placement:traits:show",
+          NO_CONTENT),
+    Route("PUT", "/traits/{name}", traits.ensure_trait, "1.6", "placement:traits:update",
+          ENSURED),
+    _delete("/traits/{name}", traits.delete_trait, "1.6", "placement:traits:delete"),
 
-    _get("/usages", usages.show, "1.9", "placement:usages", answers.USAGES,
-         target="project_id", parameters=usage_query.PARAMETERS),
-    _get("/allocation_candidates", candidates.list_candidates, "1.10",
-         "placement:allocation_candidates:list", answers.CANDIDATES,
+    _get("/usages", usages.show_usages, "1.9", "placement:usages", PROJECT_USAGES,
+         parameters=usage_query.PARAMETERS, target="project_id"),
+    _get("/allocation_candidates", candidates.list_allocation_candidates, "1.10",
+         "placement:allocation_candidates:list", CANDIDATES,
          parameters=candidate_query.PARAMETERS),
-    Route("POST", "/reshaper", reshaper.post, "1.30", "placement:reshaper:reshape",
-          success=(204,), body_schema=reshaper_bodies.RESHAPE),
+    Route("POST", "/reshaper", reshaper.reshape, "1.30", "placement:reshaper:reshape",
+          NO_CONTENT, reshaper_bodies.RESHAPE),
 )
 # fmt: on
 

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from typing import Any
 
+import falcon.testing
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -23,9 +25,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from placement import app
+from placement import app, cli, config
 from placement.api.history import HISTORY, v
-from placement.api.openapi import document
+from placement.api.openapi import describe
 from placement.api.request_schemas.common import UUID_KEY, UUID_LIKE
 from placement.api.routes import OPERATIONS
 from tests.kit.builders import make_database
@@ -57,7 +59,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("version", HISTORY, ids=str)
 def test_the_document_of_each_version_is_valid_and_whole(version: Any) -> None:
-    made = document(version)
+    made = describe(version)
     validate(made)
     described = {
         (method.upper(), path) for path, methods in made["paths"].items() for method in methods
@@ -76,21 +78,106 @@ def test_the_document_is_made_of_the_declarations() -> None:
     parameters = {
         version: {
             each["name"]
-            for each in document(v(version))["paths"]["/allocation_candidates"]["get"]["parameters"]
-            if each["in"] == "query"
+            for each in describe(v(version))["paths"]["/allocation_candidates"]["get"]["parameters"]
+            if each.get("in") == "query"
         }
         for version in ("1.10", "1.16", "1.39")
     }
     assert parameters["1.10"] == {"resources"}
     assert parameters["1.16"] == {"resources", "limit"}
     assert parameters["1.39"] >= {"same_subtree", "root_required", "in_tree", "group_policy"}
-    put = document(v("1.12"))["paths"]["/allocations/{consumer}"]["put"]
-    assert set(put["requestBody"]["content"]["application/json"]["schema"]["properties"]) == {
-        "allocations", "project_id", "user_id"
-    }  # fmt: skip
-    Draft202012Validator.check_schema(
-        put["responses"]["400"]["content"]["application/json"]["schema"]
+    document = describe(v("1.12"))
+    put = document["paths"]["/allocations/{consumer}"]["put"]
+    body = resolved(document, json_of(put["requestBody"])["schema"])
+    assert set(body["properties"]) == {"allocations", "project_id", "user_id"}
+    failure = resolved(document, put["responses"]["400"])
+    Draft202012Validator.check_schema(resolved(document, json_of(failure)["schema"]))
+
+
+def test_parameters_have_the_types_that_generators_take() -> None:
+    document = describe(v("1.39"))
+    operations = [document["paths"][path]["get"] for path in ("/allocation_candidates", "/traits")]
+    parameters = {}
+    for operation in operations:
+        for each in operation["parameters"]:
+            parameter = resolved(document, each)
+            parameters[parameter["name"]] = resolved(document, parameter["schema"])
+    assert parameters["OpenStack-API-Version"]["enum"] == ["placement 1.39"]
+    assert parameters["limit"] == {"type": "integer", "minimum": 1}
+    assert parameters["associated"] == {"type": "boolean"}
+    assert parameters["group_policy"]["enum"] == ["none", "isolate"]
+
+
+def resolved(document: Any, value: Any) -> Any:
+    """What a reference within the document leads to, or the value itself."""
+    if "$ref" not in value:
+        return value
+    for step in value["$ref"].removeprefix("#/").split("/"):
+        document = document[step]
+    return document
+
+
+def json_of(described: Any) -> Any:
+    """What a request's body or an answer holds."""
+    return described["content"]["application/json"]
+
+
+@pytest.mark.parametrize("version", HISTORY, ids=str)
+def test_each_body_and_answer_has_an_example_of_its_schema(version: Any) -> None:
+    document = describe(version)
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            described = [resolved(document, each) for each in operation["responses"].values()]
+            bodies = [json_of(each) for each in described if "content" in each]
+            if "requestBody" in operation:
+                body = json_of(operation["requestBody"])
+                schema = OPERATIONS[path][method.upper()].at(version).body_schema
+                assert schema is not None
+                schema.at(version).check(body["example"])
+                bodies.append(body)
+            for body in bodies:
+                validator = Draft202012Validator({**document, **body["schema"]})
+                validator.validate(body["example"])
+
+
+@pytest.mark.parametrize("version", HISTORY, ids=str)
+def test_each_operation_has_a_summary_of_one_line(version: Any) -> None:
+    for methods in describe(version)["paths"].values():
+        for operation in methods.values():
+            assert 10 < len(operation["summary"]) < 100
+            assert operation["operationId"].isidentifier()
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.39"])
+def test_the_document_is_served_to_everybody_at_the_version_asked_for(
+    application: Any, version: str
+) -> None:
+    client = falcon.testing.TestClient(application)
+    headers = {"OpenStack-API-Version": f"placement {version}"}
+    answer = client.simulate_get("/openapi.json", headers=headers)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["openstack-api-version"] == f"placement {version}"
+    assert answer.json == describe(v(version))
+
+
+def test_a_document_that_is_served_below_a_prefix_says_so(application: Any) -> None:
+    answer = falcon.testing.TestClient(application).simulate_get(
+        "/openapi.json", root_path="/placement"
     )
+    assert answer.json["servers"] == [{"url": "/placement"}]
+
+
+def test_the_document_of_any_version_is_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "log_to_stderr", lambda _conf: None)  # for the tests that follow
+    assert cli.main(["openapi"]) == 0
+    assert json.loads(capsys.readouterr().out) == describe(v("1.39"))
+    assert cli.main(["openapi", "--microversion", "1.12"]) == 0
+    assert json.loads(capsys.readouterr().out) == describe(v("1.12"))
+    assert cli.main(["openapi", "--microversion", "1.99"]) == 1
+    assert "1.99" in capsys.readouterr().err
 
 
 UUIDS = [
@@ -114,10 +201,12 @@ def with_known_names(schema: Any) -> Any:
     if schema.get("format") == UUID_LIKE["format"]:
         return {"enum": UUIDS}
     made = {key: with_known_names(value) for key, value in schema.items()}
-    for pattern, value in made.pop("patternProperties", {}).items():
-        if pattern == UUID_KEY or pattern.startswith("^[A-Z0-9_]"):
-            names = UUIDS if pattern == UUID_KEY else CLASSES
-            made["properties"] = dict.fromkeys(names, value)
+    pattern = made.get("propertyNames", {}).get("pattern", "")
+    if pattern == UUID_KEY or pattern.startswith("^[A-Z0-9_]"):
+        names = UUIDS if pattern == UUID_KEY else CLASSES
+        del made["propertyNames"]
+        made["properties"] = dict.fromkeys(names, made["additionalProperties"])
+        made["additionalProperties"] = False
     return made
 
 
@@ -135,7 +224,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_no_walk_of_the_api_meets_what_the_document_does_not_tell(
     application: Any, version: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    schema = schemathesis.openapi.from_dict(with_known_names(document(v(version))))
+    schema = schemathesis.openapi.from_dict(with_known_names(describe(v(version))))
     schema.app = application
     headers = {
         "X-Auth-Token": "admin",

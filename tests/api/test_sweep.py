@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import falcon.testing
 import pytest
 
@@ -11,16 +9,16 @@ from placement.api.history import HISTORY, v
 from placement.api.microversion import Microversion
 from placement.api.query import Parameter
 from placement.api.query.candidates import GROUP_KEYS
-from placement.api.render import allocations, candidates, providers
-from placement.api.resources import aggregates, inventories, root, traits, usages
+from placement.api.resources import inventories, root, traits
 from placement.api.routes import OPERATIONS, ROUTES, Route, operations
-from placement.api.versioned import Versioned
+from placement.api.shapes import CREATED, View
 from tests.kit.builders import make_app
 
 # The first version of each operation, and the answer below it (contract README section 2).
 FIRST = {
     ("GET", "/"): ("1.0", None),
     ("GET", "/healthcheck"): ("1.0", None),
+    ("GET", "/openapi.json"): ("1.0", None),
     ("GET", "/resource_providers"): ("1.0", None),
     ("POST", "/resource_providers"): ("1.0", None),
     ("GET", "/resource_providers/{uuid}"): ("1.0", None),
@@ -59,21 +57,6 @@ FIRST = {
 }
 
 EACH = [(method, path) for path, methods in OPERATIONS.items() for method in methods]
-
-# What an operation answers with, where that differs by version.
-FORMS: dict[tuple[str, str], list[Versioned[Any]]] = {
-    ("GET", "/resource_providers"): [providers.FIELDS, providers.LINKS],
-    ("POST", "/resource_providers"): [providers.FIELDS, providers.LINKS],
-    ("GET", "/resource_providers/{uuid}"): [providers.FIELDS, providers.LINKS],
-    ("PUT", "/resource_providers/{uuid}"): [providers.FIELDS, providers.LINKS],
-    ("GET", "/resource_providers/{uuid}/aggregates"): [aggregates.MEMBERS],
-    ("PUT", "/resource_providers/{uuid}/aggregates"): [aggregates.MEMBERS],
-    ("PUT", "/resource_providers/{uuid}/inventories"): [inventories.LEAST_CAPACITY],
-    ("GET", "/resource_providers/{uuid}/allocations"): [allocations.ON_PROVIDER],
-    ("GET", "/allocations/{consumer}"): [allocations.CONSUMER],
-    ("GET", "/usages"): [usages.USAGES],
-    ("GET", "/allocation_candidates"): [candidates.CANDIDATE, candidates.SUMMARY],
-}
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +104,13 @@ def test_each_version_has_one_handler_schema_rule_and_form(method: str, path: st
         assert route.public or route.rule
         if route.body_schema is not None:
             assert route.body_schema.at(version).schema
-        for form in FORMS.get((method, path), []):
-            assert form.at(version) is not None
+        if route.response.shape is None:
+            assert 200 not in route.response.statuses
+        else:
+            assert route.response.shape.schema(version)["title"]
+            assert callable(route.response.shape.renderer(View(version)))
+        if path.endswith("/inventories") and method == "PUT":
+            assert inventories.LEAST_CAPACITY.at(version) is not None
 
 
 @pytest.mark.parametrize(("method", "path"), EACH)
@@ -231,8 +219,8 @@ def test_a_route_that_is_declared_twice_for_a_version_fails_when_declared() -> N
 
 
 def test_routes_out_of_order_fail_when_declared() -> None:
-    later = Route("GET", "/x", root.versions, "1.5", "rule")
-    earlier = Route("GET", "/x", traits.list_traits, "1.2", "rule")
+    later = Route("GET", "/x", root.list_versions, "1.5", "rule", CREATED)
+    earlier = Route("GET", "/x", traits.list_traits, "1.2", "rule", CREATED)
     with pytest.raises(ValueError, match="order"):
         operations([later, earlier])
 
@@ -241,7 +229,7 @@ def test_a_schema_that_begins_after_its_route_fails_when_declared() -> None:
     tables = [route.body_schema for route in ROUTES if route.body_schema]
     late = next(table for table in tables if str(table.since) == "1.30")
     with pytest.raises(ValueError, match=r"no schema before 1\.30"):
-        Route("POST", "/x", root.versions, "1.0", "rule", body_schema=late)
+        Route("POST", "/x", root.list_versions, "1.0", "rule", CREATED, late)
 
 
 def test_a_parameter_of_an_unknown_version_fails_when_declared() -> None:

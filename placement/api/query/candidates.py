@@ -1,4 +1,4 @@
-"""The parameters of `GET /allocation_candidates` (contract candidates.md sections 2 and 3)."""
+"""The parameters of `GET /allocation_candidates`."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -13,24 +13,47 @@ from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGr
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, QUERY_MISSING_VALUE, BadQuery
 from placement.objects import identifiers
 
-LIMIT = "[1-9][0-9]*"
-_LIMIT = re.compile(rf"{LIMIT}\Z", re.ASCII)
+_LIMIT = re.compile(r"[1-9][0-9]*\Z", re.ASCII)
 
 PARAMETERS: Mapping[str, Parameter] = {
-    "resources": Parameter("1.10", "What is asked for: CLASS:AMOUNT,…", suffixed=True),
-    "limit": Parameter("1.16", "Candidates at the most.", f"^{LIMIT}$"),
+    "resources": Parameter(
+        "1.10",
+        "Amounts of resource classes to find: `CLASS:AMOUNT`, separated by commas.",
+        suffixed=True,
+    ),
+    "limit": Parameter(
+        "1.16", "The largest number of candidates to list.", {"type": "integer", "minimum": 1}
+    ),
     "required": Parameter(
-        "1.17", "With traits: T1,T2, !T for without, in:T1,T2 for any.", suffixed=True
+        "1.17",
+        "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
+        "(`in:T1,T2`).",
+        suffixed=True,
     ),
     "member_of": Parameter(
-        "1.21", "In an aggregate: UUID or in:UUID,UUID; ! for not in it.", suffixed=True
+        "1.21",
+        "Aggregates that providers must be in (`UUID`), must be in one of (`in:UUID,UUID`), or "
+        "must not be in (`!UUID`).",
+        suffixed=True,
     ),
     "group_policy": Parameter(
-        "1.25", "Whether suffixed groups use different providers.", "^(none|isolate)$"
+        "1.25",
+        "Whether different suffixed groups must be served by different providers.",
+        {"type": "string", "enum": ["none", "isolate"]},
     ),
-    "in_tree": Parameter("1.31", "In the tree of this provider.", suffixed=True),
-    "root_required": Parameter("1.35", "Traits of the root: T1,!T2."),
-    "same_subtree": Parameter("1.36", "Suffixes of groups served below one of their providers."),
+    "in_tree": Parameter(
+        "1.31",
+        "The UUID of a provider: only providers of its tree are considered.",
+        suffixed=True,
+    ),
+    "root_required": Parameter(
+        "1.35", "Traits that the root of the tree must have (`T1,T2`) or must not have (`!T`)."
+    ),
+    "same_subtree": Parameter(
+        "1.36",
+        "Suffixes of groups, separated by commas, that must be served by one provider and those "
+        "below it.",
+    ),
 }
 
 GROUP_KEYS = tuple(name for name, parameter in PARAMETERS.items() if parameter.suffixed)

@@ -1,10 +1,10 @@
-"""The filters of `GET /resource_providers` (contract resources.md section 1.6)."""
+"""The filters of `GET /resource_providers`."""
 
 import re
 from collections.abc import Mapping
 
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, Parameter, bad, last_values
+from placement.api.query.strings import Pairs, Parameter, bad, last_values, matching
 from placement.api.query.terms import Membership, Traits, counting, resources
 from placement.errors import BadQuery
 from placement.objects.provider_list import ProviderFilter
@@ -16,12 +16,26 @@ DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
 
 PARAMETERS: Mapping[str, Parameter] = {
-    "name": Parameter("1.0", "The provider of this name."),
-    "uuid": Parameter("1.0", "The provider of this UUID.", f"^{DASHED_UUID}$"),
-    "member_of": Parameter("1.3", "In an aggregate: UUID or in:UUID,UUID; ! for not in it."),
-    "resources": Parameter("1.4", "With room for every amount: CLASS:AMOUNT,…"),
-    "in_tree": Parameter("1.14", "In the tree of this provider.", f"^{DASHED_UUID}$"),
-    "required": Parameter("1.18", "With traits: T1,T2, !T for without, in:T1,T2 for any."),
+    "name": Parameter("1.0", "The name of a provider."),
+    "uuid": Parameter("1.0", "The UUID of a provider.", matching(DASHED_UUID)),
+    "member_of": Parameter(
+        "1.3",
+        "Aggregates that providers must be in (`UUID`), must be in one of (`in:UUID,UUID`), or "
+        "must not be in (`!UUID`).",
+    ),
+    "resources": Parameter(
+        "1.4", "Amounts that a provider must have left: `CLASS:AMOUNT`, separated by commas."
+    ),
+    "in_tree": Parameter(
+        "1.14",
+        "The UUID of a provider: only providers of its tree are listed.",
+        matching(DASHED_UUID),
+    ),
+    "required": Parameter(
+        "1.18",
+        "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
+        "(`in:T1,T2`).",
+    ),
 }
 
 

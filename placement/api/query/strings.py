@@ -1,11 +1,12 @@
 """Decoding of query strings, and which parameters an operation knows at a version."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from placement.api.history import HISTORY, v
 from placement.api.microversion import Microversion
+from placement.api.shapes import Fragment
 from placement.errors import BadQuery
 from placement.objects import identifiers
 
@@ -17,18 +18,23 @@ MAX_ITEMS = 5_000
 SHOWN = 80  # characters of a value that are repeated to the client
 
 
+def matching(pattern: str) -> Fragment:
+    """Return the schema of values that match a pattern as a whole."""
+    return {"type": "string", "pattern": f"^{pattern}$"}
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A query parameter.
 
-    since: below it the parameter is unknown. about: what it does, for people. pattern: what a
-    value looks like, where one expression says it. suffixed: it names a request group by what
-    follows its name, where the version has such groups. required: an answer needs it.
+    since: below it the parameter is unknown. about: what it does, for the API's document. schema:
+    of its values, as far as one says it. suffixed: it names a request group by what follows its
+    name, where the version has such groups. required: an answer needs it.
     """
 
     since: str
     about: str
-    pattern: str | None = None
+    schema: Fragment = field(default_factory=lambda: {"type": "string"})
     suffixed: bool = False
     required: bool = False
 

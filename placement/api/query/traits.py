@@ -1,15 +1,19 @@
-"""The filters of `GET /traits` (contract resources.md section 4)."""
+"""The filters of `GET /traits`."""
 
 from collections.abc import Mapping
 
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, Parameter, bad, last_values
+from placement.api.query.strings import Pairs, Parameter, bad, last_values, matching
 from placement.objects.traits import TraitFilter
 
 PARAMETERS: Mapping[str, Parameter] = {
-    "name": Parameter("1.6", "in:NAME,NAME… or startswith:PREFIX.", "^.*:.*$"),
+    "name": Parameter(
+        "1.6",
+        "Names of traits (`in:NAME,NAME`), or how they begin (`startswith:PREFIX`).",
+        matching(".*:.*"),
+    ),
     "associated": Parameter(
-        "1.6", "Whether some provider has the trait.", "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$"
+        "1.6", "Whether some provider must have the trait, or none.", {"type": "boolean"}
     ),
 }
 

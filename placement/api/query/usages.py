@@ -1,21 +1,23 @@
-"""The parameters of `GET /usages` (contract resources.md section 6.2)."""
+"""The parameters of `GET /usages`."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, Parameter, bad, last_values
+from placement.api.query.strings import Pairs, Parameter, bad, last_values, matching
 from placement.errors import BadQuery
 
 CONSUMER_TYPE = "([A-Z0-9_]+|all|unknown)"
 _CONSUMER_TYPE = re.compile(rf"{CONSUMER_TYPE}\Z", re.ASCII)
 
 PARAMETERS: Mapping[str, Parameter] = {
-    "project_id": Parameter("1.9", "The project.", "^.{1,255}$", required=True),
-    "user_id": Parameter("1.9", "One user of the project.", "^.{1,255}$"),
+    "project_id": Parameter("1.9", "The project.", matching(".{1,255}"), required=True),
+    "user_id": Parameter("1.9", "A user: only its part is shown.", matching(".{1,255}")),
     "consumer_type": Parameter(
-        "1.38", "One type of consumer, or all together, or unknown.", f"^{CONSUMER_TYPE}$"
+        "1.38",
+        "A type of consumers, `unknown` for those without a type, or `all` for one sum.",
+        matching(CONSUMER_TYPE),
     ),
 }
 

@@ -1,10 +1,16 @@
-"""Bodies of provider aggregates (contract resources.md section 5)."""
+"""Bodies of provider aggregates."""
 
+from placement.api import samples
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import GENERATION, MOST, UUID_LIKE, closed
+from placement.api.request_schemas.common import GENERATION, MOST, UUID_LIKE, closed, sample
 from placement.api.versioned import Versioned
 
-UUIDS = {"type": "array", "items": UUID_LIKE, "uniqueItems": True, "maxItems": MOST}
+UUIDS = {
+    "type": "array",
+    "items": sample(UUID_LIKE, samples.AGGREGATE),
+    "uniqueItems": True,
+    "maxItems": MOST,
+}
 
 REPLACE = Versioned(
     {

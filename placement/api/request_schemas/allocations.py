@@ -1,5 +1,6 @@
-"""Bodies of allocations (contract allocations.md sections 3 and 4)."""
+"""Bodies of allocations."""
 
+from placement.api import samples
 from placement.api.json_body import Schema
 from placement.api.request_schemas.common import (
     CLASS_NAME,
@@ -10,44 +11,65 @@ from placement.api.request_schemas.common import (
     by_class,
     by_uuid,
     closed,
+    sample,
 )
+from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 
-RESOURCES = {**by_class({"type": "integer", "minimum": 1}), "minProperties": 1}
+RESOURCES = {
+    **by_class({"type": "integer", "minimum": 1}),
+    "title": "RequestedAmounts",
+    "minProperties": 1,
+    "examples": [samples.AMOUNTS],
+}
 
 BY_PROVIDER = {
-    **by_uuid(closed({"resources": RESOURCES}, {"generation": GENERATION})),
+    **by_uuid(
+        closed({"resources": RESOURCES}, {"generation": GENERATION}, "RequestedAllocation"),
+        samples.PROVIDER,
+    ),
     "maxProperties": MOST,
 }
 
 # Accepted because candidates carry them; their content has no effect.
-MAPPINGS = {
+MAPPINGS: Fragment = {
     "type": "object",
     "minProperties": 1,
     "patternProperties": {
         "[a-zA-Z0-9_-]{1,64}": {"type": "array", "minItems": 1, "items": UUID_LIKE}
     },
+    "examples": [{"_compute": [samples.PROVIDER]}],
 }
 
 LIST = {
     "type": "array",
     "minItems": 1,
     "maxItems": MOST,
-    "items": closed({"resource_provider": closed({"uuid": UUID_LIKE}), "resources": RESOURCES}),
+    "items": closed(
+        {
+            "resource_provider": closed({"uuid": sample(UUID_LIKE, samples.PROVIDER)}),
+            "resources": RESOURCES,
+        },
+        title="RequestedAllocation",
+    ),
 }
 
 # What each version added to what a consumer says of itself.
-OWNED = {"project_id": OWNER, "user_id": OWNER}
-GUARDED = {**OWNED, "consumer_generation": {"type": ["integer", "null"]}}
-TYPED = {**GUARDED, "consumer_type": CLASS_NAME}
+OWNED = {
+    "project_id": sample(OWNER, samples.PROJECT),
+    "user_id": sample(OWNER, samples.USER),
+}
+GUARDED = {**OWNED, "consumer_generation": {"type": ["integer", "null"], "examples": [1]}}
+TYPED = {**GUARDED, "consumer_type": sample(CLASS_NAME, "INSTANCE")}
 MAPPED = {"mappings": MAPPINGS}
 
+TITLE = "RequestedAllocations"
 CONSUMER = Versioned(
     {
-        "1.13": closed({"allocations": BY_PROVIDER, **OWNED}),
-        "1.28": closed({"allocations": BY_PROVIDER, **GUARDED}),
-        "1.34": closed({"allocations": BY_PROVIDER, **GUARDED}, MAPPED),
-        "1.38": closed({"allocations": BY_PROVIDER, **TYPED}, MAPPED),
+        "1.13": closed({"allocations": BY_PROVIDER, **OWNED}, {}, TITLE),
+        "1.28": closed({"allocations": BY_PROVIDER, **GUARDED}, {}, TITLE),
+        "1.34": closed({"allocations": BY_PROVIDER, **GUARDED}, MAPPED, TITLE),
+        "1.38": closed({"allocations": BY_PROVIDER, **TYPED}, MAPPED, TITLE),
     }
 )
 
@@ -60,4 +82,6 @@ REPLACE = Versioned(
         **CONSUMER.map(Schema, since="1.28").table,
     }
 )
-MANAGE = CONSUMER.map(lambda consumer: Schema({**by_uuid(consumer), "minProperties": 1}))
+MANAGE = CONSUMER.map(
+    lambda consumer: Schema({**by_uuid(consumer, samples.CONSUMER), "minProperties": 1})
+)

@@ -3,22 +3,28 @@
 from collections.abc import Mapping
 from typing import Any
 
+from placement.api import samples
+from placement.api.shapes import Fragment
 from placement.vocabulary import CUSTOM_PREFIX
-
-Fragment = Mapping[str, Any]
 
 # `$` alone would let a trailing newline pass.
 END = r"$(?!\n)"
 
-CLASS_NAME: Fragment = {"type": "string", "pattern": f"^[A-Z0-9_]+{END}", "maxLength": 255}
+CLASS_NAME: Fragment = {
+    "type": "string",
+    "pattern": f"^[A-Z0-9_]+{END}",
+    "maxLength": 255,
+    "examples": ["VCPU"],
+}
 CUSTOM_NAME: Fragment = {
     "type": "string",
     "pattern": f"^{CUSTOM_PREFIX}[A-Z0-9_]+{END}",
     "maxLength": 255,
+    "examples": [samples.CUSTOM_CLASS],
 }
 UUID_KEY = rf"^[0-9a-fA-F-]{{36}}{END}"
 CLASS_KEY = rf"^[A-Z0-9_]{{1,255}}{END}"
-GENERATION: Fragment = {"type": "integer"}
+GENERATION: Fragment = {"type": "integer", "examples": [6]}
 # No NUL: some databases cannot store it.
 TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}
@@ -29,30 +35,40 @@ UUID_LIKE: Fragment = {"type": "string", "format": "uuid", "maxLength": 64}
 MOST = 10_000
 
 
-def by_uuid(value: Fragment) -> Fragment:
-    """An object of such values by UUID."""
-    return _by_key(UUID_KEY, "a 'uuid'", value)
+def by_uuid(value: Fragment, example: str) -> Fragment:
+    """Return the schema of an object of such values by UUID; `example` is one."""
+    return _by_key(UUID_KEY, "a 'uuid'", example, value)
 
 
 def by_class(value: Fragment) -> Fragment:
-    """An object of such values by resource class."""
+    """Return the schema of an object of such values by resource class."""
     noun = "the name of a resource class (A to Z, 0 to 9, _)"
-    return {**_by_key(CLASS_KEY, noun, value), "maxProperties": MOST}
+    return {**_by_key(CLASS_KEY, noun, "VCPU", value), "maxProperties": MOST}
 
 
-def _by_key(pattern: str, noun: str, value: Fragment) -> Fragment:
-    """An object whose keys have one form; messages about any other say the noun."""
+def _by_key(pattern: str, noun: str, example: str, value: Fragment) -> Fragment:
+    """Return the schema of an object whose keys have one form; complaints call it by the noun."""
     return {
         "type": "object",
-        "propertyNames": {"title": noun},
+        "propertyNames": {"description": noun, "examples": [example]},
         "patternProperties": {pattern: value},
         "additionalProperties": False,
     }
 
 
-def closed(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> Fragment:
-    """An object with these members and no others."""
+def sample(fragment: Fragment, example: Any) -> Fragment:
+    """Return the schema with an example for the API's document."""
+    return {**fragment, "examples": [example]}
+
+
+def closed(
+    required: Mapping[str, Any],
+    optional: Mapping[str, Any] | None = None,
+    title: str | None = None,
+) -> Fragment:
+    """Return the schema of an object with these members and no others; `title` names it."""
     return {
+        **({"title": title} if title else {}),
         "type": "object",
         "properties": {**required, **(optional or {})},
         "required": sorted(required),

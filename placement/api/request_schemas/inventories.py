@@ -1,28 +1,23 @@
-"""Bodies of inventories (contract resources.md section 2)."""
+"""Bodies of inventories."""
 
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import CLASS_NAME, GENERATION, by_class, closed
+from placement.api.request_schemas.common import CLASS_NAME, GENERATION, by_class, closed, sample
 from placement.api.versioned import Versioned
 from placement.vocabulary import MAX_INTEGER
 
 AMOUNT = {"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}
-TOTAL = {"total": AMOUNT}
+TOTAL = {"total": sample(AMOUNT, 64)}
 OPTIONAL = {
-    "reserved": {**AMOUNT, "minimum": 0},
-    "min_unit": AMOUNT,
-    "max_unit": AMOUNT,
-    "step_size": AMOUNT,
-    "allocation_ratio": {"type": "number", "minimum": 0, "maximum": 3.40282e38},
+    "reserved": sample({**AMOUNT, "minimum": 0}, 0),
+    "min_unit": sample(AMOUNT, 1),
+    "max_unit": sample(AMOUNT, 64),
+    "step_size": sample(AMOUNT, 1),
+    "allocation_ratio": sample({"type": "number", "minimum": 0, "maximum": 3.40282e38}, 16.0),
 }
 STATED = {"resource_provider_generation": GENERATION}
 
-RECORD = closed(TOTAL, {**OPTIONAL, **STATED})
-SET = closed(
-    {
-        **STATED,
-        "inventories": by_class(RECORD),
-    }
-)
+RECORD = closed(TOTAL, {**OPTIONAL, **STATED}, "NewInventory")
+SET = closed({**STATED, "inventories": by_class(RECORD)}, title="NewInventories")
 
 CREATE = Versioned(
     {"1.0": Schema(closed({**TOTAL, "resource_class": CLASS_NAME}, {**OPTIONAL, **STATED}))}

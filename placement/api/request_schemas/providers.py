@@ -1,11 +1,13 @@
-"""Bodies of resource providers (contract resources.md sections 1.2 and 1.4)."""
+"""Bodies of resource providers."""
 
+from placement.api import samples
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import TEXT, UUID_LIKE, closed
+from placement.api.request_schemas.common import TEXT, UUID_LIKE, closed, sample
 from placement.api.versioned import Versioned
 
-NAME = {**TEXT, "maxLength": 200}
-PARENT = {**UUID_LIKE, "type": ["string", "null"]}
+NAME = sample({**TEXT, "maxLength": 200}, samples.PROVIDER_NAME)
+UUID = sample(UUID_LIKE, samples.PROVIDER)
+PARENT = sample({**UUID_LIKE, "type": ["string", "null"]}, samples.PARENT)
 
 NESTED = {"parent_provider_uuid": PARENT}
 
@@ -13,8 +15,8 @@ NEW = {"name": {**NAME, "minLength": 1}}
 
 CREATE = Versioned(
     {
-        "1.0": Schema(closed(NEW, {"uuid": UUID_LIKE})),
-        "1.14": Schema(closed(NEW, {"uuid": UUID_LIKE, **NESTED})),
+        "1.0": Schema(closed(NEW, {"uuid": UUID})),
+        "1.14": Schema(closed(NEW, {"uuid": UUID, **NESTED})),
     }
 )
 

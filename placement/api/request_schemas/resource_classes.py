@@ -1,4 +1,4 @@
-"""Bodies of resource classes (contract resources.md section 3)."""
+"""Bodies of resource classes."""
 
 from placement.api.json_body import Schema
 from placement.api.request_schemas.common import CUSTOM_NAME, closed

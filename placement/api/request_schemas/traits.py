@@ -1,7 +1,8 @@
-"""Bodies of provider traits (contract resources.md section 4.1)."""
+"""Bodies of provider traits."""
 
+from placement.api import samples
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import GENERATION, MOST, TEXT, closed
+from placement.api.request_schemas.common import GENERATION, MOST, TEXT, closed, sample
 from placement.api.versioned import Versioned
 
 REPLACE = Versioned(
@@ -12,7 +13,7 @@ REPLACE = Versioned(
                     "traits": {
                         "type": "array",
                         "maxItems": MOST,
-                        "items": {**TEXT, "minLength": 1, "maxLength": 255},
+                        "items": sample({**TEXT, "minLength": 1, "maxLength": 255}, samples.TRAIT),
                     },
                     "resource_provider_generation": GENERATION,
                 }

@@ -1,22 +1,20 @@
-"""`/allocations` and the allocations on a provider (contract allocations.md)."""
+"""`/allocations` and the allocations on a provider."""
 
 from functools import partial
 
 from placement.api import commands
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
-from placement.api.render import allocations as render
+from placement.api.responses.common import AtGeneration
 from placement.errors import BadPath
 from placement.objects import allocations, identifiers
 
 
-def show(call: Call) -> Reply:
-    """What a consumer holds."""
+def show_allocations(call: Call) -> Reply:
+    """Show the allocations of a consumer."""
     with call.service.database.read() as conn:
-        holding = allocations.of_consumer(conn, call.path["consumer"])
-    return Reply(
-        200, render.of_consumer(holding, call.version), changed_at=holding.changed_at or NOW
-    )
+        consumer = allocations.of_consumer(conn, call.path["consumer"])
+    return Reply(200, consumer, changed_at=consumer.changed_at or NOW)
 
 
 def check_consumer(call: Call) -> None:
@@ -25,8 +23,11 @@ def check_consumer(call: Call) -> None:
         raise BadPath(f"consumer {call.path['consumer']!r} is not a UUID")
 
 
-def replace(call: Call) -> Reply:
-    """Everything that a consumer shall hold."""
+def replace_allocations(call: Call) -> Reply:
+    """Replace the allocations of a consumer: claim resources for it, or move or release them.
+
+    Refused unless all of it fits.
+    """
     owned = Feature.ALLOCATION_OWNERS.at(call.version)
     consumer_owner = None if owned else call.service.settings.incomplete_consumer_owner
     claim = commands.claim(call.path["consumer"], call.body, consumer_owner)
@@ -34,22 +35,24 @@ def replace(call: Call) -> Reply:
     return Reply(204)
 
 
-def manage(call: Call) -> Reply:
-    """Everything that several consumers shall hold, all or nothing."""
+def manage_allocations(call: Call) -> Reply:
+    """Replace the allocations of several consumers together.
+
+    Either everything changes or nothing. A consumer with no allocations is deleted.
+    """
     claims = commands.claims(call.body)
     call.service.database.write(partial(allocations.replace, claims=claims))
     return Reply(204)
 
 
-def delete(call: Call) -> Reply:
-    """A consumer's allocations go, and the consumer."""
+def delete_allocations(call: Call) -> Reply:
+    """Delete a consumer and its allocations."""
     call.service.database.write(partial(allocations.delete, consumer_uuid=call.path["consumer"]))
     return Reply(204)
 
 
-def on_provider(call: Call) -> Reply:
-    """What consumers hold on one provider."""
+def list_provider_allocations(call: Call) -> Reply:
+    """List the allocations on a provider, by consumer."""
     with call.service.database.read() as conn:
-        provider, holdings, changed_at = allocations.of_provider(conn, call.path["uuid"])
-    body = render.on_provider(holdings, provider.generation, call.version)
-    return Reply(200, body, changed_at=changed_at or NOW)
+        provider, consumers, changed_at = allocations.of_provider(conn, call.path["uuid"])
+    return Reply(200, AtGeneration(provider.generation, consumers), changed_at=changed_at or NOW)

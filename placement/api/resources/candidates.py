@@ -1,17 +1,22 @@
-"""`/allocation_candidates` (contract candidates.md)."""
+"""`/allocation_candidates`."""
 
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply
-from placement.api.render import candidates as render
+from placement.api.responses.candidates import Candidates
 from placement.candidates import find_candidates
 
 
-def list_candidates(call: Call) -> Reply:
-    """Every way in which the request can be met now, or the first `limit` of them."""
+def list_allocation_candidates(call: Call) -> Reply:
+    """List the ways in which a request for resources can be met now.
+
+    Each is an allocation request: with a project and a user it is the body that claims the
+    resources. The summaries show what there is, and what is used, on all providers of the trees
+    that requests take from.
+    """
     request = query.parse_candidates(query.pairs(call.query_string), call.version)
     service = call.service
     with service.database.read() as conn:
         result = find_candidates(
             conn, service.trees, request, service.settings.candidates, service.tuning
         )
-    return Reply(200, render.answer(result, request, call.version), changed_at=NOW)
+    return Reply(200, Candidates(result, request), changed_at=NOW)

@@ -1,11 +1,11 @@
-"""Inventories of a provider and their usages (contract resources.md sections 2 and 6.1)."""
+"""Inventories of a provider and their usages."""
 
 from functools import partial
 
 from placement.api import commands
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
-from placement.api.render import inventories as render
+from placement.api.responses.common import AtGeneration
 from placement.api.versioned import Versioned
 from placement.objects import inventories
 
@@ -14,24 +14,27 @@ LEAST_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
 
 
 def list_inventories(call: Call) -> Reply:
-    """All inventories of a provider."""
+    """List the inventories of a provider, by resource class."""
     with call.service.database.read() as conn:
-        provider, found = inventories.of_provider(conn, call.path["uuid"])
-    records = {name: row.record for name, row in found.items()}
-    changed_at = newest([row.changed_at for row in found.values()])
-    return Reply(200, render.many(records, provider.generation), changed_at=changed_at)
+        provider, rows = inventories.of_provider(conn, call.path["uuid"])
+    records = {name: row.record for name, row in rows.items()}
+    changed_at = newest([row.changed_at for row in rows.values()])
+    return Reply(200, AtGeneration(provider.generation, records), changed_at=changed_at)
 
 
-def show(call: Call) -> Reply:
-    """One inventory."""
+def show_inventory(call: Call) -> Reply:
+    """Show a provider's inventory of one resource class."""
     with call.service.database.read() as conn:
         provider, row = inventories.get(conn, call.path["uuid"], call.path["resource_class"])
-    body = render.one(row.record, provider.generation)
-    return Reply(200, body, changed_at=row.changed_at or NOW)
+    inventory = AtGeneration(provider.generation, row.record)
+    return Reply(200, inventory, changed_at=row.changed_at or NOW)
 
 
-def create(call: Call) -> Reply:
-    """One more inventory; a stated generation is not looked at."""
+def create_inventory(call: Call) -> Reply:
+    """Create an inventory of a resource class that the provider has none of yet.
+
+    A generation in the body is ignored.
+    """
     record, name = commands.record(call.body), call.body["resource_class"]
     generation = call.service.database.write(
         partial(
@@ -44,14 +47,14 @@ def create(call: Call) -> Reply:
     )
     return Reply(
         201,
-        render.one(record, generation),
+        AtGeneration(generation, record),
         location=f"/resource_providers/{call.path['uuid']}/inventories/{name}",
         changed_at=NOW,
     )
 
 
-def replace(call: Call) -> Reply:
-    """The whole set of a provider."""
+def replace_inventories(call: Call) -> Reply:
+    """Replace all inventories of a provider."""
     records = commands.records(call.body)
     generation = call.service.database.write(
         partial(
@@ -62,11 +65,11 @@ def replace(call: Call) -> Reply:
             least_capacity=LEAST_CAPACITY.at(call.version),
         )
     )
-    return Reply(200, render.many(records, generation), changed_at=NOW)
+    return Reply(200, AtGeneration(generation, records), changed_at=NOW)
 
 
-def update(call: Call) -> Reply:
-    """One inventory that is there already."""
+def update_inventory(call: Call) -> Reply:
+    """Update a provider's inventory of one resource class."""
     record = commands.record(call.body)
     generation = call.service.database.write(
         partial(
@@ -78,17 +81,17 @@ def update(call: Call) -> Reply:
             least_capacity=LEAST_CAPACITY.at(call.version),
         )
     )
-    return Reply(200, render.one(record, generation), changed_at=NOW)
+    return Reply(200, AtGeneration(generation, record), changed_at=NOW)
 
 
-def delete_all(call: Call) -> Reply:
-    """The whole set goes."""
+def delete_inventories(call: Call) -> Reply:
+    """Delete all inventories of a provider, none of which may be in use."""
     call.service.database.write(partial(inventories.delete_all, uuid=call.path["uuid"]))
     return Reply(204)
 
 
-def delete(call: Call) -> Reply:
-    """One inventory goes."""
+def delete_inventory(call: Call) -> Reply:
+    """Delete a provider's inventory of one resource class, which may not be in use."""
     call.service.database.write(
         partial(
             inventories.delete,
@@ -99,9 +102,8 @@ def delete(call: Call) -> Reply:
     return Reply(204)
 
 
-def usages(call: Call) -> Reply:
-    """What is used of each inventory."""
+def show_provider_usages(call: Call) -> Reply:
+    """Show how much of each inventory of a provider is used."""
     with call.service.database.read() as conn:
         provider, used = inventories.usages(conn, call.path["uuid"])
-    body = {"resource_provider_generation": provider.generation, "usages": used}
-    return Reply(200, body, changed_at=NOW)
+    return Reply(200, AtGeneration(provider.generation, used), changed_at=NOW)

@@ -1,27 +1,25 @@
-"""`/resource_providers` (contract resources.md section 1)."""
+"""`/resource_providers`."""
 
 from functools import partial
 
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
-from placement.api.render import providers as render
 from placement.objects import provider_list, providers
-from placement.objects.providers import Provider
 from placement.objects.unset import UNSET
 
 
-def list_providers(call: Call) -> Reply:
-    """Providers that meet all filters."""
-    wanted = query.parse_provider_filter(query.pairs(call.query_string), call.version)
+def list_resource_providers(call: Call) -> Reply:
+    """List the resource providers that meet all filters."""
+    filters = query.parse_provider_filter(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
-        found = provider_list.find(conn, wanted)
-    changed_at = newest([provider.changed_at for provider in found])
-    return Reply(200, render.many(found, call.mount, call.version), changed_at=changed_at)
+        listed = provider_list.find(conn, filters)
+    return Reply(200, listed, changed_at=newest([provider.changed_at for provider in listed]))
 
 
-def _create(call: Call) -> Provider:
-    return call.service.database.write(
+def create_resource_provider(call: Call) -> Reply:
+    """Create a resource provider."""
+    provider = call.service.database.write(
         partial(
             providers.create,
             name=call.body["name"],
@@ -29,34 +27,30 @@ def _create(call: Call) -> Provider:
             parent_uuid=call.body.get("parent_provider_uuid"),
         )
     )
+    location = f"/resource_providers/{provider.uuid}"
+    if not Feature.CREATED_PROVIDER_SHOWN.at(call.version):
+        return Reply(201, location=location)
+    return Reply(200, provider, location=location, changed_at=provider.changed_at or NOW)
 
 
-def create(call: Call) -> Reply:
-    """A new provider, which is not shown."""
-    return Reply(201, location=f"/resource_providers/{_create(call).uuid}")
-
-
-def create_and_show(call: Call) -> Reply:
-    """A new provider."""
-    provider = _create(call)
-    return Reply(
-        200,
-        render.one(provider, call.mount, call.version),
-        location=f"/resource_providers/{provider.uuid}",
-        changed_at=provider.changed_at or NOW,
-    )
-
-
-def show(call: Call) -> Reply:
-    """One provider."""
+def show_resource_provider(call: Call) -> Reply:
+    """Show a resource provider."""
     with call.service.database.read() as conn:
         provider = providers.get(conn, call.path["uuid"])
-    changed_at = provider.changed_at or NOW
-    return Reply(200, render.one(provider, call.mount, call.version), changed_at=changed_at)
+    return Reply(200, provider, changed_at=provider.changed_at or NOW)
 
 
-def update(call: Call) -> Reply:
-    """Name and parent; a parent that is not stated stays."""
+def check_provider(call: Call) -> None:
+    """Raise ProviderNotFound unless the provider in the path exists."""
+    with call.service.database.read() as conn:
+        providers.get(conn, call.path["uuid"])
+
+
+def update_resource_provider(call: Call) -> Reply:
+    """Rename a resource provider, or give it another parent.
+
+    Where no parent is stated, it keeps the one it has.
+    """
     provider = call.service.database.write(
         partial(
             providers.update,
@@ -66,11 +60,13 @@ def update(call: Call) -> Reply:
             movable=Feature.MOVES.at(call.version),
         )
     )
-    changed_at = provider.changed_at or NOW
-    return Reply(200, render.one(provider, call.mount, call.version), changed_at=changed_at)
+    return Reply(200, provider, changed_at=provider.changed_at or NOW)
 
 
-def delete(call: Call) -> Reply:
-    """The provider goes, with its inventories, traits and aggregate memberships."""
+def delete_resource_provider(call: Call) -> Reply:
+    """Delete a resource provider and its inventories, traits and aggregate memberships.
+
+    Refused while it has allocations or children.
+    """
     call.service.database.write(partial(providers.delete, uuid=call.path["uuid"]))
     return Reply(204)

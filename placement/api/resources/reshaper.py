@@ -1,13 +1,17 @@
-"""`/reshaper` (contract reshaper.md)."""
+"""`/reshaper`."""
 
 from functools import partial
 
 from placement.api import commands
 from placement.api.handler import Call, Reply
-from placement.objects.reshape import reshape
+from placement.objects import reshape as reshaper
 
 
-def post(call: Call) -> Reply:
-    """Inventories of providers and allocations of consumers are replaced together."""
-    call.service.database.write(partial(reshape, command=commands.reshape(call.body)))
+def reshape(call: Call) -> Reply:
+    """Replace inventories of providers and allocations of consumers together.
+
+    For operators and services that move inventories to other providers of a tree while they are
+    in use. Either everything changes or nothing.
+    """
+    call.service.database.write(partial(reshaper.reshape, command=commands.reshape(call.body)))
     return Reply(204)

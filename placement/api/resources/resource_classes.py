@@ -1,61 +1,51 @@
-"""`/resource_classes` (contract resources.md section 3)."""
+"""`/resource_classes`."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from placement.api import commands
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.objects import resource_classes
 
 
-def _render(name: str, mount: str) -> Mapping[str, Any]:
-    link = {"rel": "self", "href": f"{mount}/resource_classes/{name}"}
-    return {"name": name, "links": [link]}
-
-
-def list_classes(call: Call) -> Reply:
-    """All classes."""
+def list_resource_classes(call: Call) -> Reply:
+    """List all resource classes, standard and custom."""
     with call.service.database.read() as conn:
-        found = resource_classes.find(conn)
-    return Reply(
-        200,
-        {"resource_classes": [_render(each.name, call.mount) for each in found]},
-        changed_at=newest([each.changed_at for each in found]),
-    )
+        classes = resource_classes.find(conn)
+    names = [resource_class.name for resource_class in classes]
+    return Reply(200, names, changed_at=newest([each.changed_at for each in classes]))
 
 
-def show(call: Call) -> Reply:
-    """One class."""
+def show_resource_class(call: Call) -> Reply:
+    """Show a resource class."""
     with call.service.database.read() as conn:
-        found = resource_classes.get(conn, call.path["name"])
-    return Reply(200, _render(found.name, call.mount), changed_at=found.changed_at or NOW)
+        resource_class = resource_classes.get(conn, call.path["name"])
+    return Reply(200, resource_class.name, changed_at=resource_class.changed_at or NOW)
 
 
-def create(call: Call) -> Reply:
-    """A new custom class."""
+def create_resource_class(call: Call) -> Reply:
+    """Create a custom resource class."""
     name = call.body["name"]
     call.service.database.write(partial(resource_classes.create, name=name))
     return Reply(201, location=f"/resource_classes/{name}")
 
 
-def rename(call: Call) -> Reply:
-    """A custom class gets another name; whatever uses it follows."""
+def rename_resource_class(call: Call) -> Reply:
+    """Rename a custom resource class; inventories and allocations keep it."""
     name = call.body["name"]
     call.service.database.write(
         partial(resource_classes.rename, name=call.path["name"], new_name=name)
     )
-    return Reply(200, _render(name, call.mount))
+    return Reply(200, name)
 
 
-def ensure(call: Call) -> Reply:
-    """A custom class, new or not."""
+def ensure_resource_class(call: Call) -> Reply:
+    """Create a custom resource class, unless it exists."""
     name = commands.custom_name(call.path["name"], "resource class")
     new = call.service.database.write(partial(resource_classes.ensure, name=name))
     return Reply(201 if new else 204, location=f"/resource_classes/{name}")
 
 
-def delete(call: Call) -> Reply:
-    """A custom class that no inventory uses goes."""
+def delete_resource_class(call: Call) -> Reply:
+    """Delete a custom resource class that no inventory uses."""
     call.service.database.write(partial(resource_classes.delete, name=call.path["name"]))
     return Reply(204)

@@ -1,16 +1,21 @@
-"""`GET /`: which versions there are; `GET /healthcheck`: whether the service can serve."""
+"""The service itself: its versions, its health, its document."""
 
 from placement.api.handler import NOW, Call, Reply
-from placement.api.render import root as render
+from placement.api.history import HISTORY
 from placement.objects import health
 
 
-def versions(call: Call) -> Reply:
-    """The version document."""
-    return Reply(200, render.document(), changed_at=NOW)
+def list_versions(call: Call) -> Reply:
+    """List the microversions that the service has."""
+    return Reply(200, HISTORY, changed_at=NOW)
 
 
-def healthcheck(call: Call) -> Reply:
-    """200 while the database can be worked with, 503 otherwise."""
+def check_health(call: Call) -> Reply:
+    """Check whether the service can serve: 503 where its database cannot be used."""
     health.check(call.service.database)
-    return Reply(200, {"status": "ok"})
+    return Reply(200, "ok")
+
+
+def show_document(call: Call) -> Reply:
+    """Show this document: the API at the requested microversion, as OpenAPI."""
+    return Reply(200, [call.service.document(call.version, call.mount)])

@@ -71,7 +71,7 @@ def test_an_error_says_where_it_is() -> None:
 def test_keys_that_may_not_be_there_are_called_what_they_should_be() -> None:
     schema = {
         "type": "object",
-        "propertyNames": {"title": "a resource class"},
+        "propertyNames": {"description": "a resource class"},
         "patternProperties": {"^[A-Z]+$": {}},
         "additionalProperties": False,
     }

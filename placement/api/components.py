@@ -1,0 +1,62 @@
+"""Schemas as the API's document has them: named ones apart, and an example of each."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from placement.api.shapes import Fragment
+
+
+class Components:
+    """The named schemas of a document: those that have a title."""
+
+    def __init__(self) -> None:
+        self.schemas: dict[str, Any] = {}
+
+    def place(self, schema: Fragment) -> dict[str, Any]:
+        """Return the schema with references in the place of all named ones.
+
+        Raises ValueError for two different schemas of one name.
+        """
+        title = schema.get("title")
+        placed = {key: self._within(key, value) for key, value in _by_keys(schema).items()}
+        if title is None:
+            return placed
+        if self.schemas.setdefault(title, placed) != placed:
+            raise ValueError(f"two schemas are called {title}")
+        return {"$ref": f"#/components/schemas/{title}"}
+
+    def _within(self, keyword: str, value: Any) -> Any:
+        if keyword == "properties":
+            return {name: self.place(schema) for name, schema in value.items()}
+        if keyword in {"items", "additionalProperties"} and isinstance(value, Mapping):
+            return self.place(value)
+        return value
+
+
+def _by_keys(schema: Fragment) -> Fragment:
+    """Say of an object whose keys have one form what generators understand."""
+    patterns = schema.get("patternProperties")
+    if patterns is None:
+        return schema
+    [(pattern, values)] = patterns.items()
+    others = {key: value for key, value in schema.items() if key != "patternProperties"}
+    keys = {**schema.get("propertyNames", {}), "type": "string", "pattern": pattern}
+    return {**others, "propertyNames": keys, "additionalProperties": values}
+
+
+def example_of(schema: Fragment) -> Any:
+    """Return the example of a schema, or one made of those within it.
+
+    Raises ValueError for a schema without an example.
+    """
+    if "examples" in schema:
+        return schema["examples"][0]
+    if schema.get("type") == "array":
+        return [example_of(schema["items"])]
+    if schema.get("type") != "object":
+        raise ValueError(f"there is no example of {schema}")
+    example = {name: example_of(each) for name, each in schema.get("properties", {}).items()}
+    table = _by_keys(schema)
+    if table.get("additionalProperties"):
+        example[example_of(table["propertyNames"])] = example_of(table["additionalProperties"])
+    return example

@@ -1,0 +1,18 @@
+"""The aggregates of a provider as clients see them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import attrgetter
+
+from placement.api import samples
+from placement.api.history import Feature
+from placement.api.responses.common import GENERATION, AtGeneration
+from placement.api.shapes import Array, Json, Member, Object
+
+_UUIDS = Array(Json({"type": "string", "examples": [samples.AGGREGATE]}))
+
+AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(
+    "ProviderAggregates",
+    Member("aggregates", _UUIDS, attrgetter("value"), since="1.1"),
+    replace(GENERATION, since=Feature.AGGREGATE_GENERATION.value),
+)

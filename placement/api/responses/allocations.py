@@ -1,0 +1,70 @@
+"""Allocations as clients see them: those of a consumer, and those on a provider."""
+
+from collections.abc import Mapping
+from operator import attrgetter
+
+from placement.api import samples
+from placement.api.responses.common import (
+    AMOUNTS,
+    GENERATION,
+    PROVIDER_GENERATION,
+    UUID_KEY,
+    AtGeneration,
+)
+from placement.api.shapes import Json, Member, Object, Renderer, Table, View
+from placement.objects.allocations import ConsumerAllocations, ProviderAllocations
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
+
+_TYPE = Json({"type": "string", "examples": ["INSTANCE"]})
+_PROJECT = Json({"type": "string", "examples": [samples.PROJECT]})
+_USER = Json({"type": "string", "examples": [samples.USER]})
+_CONSUMER_GENERATION = Json({"type": "integer", "examples": [1]})
+_ALLOCATION: Object[ProviderAllocations] = Object(
+    "Allocation", Member("generation", PROVIDER_GENERATION), Member("resources", AMOUNTS)
+)
+
+
+class _Consumer(Object[ConsumerAllocations]):
+    """A consumer; one without allocations shows nothing else."""
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what renders a consumer."""
+        render = super().renderer(view)
+        return lambda consumer: render(consumer) if consumer.by_provider else {"allocations": {}}
+
+
+CONSUMER = _Consumer(
+    "ConsumerAllocations",
+    Member("allocations", Table(UUID_KEY, _ALLOCATION), attrgetter("by_provider")),
+    Member("project_id", _PROJECT, attrgetter("project"), since="1.12"),
+    Member("user_id", _USER, attrgetter("user"), since="1.12"),
+    Member("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),
+    Member(
+        "consumer_type",
+        _TYPE,
+        lambda consumer: consumer.consumer_type or UNKNOWN_CONSUMER_TYPE,
+        since="1.38",
+    ),
+    optional=("project_id", "user_id", "consumer_generation", "consumer_type"),
+)
+
+
+def _resources(consumer: ConsumerAllocations) -> Mapping[str, int]:
+    [allocation] = consumer.by_provider.values()
+    return allocation.resources
+
+
+_OF_CONSUMER: Object[ConsumerAllocations] = Object(
+    "AllocationOnProvider",
+    Member("resources", AMOUNTS, _resources),
+    Member("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),
+)
+ON_PROVIDER: Object[AtGeneration[Mapping[str, ConsumerAllocations]]] = Object(
+    "ProviderAllocations",
+    GENERATION,
+    Member(
+        "allocations",
+        Table({"type": "string", "examples": [samples.CONSUMER]}, _OF_CONSUMER),
+        attrgetter("value"),
+    ),
+)

@@ -1,0 +1,49 @@
+"""Shapes that several nouns show."""
+
+from operator import attrgetter
+from typing import Generic, NamedTuple, TypeVar
+
+from placement.api import samples
+from placement.api.shapes import Fragment, Json, Member
+
+T = TypeVar("T")
+
+UUID_KEY: Fragment = {"type": "string", "examples": [samples.PROVIDER]}
+CLASS_KEY: Fragment = {"type": "string", "examples": ["VCPU"]}
+
+INTEGER = Json({"type": "integer"})
+TEXT = Json({"type": "string"})
+UUID = Json(UUID_KEY)
+ROOT_UUID = Json({"type": "string", "examples": [samples.ROOT]})
+PARENT_UUID = Json({"type": ["string", "null"], "examples": [samples.PARENT]})
+AMOUNTS = Json(
+    {
+        "title": "Amounts",
+        "type": "object",
+        "additionalProperties": {"type": "integer"},
+        "examples": [samples.AMOUNTS],
+    }
+)
+
+
+class AtGeneration(NamedTuple, Generic[T]):
+    """What a provider has, and the generation of the provider that has it."""
+
+    generation: int
+    value: T
+
+
+PROVIDER_GENERATION = Json({"type": "integer", "examples": [7]})
+GENERATION = Member("resource_provider_generation", PROVIDER_GENERATION, attrgetter("generation"))
+
+
+LINK: Fragment = {
+    "title": "Link",
+    "type": "object",
+    "required": ["rel", "href"],
+    "properties": {
+        "rel": {"type": "string", "examples": ["self"]},
+        "href": {"type": "string", "examples": [f"/resource_providers/{samples.PROVIDER}"]},
+    },
+    "additionalProperties": False,
+}

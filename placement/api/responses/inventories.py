@@ -1,0 +1,34 @@
+"""Inventories as clients see them, and what is used of them."""
+
+from collections.abc import Mapping
+from operator import attrgetter
+
+from placement.api.responses.common import AMOUNTS, CLASS_KEY, GENERATION, AtGeneration
+from placement.api.shapes import Json, Member, Object, Table
+from placement.objects.inventory_rows import Record
+
+_RECORD = {
+    "total": Json({"type": "integer", "examples": [64]}),
+    "reserved": Json({"type": "integer", "examples": [0]}),
+    "min_unit": Json({"type": "integer", "examples": [1]}),
+    "max_unit": Json({"type": "integer", "examples": [64]}),
+    "step_size": Json({"type": "integer", "examples": [1]}),
+    "allocation_ratio": Json({"type": "number", "examples": [16.0]}),
+}
+
+RECORD: Object[Record] = Object(
+    "InventoryRecord", *(Member(name, shape) for name, shape in _RECORD.items())
+)
+INVENTORY: Object[AtGeneration[Record]] = Object(
+    "Inventory",
+    GENERATION,
+    *(Member(name, shape, attrgetter(f"value.{name}")) for name, shape in _RECORD.items()),
+)
+INVENTORIES: Object[AtGeneration[Mapping[str, Record]]] = Object(
+    "Inventories",
+    GENERATION,
+    Member("inventories", Table(CLASS_KEY, RECORD), attrgetter("value")),
+)
+USAGES: Object[AtGeneration[Mapping[str, int]]] = Object(
+    "ProviderUsages", GENERATION, Member("usages", AMOUNTS, attrgetter("value"))
+)

@@ -1,0 +1,58 @@
+"""Resource providers as clients see them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+
+import orjson
+
+from placement.api import samples
+from placement.api.microversion import Microversion
+from placement.api.responses.common import LINK, PARENT_UUID, PROVIDER_GENERATION, ROOT_UUID, UUID
+from placement.api.shapes import Array, Fragment, Json, Member, Object, Renderer, View, itself
+from placement.api.versioned import growing
+from placement.objects.providers import Provider
+
+LINKS = growing(
+    {
+        "1.0": ("inventories", "usages"),
+        "1.1": ("aggregates",),
+        "1.6": ("traits",),
+        "1.11": ("allocations",),
+    }
+)
+
+_PLACE = "{uuid}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Links:
+    """Links to a provider and to what it has, of its UUID."""
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the schema of the list."""
+        return {"type": "array", "items": LINK}
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what makes the links as JSON text."""
+        path = f"{view.mount}/resource_providers/{_PLACE}"
+        rels = [("self", ""), *((rel, f"/{rel}") for rel in LINKS.at(view.version))]
+        links = [{"rel": rel, "href": path + end} for rel, end in rels]
+        # PERF: links are most of the text of a list of providers, and alike but for the UUID.
+        between = orjson.dumps(links).decode().split(_PLACE)
+        fragment = orjson.Fragment
+        return lambda uuid: fragment(uuid.join(between))
+
+
+PROVIDER: Object[Provider] = Object(
+    "ResourceProvider",
+    Member("uuid", UUID),
+    Member("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
+    Member("generation", PROVIDER_GENERATION),
+    Member("links", _Links(), attrgetter("uuid")),
+    Member("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since="1.14"),
+    Member("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since="1.14"),
+)
+PROVIDERS: Object[Iterable[Provider]] = Object(
+    "ResourceProviders", Member("resource_providers", Array(PROVIDER), itself)
+)

@@ -1,0 +1,35 @@
+"""Resource classes as clients see them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from placement.api import samples
+from placement.api.microversion import Microversion
+from placement.api.responses.common import LINK
+from placement.api.shapes import Array, Fragment, Json, Member, Object, Renderer, View, itself
+
+_PATH = "/resource_classes/"
+
+
+@dataclass(frozen=True, eq=False)
+class _Links:
+    """The link to a class, of its name."""
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the schema of the list."""
+        example = {"rel": "self", "href": f"{_PATH}{samples.CUSTOM_CLASS}"}
+        return {"type": "array", "items": LINK, "examples": [[example]]}
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what makes the list."""
+        return lambda name: [{"rel": "self", "href": f"{view.mount}{_PATH}{name}"}]
+
+
+RESOURCE_CLASS: Object[str] = Object(
+    "ResourceClass",
+    Member("name", Json({"type": "string", "examples": [samples.CUSTOM_CLASS]}), itself, "1.2"),
+    Member("links", _Links(), itself, "1.2"),
+)
+RESOURCE_CLASSES: Object[Iterable[str]] = Object(
+    "ResourceClasses", Member("resource_classes", Array(RESOURCE_CLASS), itself, "1.2")
+)

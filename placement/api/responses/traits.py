@@ -1,0 +1,23 @@
+"""Traits as clients see them: names."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from placement.api import samples
+from placement.api.responses.common import GENERATION, AtGeneration
+from placement.api.shapes import Array, Json, Member, Object
+from placement.objects.traits import Trait
+
+NAMES = Array(Json({"type": "string", "examples": [samples.TRAIT]}))
+
+
+def _names(traits: Iterable[Trait]) -> Sequence[str]:
+    return [trait.name for trait in traits]
+
+
+TRAITS: Object[Iterable[Trait]] = Object("Traits", Member("traits", NAMES, _names, since="1.6"))
+PROVIDER_TRAITS: Object[AtGeneration[Iterable[Trait]]] = Object(
+    "ProviderTraits",
+    Member("traits", NAMES, lambda provider: _names(provider.value), since="1.6"),
+    replace(GENERATION, since="1.6"),
+)

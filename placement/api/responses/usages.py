@@ -1,0 +1,40 @@
+"""What projects and users consume, as clients see it."""
+
+from collections.abc import Mapping
+
+from placement.api.responses.common import AMOUNTS
+from placement.api.shapes import Json, Member, Object, Table
+from placement.objects import usages
+from placement.objects.usages import Usage
+
+_BY_TYPE = Table(
+    {"type": "string", "examples": ["INSTANCE"]},
+    Json(
+        {
+            "title": "ConsumerTypeUsages",
+            "type": "object",
+            "properties": {"consumer_count": {"type": "integer"}},
+            "required": ["consumer_count"],
+            "additionalProperties": {"type": "integer"},
+            "examples": [{"consumer_count": 3, "VCPU": 6, "MEMORY_MB": 12288}],
+        }
+    ),
+)
+
+
+def _together(by_type: Mapping[str, Usage]) -> Mapping[str, int]:
+    return usages.total(by_type).amounts
+
+
+def _by_type(by_type: Mapping[str, Usage]) -> Mapping[str, Mapping[str, int]]:
+    return {
+        name: {"consumer_count": usage.consumer_count, **usage.amounts}
+        for name, usage in by_type.items()
+    }
+
+
+USAGES: Object[Mapping[str, Usage]] = Object(
+    "Usages",
+    Member("usages", AMOUNTS, _together, since="1.9"),
+    Member("usages", _BY_TYPE, _by_type, since="1.38"),
+)

@@ -1,0 +1,182 @@
+"""What answers show: each shape is declared once, and both rendered and described by that.
+
+A shape says with `schema` what it looks like at a version, and makes with `renderer` the function
+that brings a value into it. A schema with a title is a component of the API's document; its
+examples, and those within it, make up the examples there.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from placement.api.history import v
+from placement.api.microversion import Microversion
+from placement.api.versioned import Versioned
+
+Fragment = Mapping[str, Any]  # a JSON schema, or a piece of one
+Renderer = Callable[[Any], Any]
+
+T = TypeVar("T")
+
+
+class View(NamedTuple):
+    """How a client sees an answer: at a version, and with the prefix of all paths in links."""
+
+    version: Microversion
+    mount: str = ""
+
+
+class Shape(Protocol):
+    """A form of JSON values; no two shapes are equal."""
+
+    def __hash__(self) -> int:
+        """Return the hash: renderers are kept by shape."""
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the JSON schema at a version.  Raises LookupError where there is none yet."""
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what brings a value into this form."""
+
+
+def itself(value: T) -> T:
+    """Return the value as it is."""
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class Json:
+    """Values that are JSON already, such as numbers and texts."""
+
+    fragment: Fragment
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the schema, which no version changes."""
+        return self.fragment
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what does nothing."""
+        return itself
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """A list of values of one shape."""
+
+    items: Shape
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the schema of the list."""
+        return {"type": "array", "items": self.items.schema(version)}
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what takes any iterable of such values."""
+        render = self.items.renderer(view)
+        return itself if render is itself else lambda values: [render(value) for value in values]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """An object of values of one shape by keys of one form, such as UUIDs."""
+
+    keys: Fragment
+    values: Shape
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the schema of the object."""
+        values = self.values.schema(version)
+        return {"type": "object", "propertyNames": self.keys, "additionalProperties": values}
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what takes a mapping to such values."""
+        render = self.values.renderer(view)
+        if render is itself:
+            return itself
+        return lambda table: {key: render(value) for key, value in table.items()}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of an object: its name, its shape, and since which version it is there.
+
+    value: what is shown, of the value that the object stands for; None: its attribute of this name.
+    """
+
+    name: str
+    shape: Shape
+    value: Renderer | None = None
+    since: str = "1.0"
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what renders the member of a value."""
+        value = self.value or attrgetter(self.name)
+        render = self.shape.renderer(view)
+        if render is itself:
+            return value
+        return render if value is itself else lambda whole: render(value(whole))
+
+
+class Object(Generic[T]):
+    """An object whose members come with versions.
+
+    A member that is declared again, for a later version, takes the place of the earlier one.
+    """
+
+    def __init__(self, title: str, *members: Member, optional: Collection[str] = ()) -> None:
+        """`optional`: members that are not always there.
+
+        Raises ValueError for a version that there is not.
+        """
+        self.title = title
+        self.members = Versioned(dict(_by_version(members)))
+        self._optional = frozenset(optional)
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the schema: these members and no others."""
+        members = self.members.at(version)
+        return {
+            "title": self.title,
+            "type": "object",
+            "properties": {name: each.shape.schema(version) for name, each in members.items()},
+            "required": [name for name in members if name not in self._optional],
+            "additionalProperties": False,
+        }
+
+    def renderer(self, view: View) -> Callable[[T], Mapping[str, Any]]:
+        """Return what renders a value, member by member."""
+        members = self.members.at(view.version)
+        renderers = [(name, each.renderer(view)) for name, each in members.items()]
+        # PERF: this is most of what a list of providers costs.
+        return lambda value: {name: render(value) for name, render in renderers}
+
+
+def _by_version(members: Iterable[Member]) -> Iterable[tuple[str, Mapping[str, Member]]]:
+    declared = list(members)
+    for since in sorted({member.since for member in declared}, key=v):
+        there = [member for member in declared if v(member.since) <= v(since)]
+        yield since, {member.name: member for member in there}
+
+
+@dataclass(frozen=True)
+class Response:
+    """What an operation answers when it succeeds: one of these statuses, and a body or none."""
+
+    shape: Shape | None = None
+    statuses: tuple[int, ...] = (200,)
+
+    def render(self, value: Any, view: View) -> Any:
+        """Return the body: JSON-serialisable, or JSON in pieces (a list of bytes)."""
+        assert self.shape is not None
+        return _renderer(self.shape, view)(value)
+
+
+@lru_cache(maxsize=1000)
+def _renderer(shape: Shape, view: View) -> Renderer:
+    return shape.renderer(view)
+
+
+CREATED = Response(statuses=(201,))
+ENSURED = Response(statuses=(201, 204))
+NO_CONTENT = Response(statuses=(204,))
