@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.db.statement import CHUNK
-from placement.db.statements import recount as statements
+from placement.db.statements import derived as statements
 from placement.errors import ConfigurationError
 from placement.objects.capacity import capacity
 from placement.objects.locking import new_revision

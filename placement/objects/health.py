@@ -3,7 +3,7 @@
 from sqlalchemy.engine import Connection
 
 from placement.db.engine import Database
-from placement.db.statements import check as statements
+from placement.db.statements import integrity as statements
 
 
 def check(database: Database) -> None:

@@ -13,8 +13,8 @@ from itertools import islice
 from sqlalchemy.engine import Connection
 
 from placement.db.statement import CHUNK, Query
-from placement.db.statements import check as statements
-from placement.db.statements import recount as derived_statements
+from placement.db.statements import derived as derived_statements
+from placement.db.statements import integrity as statements
 from placement.objects import derived, lineage, locking, online_migrations
 from placement.objects.lineage import Lineage
 

@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection
 
 from placement.db import schema
 from placement.db.statement import Query
-from placement.db.statements import check as statements
+from placement.db.statements import integrity as statements
 from placement.errors import ConfigurationError
 from placement.objects import catalog, lineage, locking
 

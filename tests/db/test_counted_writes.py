@@ -341,20 +341,20 @@ HOST, CONSUMER = f"{1:08d}-0000-4000-8000-000000000000", f"{2:08d}-0000-4000-800
 _ALLOCATED = "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
 REPAIRS = {
     "recount": Repair(
-        {"recount.set_revisions", "recount.set_column"},
+        {"derived.set_revisions", "derived.set_column"},
         derived.recompute,
         ["UPDATE inventories SET used = used + 1, capacity = capacity + 1"],
     ),
     "mend": Repair(
         {
             RENEW,
-            "recount.set_revisions",
-            "recount.set_column",
-            "check.detach",
-            "check.set_roots",
-            "check.delete_lost",
-            "check.record_consumers",
-            "check.delete_idle_consumers",
+            "derived.set_revisions",
+            "derived.set_column",
+            "integrity.detach",
+            "integrity.set_roots",
+            "integrity.delete_lost",
+            "integrity.record_consumers",
+            "integrity.delete_idle_consumers",
             "names.add_unless_present",
         },
         partial(integrity.mend, consumer_owner=("incomplete-p", "incomplete-u")),

@@ -4,7 +4,6 @@ The columns of a selection are what an operator is shown of an example.
 """
 
 from collections.abc import Collection, Mapping
-from functools import cache
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -25,16 +24,17 @@ provider, inventory, allocation = t.resource_providers, t.inventories, t.allocat
 consumer, resource_class = t.consumers, t.resource_classes
 
 
-@cache
+def _no_row(table: sa.Table) -> sa.ScalarSelect[int]:
+    rows = sa.select(*table.c).where(sa.false()).subquery(table.name + "_columns")
+    return sa.select(sa.func.count()).select_from(rows).scalar_subquery()
+
+
+_SHAPE = sa.select(*(_no_row(table) for table in t.metadata.sorted_tables))
+
+
 def shape() -> Query:
     """Select nothing from any column; it fails unless all are there and may be read."""
-    empty = (
-        sa.select(sa.func.count()).select_from(
-            sa.select(*table.c).where(sa.false()).subquery(table.name + "_columns")
-        )
-        for table in t.metadata.sorted_tables
-    )
-    return Query(sa.select(*(each.scalar_subquery() for each in empty)))
+    return Query(_SHAPE)
 
 
 def count(query: Query) -> Query:

@@ -1,0 +1,64 @@
+-- allocations.create: Insert allocations (consumer_id, resource_provider_id, resource_class_id, used).
+INSERT INTO allocations (consumer_id, resource_provider_id, resource_class_id, used, created_at)
+VALUES (:consumer_id_0, :resource_provider_id_0, :resource_class_id_0, :used_0, :created_at_0);
+
+
+-- allocations.create_consumers: Insert consumers (uuid, project_id, user_id, consumer_type_id) at generation 1.
+INSERT INTO consumers (uuid, project_id, user_id, consumer_type_id, generation, created_at)
+VALUES (:uuid_0, :project_id_0, :user_id_0, :consumer_type_id_0, :generation_0, :created_at_0);
+
+
+-- allocations.delete: Delete allocations by id.
+DELETE FROM allocations
+WHERE allocations.id IN (:ids …);
+
+
+-- allocations.delete_consumers: Delete consumers that are still at the generation that was read (id -> generation).
+DELETE FROM consumers
+WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :key_0 THEN
+    :generation_0 END;
+
+
+-- allocations.of_consumers: Select the consumers, each with its allocations: one row an allocation, or one bare row.
+SELECT consumers.id, consumers.uuid, consumers.generation, consumers.project_id, consumers.user_id,
+    consumers.consumer_type_id AS type_id, allocations.id AS allocation_id,
+    allocations.resource_provider_id AS provider_id, allocations.resource_class_id AS class_id,
+    allocations.used, resource_providers.root_provider_id AS root_id, inventories.id AS inventory_id
+FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
+    JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
+    JOIN inventories ON inventories.resource_provider_id = allocations.resource_provider_id AND
+    inventories.resource_class_id = allocations.resource_class_id
+WHERE consumers.uuid IN (:uuids …)
+ORDER BY consumers.id, allocations.id;
+
+
+-- allocations.on_provider: Select what is allocated on a provider: consumer, its generation, class, amount.
+SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
+    coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+    resource_classes ON resource_classes.id = allocations.resource_class_id
+WHERE allocations.resource_provider_id = 1
+ORDER BY consumers.id, allocations.id;
+
+
+-- allocations.show: Select a consumer's allocations as the API shows them: one row an allocation.
+SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
+    user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
+    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
+    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+    resource_providers ON resource_providers.id = allocations.resource_provider_id INNER JOIN
+    resource_classes ON resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects
+    ON projects.id = consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT
+    OUTER JOIN consumer_types ON consumer_types.id = consumers.consumer_type_id
+WHERE allocations.consumer_id IN ('c0ffee00-0000-4000-8000-000000000000')
+ORDER BY allocations.id;
+
+
+-- allocations.update_consumers: Add 1 to the generations of consumers and set their owners, by id.
+UPDATE consumers
+SET updated_at=:now, project_id=CASE consumers.id WHEN :key_0 THEN :new_project_id_0 END,
+    user_id=CASE consumers.id WHEN :key_0 THEN :new_user_id_0 END, generation=(consumers.generation
+    + 1), consumer_type_id=CASE consumers.id WHEN :key_0 THEN :new_consumer_type_id_0 END
+WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :key_0 THEN
+    :new_generation_0 END;

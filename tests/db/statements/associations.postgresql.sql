@@ -1,0 +1,48 @@
+-- associations.add_aggregates: Put a provider into aggregates that it is not in.
+INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
+VALUES (:resource_provider_id_0::INTEGER, :aggregate_id_0::INTEGER, :created_at_0::TIMESTAMP WITHOUT
+    TIME ZONE);
+
+
+-- associations.add_traits: Give a provider traits that it does not have.
+INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
+VALUES (:resource_provider_id_0::INTEGER, :trait_id_0::INTEGER, :created_at_0::TIMESTAMP WITHOUT
+    TIME ZONE);
+
+
+-- associations.aggregates_of: Select (id, uuid) of the aggregates that a provider is directly in.
+SELECT placement_aggregates.id, placement_aggregates.uuid
+FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
+    resource_provider_aggregates.aggregate_id
+WHERE resource_provider_aggregates.resource_provider_id = :provider_id::INTEGER
+ORDER BY placement_aggregates.uuid;
+
+
+-- associations.remove_aggregates: Take a provider out of aggregates that it is in.
+DELETE FROM resource_provider_aggregates
+WHERE resource_provider_aggregates.resource_provider_id = 1 AND
+    resource_provider_aggregates.aggregate_id IN (2);
+
+
+-- associations.remove_traits: Take traits from a provider that has them.
+DELETE FROM resource_provider_traits
+WHERE resource_provider_traits.resource_provider_id = 1 AND resource_provider_traits.trait_id IN (2);
+
+
+-- associations.traits_of: Select (id, name, changed_at) of a provider's traits.
+SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+WHERE resource_provider_traits.resource_provider_id = :provider_id::INTEGER
+ORDER BY traits.name;
+
+
+-- associations.traits_of_and: Select (id, name, changed_at, 1) of a provider's traits, and (…, 0) of others by id.
+SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at, 1 AS
+    present
+FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+WHERE resource_provider_traits.resource_provider_id = :provider_id::INTEGER
+UNION ALL
+SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at, 0 AS
+    present
+FROM traits
+WHERE traits.id IN (:ids …);

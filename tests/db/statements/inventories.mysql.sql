@@ -1,0 +1,43 @@
+-- inventories.create: Insert inventories; `used` starts with what is already allocated against each.
+INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,
+    max_unit, step_size, allocation_ratio, capacity, created_at, used)
+VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :min_unit_0,
+    :max_unit_0, :step_size_0, :allocation_ratio_0, :capacity_0, :created_at_0, (SELECT
+    COALESCE(SUM(allocations.used), 0) FROM allocations
+    WHERE allocations.resource_provider_id = :resource_provider_id_0 AND
+        allocations.resource_class_id = :resource_class_id_0));
+
+
+-- inventories.delete_unused: Delete inventories against which nothing is allocated; others are not matched.
+DELETE FROM inventories
+WHERE inventories.used = 0 AND inventories.id IN (1);
+
+
+-- inventories.move_used: Add to `used`, by inventory id, where it does not grow beyond the capacity.
+UPDATE inventories
+SET used=(inventories.used + CASE inventories.id WHEN :key_0 THEN :delta_0 WHEN :key_1 THEN :delta_1
+    END)
+WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :key_0 THEN :delta_0 WHEN :key_1 THEN
+    :delta_1 END <= 0 OR inventories.used + CASE inventories.id WHEN :key_0 THEN :delta_0 WHEN
+    :key_1 THEN :delta_1 END <= inventories.capacity);
+
+
+-- inventories.of_providers: Select all inventories of the providers, with the names of their classes.
+SELECT inventories.id, inventories.resource_provider_id AS provider_id,
+    inventories.resource_class_id AS class_id, resource_classes.name AS class_name,
+    inventories.used, inventories.total, inventories.reserved, inventories.min_unit,
+    inventories.max_unit, inventories.step_size, inventories.allocation_ratio, inventories.capacity,
+    coalesce(inventories.updated_at, inventories.created_at) AS changed_at
+FROM inventories INNER JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
+WHERE inventories.resource_provider_id IN (:ids …)
+ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
+
+
+-- inventories.update: Set the FIELDS of inventories, by id.
+UPDATE inventories
+SET updated_at=:updated_at, total=CASE inventories.id WHEN 1 THEN 8 END, reserved=CASE
+    inventories.id WHEN 1 THEN 0 END, min_unit=CASE inventories.id WHEN 1 THEN 1 END, max_unit=CASE
+    inventories.id WHEN 1 THEN 8 END, step_size=CASE inventories.id WHEN 1 THEN 1 END,
+    allocation_ratio=CASE inventories.id WHEN 1 THEN 1.0 END, capacity=CASE inventories.id WHEN 1
+    THEN 8 END
+WHERE inventories.id IN (1);

@@ -1,0 +1,45 @@
+-- inventories.create: Insert inventories; `used` starts with what is already allocated against each.
+INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,
+    max_unit, step_size, allocation_ratio, capacity, created_at, used)
+VALUES (:resource_provider_id_0::INTEGER, :resource_class_id_0::INTEGER, :total_0::INTEGER,
+    :reserved_0::INTEGER, :min_unit_0::INTEGER, :max_unit_0::INTEGER, :step_size_0::INTEGER,
+    :allocation_ratio_0, :capacity_0::BIGINT, :created_at_0::TIMESTAMP WITHOUT TIME ZONE, (SELECT
+    COALESCE(SUM(allocations.used), 0) FROM allocations
+    WHERE allocations.resource_provider_id = :resource_provider_id_0::INTEGER AND
+        allocations.resource_class_id = :resource_class_id_0::INTEGER));
+
+
+-- inventories.delete_unused: Delete inventories against which nothing is allocated; others are not matched.
+DELETE FROM inventories
+WHERE inventories.used = 0 AND inventories.id IN (1);
+
+
+-- inventories.move_used: Add to `used`, by inventory id, where it does not grow beyond the capacity.
+UPDATE inventories
+SET used=(inventories.used + CASE inventories.id WHEN :key_0::INTEGER THEN :delta_0::BIGINT WHEN
+    :key_1::INTEGER THEN :delta_1::BIGINT END)
+WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :key_0::INTEGER THEN :delta_0::BIGINT
+    WHEN :key_1::INTEGER THEN :delta_1::BIGINT END <= 0 OR inventories.used + CASE inventories.id
+    WHEN :key_0::INTEGER THEN :delta_0::BIGINT WHEN :key_1::INTEGER THEN :delta_1::BIGINT END <=
+    inventories.capacity);
+
+
+-- inventories.of_providers: Select all inventories of the providers, with the names of their classes.
+SELECT inventories.id, inventories.resource_provider_id AS provider_id,
+    inventories.resource_class_id AS class_id, resource_classes.name AS class_name,
+    inventories.used, inventories.total, inventories.reserved, inventories.min_unit,
+    inventories.max_unit, inventories.step_size, inventories.allocation_ratio, inventories.capacity,
+    coalesce(inventories.updated_at, inventories.created_at) AS changed_at
+FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
+WHERE inventories.resource_provider_id IN (:ids …)
+ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
+
+
+-- inventories.update: Set the FIELDS of inventories, by id.
+UPDATE inventories
+SET updated_at=:updated_at::TIMESTAMP WITHOUT TIME ZONE, total=CASE inventories.id WHEN 1 THEN 8
+    END, reserved=CASE inventories.id WHEN 1 THEN 0 END, min_unit=CASE inventories.id WHEN 1 THEN 1
+    END, max_unit=CASE inventories.id WHEN 1 THEN 8 END, step_size=CASE inventories.id WHEN 1 THEN 1
+    END, allocation_ratio=CASE inventories.id WHEN 1 THEN 1.0 END, capacity=CASE inventories.id WHEN
+    1 THEN 8 END
+WHERE inventories.id IN (1);

@@ -1,0 +1,117 @@
+-- names.add: Insert entries; each row has `name`, and `id` where the catalogue's ids are given.
+INSERT INTO resource_classes (created_at, id, name)
+VALUES (:created_at_m0::TIMESTAMP WITHOUT TIME ZONE, 10000, 'CUSTOM_A');
+
+
+-- names.add_unless_present: Insert those names that the database does not take for one that it has.
+INSERT INTO placement_aggregates (created_at, uuid)
+VALUES (:created_at_m0::TIMESTAMP WITHOUT TIME ZONE, 'c0ffee00-0000-4000-8000-000000000000')
+ON CONFLICT DO NOTHING;
+
+
+-- names.all_names: Select (id, name) of a catalogue, in the order of ids: `limit` of them, or all.
+SELECT traits.id, traits.name AS name
+FROM traits
+ORDER BY traits.id;
+
+
+-- names.change_id: Give an entry another id.
+UPDATE resource_classes
+SET id=0
+WHERE resource_classes.id = -1;
+
+
+-- names.dated: Select (id, name, changed_at) of a catalogue's entries that meet the conditions.
+
+-- of one name
+SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM traits
+WHERE traits.name IN ('CUSTOM_A')
+ORDER BY traits.id;
+
+-- with a prefix
+SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM traits
+WHERE (traits.name LIKE 'CUSTOM/_' || '%' ESCAPE '/')
+ORDER BY traits.id;
+
+-- that providers have
+SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM traits
+WHERE EXISTS (SELECT 1 AS anon_1
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = traits.id)
+ORDER BY traits.id;
+
+-- that are stocked
+SELECT resource_classes.id, resource_classes.name AS name, coalesce(resource_classes.updated_at,
+    resource_classes.created_at) AS changed_at
+FROM resource_classes
+WHERE EXISTS (SELECT 1 AS anon_1
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id)
+ORDER BY resource_classes.id;
+
+
+-- names.delete_resource_class: Delete a class that no inventory uses; another is not matched.
+DELETE FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A' AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM inventories
+    WHERE inventories.resource_class_id = resource_classes.id));
+
+
+-- names.delete_trait: Delete a trait that no provider has; another is not matched.
+DELETE FROM traits
+WHERE traits.name = 'CUSTOM_A' AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_traits
+    WHERE resource_provider_traits.trait_id = traits.id));
+
+
+-- names.ids: Select (kind, id, name, 0) of the names of every kind, a thousand in one statement.
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …);
+
+
+-- names.lock_exclusive: Select an entry's id, once no other transaction holds it.
+SELECT resource_classes.id
+FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A' FOR UPDATE;
+
+
+-- names.lock_shared: Select (id, name) of those that exist; they stay so until this transaction ends.
+SELECT resource_classes.id, resource_classes.name AS name
+FROM resource_classes
+WHERE resource_classes.id IN (10000) FOR SHARE;
+
+
+-- names.newest: Select the largest id of a catalogue, or null.
+SELECT max(resource_classes.id) AS max_1
+FROM resource_classes;
+
+
+-- names.rename_resource_class: Give a class another name.
+UPDATE resource_classes
+SET updated_at=:updated_at::TIMESTAMP WITHOUT TIME ZONE, name='CUSTOM_B'
+WHERE resource_classes.name = 'CUSTOM_A';
+
+
+-- names.with_trees: As `ids`, and (`tree`, root id, uuid, the tree's revision) of providers.
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …)
+UNION ALL
+SELECT 'project' AS kind, projects.id, projects.external_id AS name, 0 AS revision
+FROM projects
+WHERE projects.external_id IN (:project …)
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid, root.revision
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …)
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid, root.revision
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id JOIN allocations ON allocations.resource_provider_id =
+    resource_providers.id
+WHERE allocations.consumer_id IN (:consumers …);

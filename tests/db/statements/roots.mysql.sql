@@ -1,0 +1,196 @@
+-- roots.matching_roots: Select (id, revision, matches) of the roots after an id, in the order of ids.
+
+-- with room, beginning with what is rare
+SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
+    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
+    ']')), ']') AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision, EXISTS (SELECT `member`.root_provider_id
+    FROM resource_providers AS `member`
+    WHERE (EXISTS (SELECT 1 AS anon_1
+        FROM inventories
+        WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
+            AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+            inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
+            anon_2
+        FROM inventories
+        WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 1
+            AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
+            inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
+            `member`.root_provider_id = root.id) AS matches
+  FROM (SELECT STRAIGHT_JOIN DISTINCT `member`.root_provider_id AS root_provider_id
+    FROM inventories INNER JOIN resource_providers AS `member` ON `member`.id =
+        inventories.resource_provider_id
+    WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
+        inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
+        AS first INNER JOIN resource_providers AS root ON root.id = first.root_provider_id
+  WHERE root.parent_provider_id IS NULL AND root.id > :after) AS roots
+GROUP BY roots.id >> 12;
+
+-- all conditions of a member, beginning with traits
+SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
+    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
+    ']')), ']') AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision, (EXISTS (SELECT `member`.root_provider_id
+      FROM resource_providers AS `member`
+      WHERE (EXISTS (SELECT 1 AS anon_1
+          FROM inventories
+          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
+              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
+              anon_2
+          FROM inventories
+          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 1
+              AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
+              inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
+              `member`.root_provider_id = root.id)) AND (EXISTS (SELECT `member`.root_provider_id
+      FROM resource_providers AS `member`
+      WHERE (EXISTS (SELECT 1 AS anon_3
+          FROM inventories
+          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 2
+              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
+              anon_4
+          FROM resource_provider_traits
+          WHERE resource_provider_traits.resource_provider_id = `member`.id AND
+              resource_provider_traits.trait_id IN (1))) AND (EXISTS (SELECT 1 AS anon_5
+          FROM resource_provider_traits
+          WHERE resource_provider_traits.resource_provider_id = `member`.id AND
+              resource_provider_traits.trait_id IN (2, 3))) AND NOT (EXISTS (SELECT 1 AS anon_6
+          FROM resource_provider_traits
+          WHERE resource_provider_traits.resource_provider_id = `member`.id AND
+              resource_provider_traits.trait_id IN (4))) AND (EXISTS (SELECT 1 AS anon_7
+          FROM resource_provider_aggregates
+          WHERE resource_provider_aggregates.resource_provider_id = `member`.id AND
+              resource_provider_aggregates.aggregate_id IN (5))) AND NOT (EXISTS (SELECT 1 AS anon_8
+          FROM resource_provider_aggregates
+          WHERE resource_provider_aggregates.resource_provider_id = `member`.id AND
+              resource_provider_aggregates.aggregate_id IN (6))) AND `member`.root_provider_id =
+              root.id)) AS matches
+  FROM (SELECT STRAIGHT_JOIN DISTINCT `member`.root_provider_id AS root_provider_id
+    FROM resource_provider_traits INNER JOIN resource_providers AS `member` ON `member`.id =
+        resource_provider_traits.resource_provider_id
+    WHERE resource_provider_traits.trait_id IN (1)) AS first INNER JOIN resource_providers AS root
+        ON root.id = first.root_provider_id
+  WHERE root.parent_provider_id IS NULL AND root.id > :after) AS roots
+GROUP BY roots.id >> 12;
+
+-- aggregates of the root or of a member, beginning with them
+SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
+    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
+    ']')), ']') AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision, EXISTS (SELECT `member`.root_provider_id
+    FROM resource_providers AS `member`
+    WHERE ((EXISTS (SELECT 1 AS anon_1
+          FROM resource_provider_aggregates
+          WHERE resource_provider_aggregates.resource_provider_id = `member`.id AND
+              resource_provider_aggregates.aggregate_id IN (5))) OR (EXISTS (SELECT 1 AS anon_2
+          FROM resource_provider_aggregates
+          WHERE resource_provider_aggregates.resource_provider_id = `member`.root_provider_id AND
+              resource_provider_aggregates.aggregate_id IN (5)))) AND `member`.root_provider_id =
+              root.id) AS matches
+  FROM (SELECT STRAIGHT_JOIN DISTINCT reached.root_provider_id AS root_provider_id
+    FROM resource_provider_aggregates AS link INNER JOIN resource_providers AS reached ON reached.id
+        = link.resource_provider_id
+    WHERE link.aggregate_id IN (5)) AS first INNER JOIN resource_providers AS root ON root.id =
+        first.root_provider_id
+  WHERE root.parent_provider_id IS NULL AND root.id > :after) AS roots
+GROUP BY roots.id >> 12;
+
+-- of the root, beginning with its traits
+SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
+    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
+    ']')), ']') AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision, (SELECT count(*) AS count_1
+    FROM resource_provider_traits
+    WHERE resource_provider_traits.resource_provider_id = root.id AND
+        resource_provider_traits.trait_id IN (1)) = 1 AND NOT (EXISTS (SELECT 1 AS anon_1
+      FROM resource_provider_traits
+      WHERE resource_provider_traits.resource_provider_id = root.id AND
+          resource_provider_traits.trait_id IN (2))) AND NOT (EXISTS (SELECT 1 AS anon_2
+      FROM resource_provider_aggregates
+      WHERE resource_provider_aggregates.resource_provider_id = root.id AND
+          resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT
+          `member`.root_provider_id
+      FROM resource_providers AS `member`
+      WHERE (EXISTS (SELECT 1 AS anon_3
+          FROM inventories
+          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
+              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND (EXISTS (SELECT 1 AS
+              anon_4
+          FROM inventories
+          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 1
+              AND inventories.used + 64 <= inventories.capacity AND inventories.min_unit <= 64 AND
+              inventories.max_unit >= 64 AND 64 % inventories.step_size = 0)) AND
+              `member`.root_provider_id = root.id)) AS matches
+  FROM (SELECT resource_provider_traits.resource_provider_id AS resource_provider_id
+    FROM resource_provider_traits
+    WHERE resource_provider_traits.trait_id IN (1)
+    GROUP BY resource_provider_traits.resource_provider_id
+    HAVING count(*) = 1) AS first INNER JOIN resource_providers AS root ON root.id =
+        first.resource_provider_id
+  WHERE root.parent_provider_id IS NULL AND root.id > :after) AS roots
+GROUP BY roots.id >> 12;
+
+-- from elsewhere, or by a member of its own
+SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
+    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
+    ']')), ']') AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision, (EXISTS (SELECT `member`.root_provider_id
+      FROM resource_providers AS `member`
+      WHERE (EXISTS (SELECT 1 AS anon_1
+          FROM inventories
+          WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 2
+              AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+              inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND
+              `member`.root_provider_id = root.id)) OR (EXISTS (SELECT reached.root_provider_id
+      FROM resource_provider_aggregates AS link INNER JOIN resource_providers AS reached ON
+          reached.id = link.resource_provider_id
+      WHERE link.aggregate_id IN (7) AND reached.root_provider_id = root.id)) AS matches
+  FROM (SELECT `member`.root_provider_id AS root_provider_id
+    FROM inventories INNER JOIN resource_providers AS `member` ON `member`.id =
+        inventories.resource_provider_id
+    WHERE inventories.resource_class_id = 2 AND inventories.used + 1 <= inventories.capacity AND
+        inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
+        AS first INNER JOIN resource_providers AS root ON root.id = first.root_provider_id
+  WHERE root.parent_provider_id IS NULL AND root.id > :after) AS roots
+GROUP BY roots.id >> 12;
+
+-- in one tree
+SELECT STRAIGHT_JOIN CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',',
+    IFNULL(roots.revision, 'null'), ',', IFNULL(CASE WHEN roots.matches THEN 1 ELSE 0 END, 'null'),
+    ']')), ']') AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision, EXISTS (SELECT `member`.root_provider_id
+    FROM resource_providers AS `member`
+    WHERE (EXISTS (SELECT 1 AS anon_1
+        FROM inventories
+        WHERE inventories.resource_provider_id = `member`.id AND inventories.resource_class_id = 0
+            AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+            inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND
+            `member`.root_provider_id = 1 AND `member`.root_provider_id = root.id) AS matches
+  FROM resource_providers AS root
+  WHERE root.parent_provider_id IS NULL AND root.id > :after AND root.id = 1) AS roots
+GROUP BY roots.id >> 12;
+
+
+-- roots.next_roots: Select (id, revision) of the next `size` roots, in the order of ids.
+SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(run.id, 'null'), ',', IFNULL(run.revision,
+    'null'), ']')), ']') AS json_rows_1
+FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
+    resource_providers.id) THEN resource_providers.revision END AS revision
+  FROM resource_providers
+  WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > :after
+  ORDER BY resource_providers.id
+  LIMIT :size) AS run;
+
+
+-- roots.outermost_roots: Select the smallest and the largest id of a root, or nulls.
+SELECT min(resource_providers.id) AS min_1, max(resource_providers.id) AS max_1
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL;
