@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from placement import app, config, console
 from placement.api import openapi
-from placement.api.history import HISTORY, LATEST, OLDEST
+from placement.api.history import HISTORY, LATEST, LINES
 from placement.db import schema
 from placement.db.engine import Database
 from placement.db.messages import one_line
@@ -101,7 +101,8 @@ def _openapi(conf: cfg.ConfigOpts) -> int:
     documents = {str(version): version for version in HISTORY}
     stated = conf.category.microversion
     if stated not in documents:
-        raise ConfigurationError(f"--microversion {stated}: there are {OLDEST} to {LATEST}")
+        ranges = " and ".join(f"{line.oldest} to {line.newest}" for line in LINES)
+        raise ConfigurationError(f"--microversion {stated}: there are {ranges}")
     print(json.dumps(openapi.describe(documents[stated]), indent=2))
     return 0
 

@@ -72,9 +72,15 @@ class Endpoint:
         _write(resp, call, reply, route.response)
 
     def _route(self, req: falcon.Request, version: Microversion) -> Route:
-        routes = self._methods.get(req.method)
+        # A method that came with a later line is none at this one.
+        methods = {
+            method: routes
+            for method, routes in self._methods.items()
+            if routes.since.major <= version.major
+        } or self._methods
+        routes = methods.get(req.method)
         if routes is None:
-            allowed = ", ".join(self._methods)
+            allowed = ", ".join(methods)
             raise Refusal(
                 405, f"{req.method} is not allowed here: use {allowed}", headers={"Allow": allowed}
             )

@@ -1,11 +1,15 @@
 """Every microversion and what it brought: the only list of version numbers.
 
+There are two lines. Those of 1.x belong to OpenStack; whatever it adds to them stands before 2.0,
+which is ours and has all that they have.
+
 Code meets versions in three ways and no others: an operation's first version (`routes`), a table
 of shapes by version (`versioned`), and a `Feature`, which becomes a named option below the API.
 """
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import NamedTuple
 
 from placement.api.microversion import Microversion
 
@@ -57,10 +61,31 @@ HISTORY: Mapping[Microversion, str] = {
     v("1.37"): "Providers may be moved to another parent.",
     v("1.38"): "Consumer types.",
     v("1.39"): "Any of several traits: in: and repeated required.",
+    v("2.0"): "The whole language of requests, as the specs describe it.",
 }
 
-LATEST = max(HISTORY)
-OLDEST = min(HISTORY)
+
+class Line(NamedTuple):
+    """The versions of one major number: the first and the last, and what clients take them for."""
+
+    oldest: Microversion
+    newest: Microversion
+    status: str
+
+    @property
+    def name(self) -> str:
+        """The line as the version document calls it."""
+        return f"v{self.oldest}"
+
+
+def _line(major: int, status: str) -> Line:
+    versions = [version for version in HISTORY if version.major == major]
+    return Line(min(versions), max(versions), status)
+
+
+# Clients speak the newest current version. Ours is for those who ask for it by its number.
+LINES = (_line(1, "CURRENT"), _line(2, "EXPERIMENTAL"))
+OLDEST, LATEST, _status = LINES[0]
 
 
 class Feature(Enum):
@@ -81,6 +106,7 @@ class Feature(Enum):
     RESOURCELESS_GROUPS = "1.36"
     MOVES = "1.37"
     ANY_TRAITS = "1.39"
+    WHOLE_LANGUAGE = "2.0"
 
     @property
     def since(self) -> Microversion:

@@ -4,7 +4,7 @@ from typing import Any
 
 import falcon
 
-from placement.api.history import HISTORY, LATEST, OLDEST
+from placement.api.history import HISTORY, LATEST, LINES, OLDEST
 from placement.api.microversion import HEADER, MalformedVersionError, requested
 from placement.api.problems import Refusal
 from placement.api.request_log import REQUEST_ID_KEY, VERSION_KEY
@@ -34,8 +34,9 @@ class Negotiation:
         if version not in HISTORY:
             raise Refusal(
                 406,
-                f"Unacceptable version header: {version}; this service has {OLDEST} to "
-                f"{LATEST}: send {HEADER}: placement {LATEST}",
+                f"Unacceptable version header: {version}; this service has "
+                f"{' and '.join(f'{line.oldest} to {line.newest}' for line in LINES)}: "
+                f"send {HEADER}: placement {LATEST}",
                 members={"max_version": str(LATEST), "min_version": str(OLDEST)},
             )
         req.context.version = version

@@ -45,7 +45,9 @@ def test_a_request_is_sent_in_each_version_of_its_table(tmp_path: Path) -> None:
 
 def test_a_range_is_every_version_from_one_to_the_other(tmp_path: Path) -> None:
     tests = load(tmp_path, "- the list: GET /x\n  1.0-$LATEST: 200\n")
-    assert [version(test) for test in tests] == [f"placement {each}" for each in HISTORY]
+    assert [version(test) for test in tests] == [
+        f"placement {each}" for each in HISTORY if each <= LATEST
+    ]
 
 
 def test_an_answer_stands_for_the_version_of_the_file(tmp_path: Path) -> None:

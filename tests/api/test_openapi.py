@@ -34,7 +34,7 @@ from tests.kit.builders import make_database
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 
 EXAMPLES = int(os.environ.get("PLACEMENT_WALK", "3"))
-WALKED = ("1.0", "1.12", "1.28", "1.39")
+WALKED = ("1.0", "1.12", "1.28", "1.39", "2.0")
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

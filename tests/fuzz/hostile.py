@@ -59,7 +59,8 @@ ODD_TEXT = (
 )  # fmt: skip
 ODD_VERSIONS = (
     "", "placement", "placement ", "placement 1", "placement 1.", "placement .1", "placement 1.40",
-    "placement 2.0", "placement -1.0", "placement 1.x", "placement 1.2.3", "placement LATEST",
+    "placement 2.0", "placement 2.1", "placement 3.0", "placement -1.0", "placement 1.x",
+    "placement 1.2.3", "placement LATEST",
     "placement latest", "compute 2.1", "1.39", "placement1.5", "placement 1.5,", ",,,",
     "placement 1.5, placement 1.7", "placement 1.\u0663", "placement 1_0.1", "placement é",
     "PLACEMENT 1.5", "placement\t1.5", "x" * 5000,

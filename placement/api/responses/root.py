@@ -1,38 +1,35 @@
 """The service itself as clients see it: its versions, its health, its document."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from operator import attrgetter
 
-from placement.api.history import LATEST, OLDEST
-from placement.api.microversion import Microversion
+from placement.api.history import LATEST, OLDEST, Line
 from placement.api.responses.common import LINK
 from placement.api.shapes import Array, Fragment, Json, Member, Object, itself
 
 _HREF: Fragment = {**LINK["properties"], "href": {"type": "string", "examples": [""]}}
 
-# There is one major version; clients look for the range of the microversions that are served.
-VERSION: Object[Mapping[Microversion, str]] = Object(
+VERSION: Object[Line] = Object(
     "Version",
-    Member("id", Json({"type": "string", "examples": ["v1.0"]}), lambda _history: "v1.0"),
+    Member("id", Json({"type": "string", "examples": ["v1.0"]}), attrgetter("name")),
     Member(
         "max_version",
         Json({"type": "string", "examples": [str(LATEST)]}),
-        lambda history: str(max(history)),
+        lambda line: str(line.newest),
     ),
     Member(
         "min_version",
         Json({"type": "string", "examples": [str(OLDEST)]}),
-        lambda history: str(min(history)),
+        lambda line: str(line.oldest),
     ),
-    Member("status", Json({"type": "string", "examples": ["CURRENT"]}), lambda _history: "CURRENT"),
+    Member("status", Json({"type": "string", "examples": ["CURRENT"]})),
     Member(
         "links",
         Array(Json({**LINK, "properties": _HREF, "title": "VersionLink"})),
-        lambda _history: [{"rel": "self", "href": ""}],
+        lambda _line: [{"rel": "self", "href": ""}],
     ),
 )
-VERSIONS: Object[Mapping[Microversion, str]] = Object(
-    "Versions", Member("versions", Array(VERSION), lambda history: [history])
-)
+VERSIONS: Object[Sequence[Line]] = Object("Versions", Member("versions", Array(VERSION), itself))
 HEALTH: Object[str] = Object(
     "Health", Member("status", Json({"type": "string", "examples": ["ok"]}), itself)
 )

@@ -1,5 +1,10 @@
 """Microversions: parsing the header, and tables that are checked when they are declared."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from placement.api.history import HISTORY, LATEST, v
@@ -32,7 +37,61 @@ def test_what_is_no_version_is_malformed(stated: str) -> None:
 
 
 def test_the_history_is_whole_and_in_order() -> None:
-    assert list(HISTORY) == [v(f"1.{minor}") for minor in range(40)]
+    assert list(HISTORY) == [*(v(f"1.{minor}") for minor in range(40)), v("2.0")]
+    assert list(HISTORY) == sorted(HISTORY)
+
+
+def test_the_latest_version_is_that_of_openstacks_line() -> None:
+    assert requested("placement latest", LATEST) == LATEST == v("1.39")
+    assert max(HISTORY) == v("2.0")
+
+
+WITH_A_LATER_VERSION = """
+import sys, types
+from pathlib import Path
+import placement.api
+
+# The module as it will be: with a line for 1.40, and nothing else.
+path = Path(placement.api.__file__).with_name("history.py")
+text = path.read_text()
+line = '    v("2.0"): '
+assert text.count(line) == 1
+module = types.ModuleType("placement.api.history")
+sys.modules["placement.api.history"] = module
+exec(text.replace(line, '    v("1.40"): "A later one.",' + chr(10) + line), module.__dict__)
+
+from placement.api import history, routes
+from placement.api.history import Feature, v
+from placement.api.microversion import HEADER
+from placement.api.versioned import Versioned
+from tests.kit.service import Service
+
+with Service(Path(sys.argv[1])) as service:
+    for version, shown in (("1.40", "1.40"), ("latest", "1.40"), ("2.0", "2.0")):
+        answer = service.send("GET", "/resource_providers", version=version)
+        assert answer.status_code == 200, answer.text
+        assert answer.headers[HEADER] == "placement " + shown
+    refused = service.send("GET", "/resource_providers", version="1.41").json["errors"][0]
+    assert refused["max_version"] == "1.40"
+    ranges = [
+        (each["min_version"], each["max_version"]) for each in service.get("/")["versions"]
+    ]
+    assert ranges == [("1.0", "1.40"), ("2.0", "2.0")]
+table = Versioned({"1.8": "old", "1.40": "new", "2.0": "ours"})
+assert [table.at(v(each)) for each in ("1.39", "1.40", "2.0")] == ["old", "new", "ours"]
+assert not Feature.WHOLE_LANGUAGE.at(v("1.40"))
+assert Feature.WHOLE_LANGUAGE.at(v("2.0"))
+"""
+
+
+def test_a_later_version_of_openstack_needs_its_line_in_the_history_alone(tmp_path: Path) -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-c", WITH_A_LATER_VERSION, str(tmp_path)],
+        capture_output=True, text=True, check=False, timeout=120,
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PLACEMENT_ENGINE": "sqlite"},
+    )  # fmt: skip
+    assert outcome.returncode == 0, outcome.stderr
 
 
 def test_a_table_gives_the_value_of_the_newest_entry_so_far() -> None:
