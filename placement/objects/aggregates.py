@@ -3,7 +3,7 @@
 An aggregate is only a UUID, which exists from the moment it is named.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from sqlalchemy.engine import Connection
 
@@ -33,13 +33,18 @@ def replace(
     if not isinstance(generation, Unset):
         providers.check_generation(provider, generation)
     spellings = _ensure(conn, aggregates, ids["aggregate"])
-    present_ids = {row.id for row in associations.aggregates_of(provider.id).rows(conn)}
-    associations.remove_aggregates(provider.id, present_ids - spellings.keys()).execute(conn)
-    associations.add_aggregates(provider.id, spellings.keys() - present_ids).execute(conn)
+    _write(conn, provider.id, spellings.keys())
     if isinstance(generation, Unset):
         return provider.generation, list(spellings.values())
     providers.bump_generations(conn, {provider.id: 1})
     return provider.generation + 1, list(spellings.values())
+
+
+def _write(conn: Connection, provider_id: int, aggregate_ids: Set[int]) -> None:
+    """Put the provider into exactly these aggregates."""
+    present_ids = {row.id for row in associations.aggregates_of(provider_id).rows(conn)}
+    associations.remove_aggregates(provider_id, present_ids - aggregate_ids).execute(conn)
+    associations.add_aggregates(provider_id, aggregate_ids - present_ids).execute(conn)
 
 
 def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[int, str]:

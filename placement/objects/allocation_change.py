@@ -19,6 +19,7 @@ from placement.errors import (
     UnknownResourceClasses,
 )
 from placement.objects.capacity import Stock, units_allow
+from placement.objects.catalog import Ids
 from placement.objects.claims import Claim, claimed_classes, claimed_providers
 from placement.objects.consumers import (
     AllocationRow,
@@ -46,7 +47,7 @@ class LockedState:
     inventories: Mapping[int, Mapping[str, Inventory]]
     consumers: Mapping[str, Consumer]
     existing_ids: Collection[int]
-    ids: Mapping[str, Mapping[str, int]]
+    ids: Ids
 
     def stocks(self) -> dict[InventoryKey, Stock]:
         """Return what each inventory has."""
@@ -84,7 +85,7 @@ class AllocationChange:
     deltas: Mapping[InventoryKey, int]
     inventory_ids: Mapping[InventoryKey, int]
     provider_ids: frozenset[int]
-    ids: Mapping[str, Mapping[str, int]]
+    ids: Ids
 
     def moves(self, new_inventory_ids: Mapping[InventoryKey, int]) -> dict[int, int]:
         """Return inventory id -> change of `used`, where there is one."""

@@ -26,6 +26,7 @@ from placement.objects.allocation_change import (
     check_consumer_generations,
     release,
 )
+from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.claims import Claim, claimed_classes, claimed_providers, owner_names
 from placement.objects.consumers import Consumer
 from placement.objects.inventory_rows import InventoryKey
@@ -96,7 +97,7 @@ def _lock_consumers(
     conn: Connection,
     consumer_uuids: Collection[str],
     provider_uuids: Collection[str] = (),
-    names: Mapping[str, Collection[str]] | None = None,
+    names: Names = NO_NAMES,
 ) -> tuple[LockedTrees, dict[str, Consumer]]:
     """Lock the trees of providers and of all that consumers use; read the consumers."""
     trees = locking.lock_trees(conn, provider_uuids, consumer_uuids, names)
@@ -119,6 +120,7 @@ def apply(
     are left to the caller. Raises Unmatched when a guard in a statement meets another state than
     the change was made for.
     """
+    # Consumers come first: their generations guard all that follows.
     change.consumers.write(conn, _ensure_owners(conn, change))
     statements.delete([row.id for row in change.deleted_rows]).execute(conn)
     rows = [
@@ -131,10 +133,11 @@ def apply(
         for consumer_uuid, _provider, _class, (provider_id, class_id), amount in change.amounts
     ]
     statements.create(rows).execute(conn)
+    # The last guard: `used` does not grow beyond the capacity, whatever was read before.
     inventory_statements.move_used(change.moves(new_inventory_ids)).execute(conn)
 
 
-def _ensure_owners(conn: Connection, change: AllocationChange) -> Mapping[str, Mapping[str, int]]:
+def _ensure_owners(conn: Connection, change: AllocationChange) -> Ids:
     """Return the ids of all owners of consumers, creating projects, users and types."""
     names = owner_names(change.consumers.claims())
     missing = {kind: names[kind] - change.ids.get(kind, {}).keys() for kind in names}

@@ -1,12 +1,12 @@
-"""Does it fit: the one Python statement of the rule (contract candidates.md section 4).
+"""The rule of what fits into an inventory, in Python.
 
-Its SQL twin is `placement.db.fragments.fits`; a property test holds the two equal.
+`placement.db.fragments.fits` is the same rule in SQL; a property test holds the two equal.
 """
 
 import math
 from typing import NamedTuple
 
-LARGEST = 2**63 - 1
+LARGEST = 2**63 - 1  # what the column `capacity` holds
 
 
 class Stock(NamedTuple):
@@ -26,6 +26,7 @@ class Stock(NamedTuple):
 
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
     """Whole units that may be allocated: floor of (total - reserved) * ratio, within 64 bits."""
+    # A product beyond 64 bits, or infinite, has no integer that a column could hold.
     exact = (total - reserved) * allocation_ratio
     if exact >= LARGEST:
         return LARGEST

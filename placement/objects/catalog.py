@@ -6,6 +6,7 @@ or trait may come back with another name. Names are compared by the database.
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 
 import os_resource_classes
 import os_traits
@@ -24,6 +25,8 @@ STANDARD_CLASSES: tuple[str, ...] = tuple(os_resource_classes.STANDARDS)
 STANDARD_TRAITS: frozenset[str] = frozenset(os_traits.get_traits())
 
 Names = Mapping[str, Collection[str]]  # kind -> names
+Ids = Mapping[str, Mapping[str, int]]  # kind -> name -> id
+NO_NAMES: Names = MappingProxyType({})
 
 
 def resolve(

@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection
 
 from placement.db.statements import allocations as statements
 from placement.objects import identifiers
+from placement.objects.catalog import Ids
 from placement.objects.claims import Claim
 from placement.objects.inventory_rows import InventoryKey
 from placement.objects.unset import Unset
@@ -98,22 +99,21 @@ class ConsumerChange:
         """Return the claims of the consumers that stay or come to be."""
         return [*self.created.values(), *(claim for _consumer, claim in self.updated)]
 
-    def write(self, conn: Connection, ids: Mapping[str, Mapping[str, int]]) -> None:
+    def write(self, conn: Connection, ids: Ids) -> None:
         """Write the rows; ids: kind -> name -> id of all projects, users and types.
 
         Raises Unmatched when the generation of a consumer has moved since it was read.
         """
-        new_rows = [
-            {"uuid": uuid, **_owner(claim, None, ids)} for uuid, claim in self.created.items()
-        ]
+        new_rows: list[dict[str, object]] = []
+        for uuid, claim in self.created.items():
+            new_rows.append({"uuid": uuid, **_owner(claim, None, ids)})
         statements.create_consumers(new_rows).execute(conn)
-        changed_rows = {
-            consumer.id: {
-                "generation": consumer.generation,
-                **_owner(claim, consumer.type_id, ids),
-            }
-            for consumer, claim in self.updated
-        }
+        # The generations that were read are guards: a consumer that somebody else has written
+        # since is not matched, and the transaction begins again.
+        changed_rows: dict[int, dict[str, int | None]] = {}
+        for consumer, claim in self.updated:
+            owner = _owner(claim, consumer.type_id, ids)
+            changed_rows[consumer.id] = {"generation": consumer.generation, **owner}
         statements.update_consumers(changed_rows).execute(conn)
         generations = {consumer.id: consumer.generation for consumer in self.deleted}
         statements.delete_consumers(generations).execute(conn)
@@ -135,10 +135,9 @@ def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) 
     return ConsumerChange(created, updated, deleted)
 
 
-def _owner(
-    claim: Claim, type_id: int | None, ids: Mapping[str, Mapping[str, int]]
-) -> dict[str, int | None]:
+def _owner(claim: Claim, type_id: int | None, ids: Ids) -> dict[str, int | None]:
     """Return the columns of a consumer's owner; type_id: the type that it has now."""
+    # Old versions do not state a type: it stays.
     if not isinstance(claim.consumer_type, Unset):
         type_id = ids["consumer_type"][claim.consumer_type]
     return {

@@ -75,6 +75,7 @@ def wrong_used(conn: Connection) -> Iterator[dict[int, int]]:
     }
 
     def used(row: Any) -> int:
+        """Return the sum of the allocations from an inventory."""
         return sums.get((row.resource_provider_id, row.resource_class_id), 0)
 
     return _differing(conn, "used", used)
@@ -84,6 +85,7 @@ def wrong_capacities(conn: Connection) -> Iterator[dict[int, int]]:
     """Yield, in chunks, inventory id -> its capacity, where the column holds another."""
 
     def computed(row: Any) -> int:
+        """Return the capacity that follows from the amounts of an inventory."""
         return capacity(row.total, row.reserved, float(row.allocation_ratio))
 
     return _differing(conn, "capacity", computed)

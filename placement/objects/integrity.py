@@ -144,6 +144,7 @@ def _lost_rows(kind: str, name: str, meaning: str) -> Check:
     """Return the check of rows that refer to what does not exist, and are deleted."""
 
     def delete(inspection: Inspection) -> None:
+        """Delete all such rows."""
         count = inspection.count(statements.lost(kind))
         statements.delete_lost(kind, count).execute(inspection.conn)
 

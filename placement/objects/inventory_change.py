@@ -1,5 +1,6 @@
 """How the inventories of providers change: what a write inserts, updates and deletes."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -30,6 +31,11 @@ class NewInventory:
         """The provider and the class."""
         return (self.provider_id, self.class_id)
 
+    def columns(self) -> dict[str, int | float]:
+        """Return the columns of the row."""
+        keys = {"resource_provider_id": self.provider_id, "resource_class_id": self.class_id}
+        return {**keys, **self.record.columns()}
+
 
 @dataclass(frozen=True, slots=True)
 class InventoryChange:
@@ -41,16 +47,9 @@ class InventoryChange:
 
     def insert_and_update(self, conn: Connection) -> None:
         """Write what is new or changed.  Raises Restart when a class does not exist any more."""
+        # A custom class may be deleted or renamed after its id was looked up.
         catalog.lock_classes(conn, {row.class_id: row.class_name for row in self.created})
-        new_rows = [
-            {
-                "resource_provider_id": row.provider_id,
-                "resource_class_id": row.class_id,
-                **row.record.columns(),
-            }
-            for row in self.created
-        ]
-        statements.create(new_rows).execute(conn)
+        statements.create([row.columns() for row in self.created]).execute(conn)
         changed_rows = {row_id: record.columns() for row_id, record in self.updated.items()}
         statements.update(changed_rows).execute(conn)
 
@@ -83,13 +82,13 @@ class InventoryChange:
         provider_uuids: by id, in the order of the request. deltas: how `used` changes before the
         inventories are deleted. The error names all such classes of the provider.
         """
-        classes: dict[int, list[str]] = {provider_id: [] for provider_id in provider_uuids}
+        class_names: dict[int, list[str]] = defaultdict(list)
         for row in self.deleted:
             if row.used + deltas.get(row.key, 0):
-                classes[row.provider_id].append(row.class_name)
+                class_names[row.provider_id].append(row.class_name)
         for provider_id, uuid in provider_uuids.items():
-            if classes[provider_id]:
-                raise InventoryInUse(classes[provider_id], uuid)
+            if provider_id in class_names:
+                raise InventoryInUse(class_names[provider_id], uuid)
 
 
 def inventory_change(

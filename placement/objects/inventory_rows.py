@@ -37,7 +37,7 @@ class Record:
         """Return what the rule of fitting looks at, with this much used."""
         return Stock(self.capacity, used, self.min_unit, self.max_unit, self.step_size)
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, int | float]:
         """Return the columns of the row, with the derived capacity."""
         return {**asdict(self), "capacity": self.capacity}
 

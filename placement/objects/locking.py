@@ -17,6 +17,7 @@ from placement.db.statement import Restart
 from placement.db.statements import providers as statements
 from placement.errors import ProviderNotFound
 from placement.objects import catalog, identifiers
+from placement.objects.catalog import NO_NAMES, Ids, Names
 
 
 class LockedProvider(NamedTuple):
@@ -39,7 +40,7 @@ class LockedTrees:
 
     providers: Mapping[str, LockedProvider]
     root_ids: frozenset[int]
-    ids: Mapping[str, Mapping[str, int]]
+    ids: Ids
 
 
 def new_revision() -> int:
@@ -71,6 +72,7 @@ def leave_commit_marker(
     """
 
     def is_committed(later: Connection) -> bool | None:
+        """Whether the write has happened; None when nobody can tell."""
         # Reading takes the locks of the roots, so the lost transaction is over afterwards.
         free = keys_are_free(later)
         revisions: dict[int, int | None] = dict.fromkeys(old_revisions)
@@ -92,7 +94,7 @@ def lock_trees(
     conn: Connection,
     provider_uuids: Collection[str],
     consumer_uuids: Collection[str] = (),
-    names: Mapping[str, Collection[str]] | None = None,
+    names: Names = NO_NAMES,
 ) -> LockedTrees:
     """Lock the trees of the providers named and of all providers that the consumers use.
 
@@ -102,7 +104,7 @@ def lock_trees(
     """
     stored_uuids = identifiers.stored_forms(*provider_uuids)
     stored_consumers = identifiers.stored_forms(*consumer_uuids)
-    ids, revisions = catalog.resolve(conn, names or {}, stored_uuids, stored_consumers)
+    ids, revisions = catalog.resolve(conn, names, stored_uuids, stored_consumers)
     if not revisions:
         return LockedTrees({}, frozenset(), ids)
     leave_commit_marker(conn, revisions, renew_revisions(conn, revisions))
@@ -117,8 +119,8 @@ def lock_trees(
 
 
 def lock_provider(
-    conn: Connection, uuid: str, names: Mapping[str, Collection[str]] | None = None
-) -> tuple[LockedProvider, Mapping[str, Mapping[str, int]]]:
+    conn: Connection, uuid: str, names: Names = NO_NAMES
+) -> tuple[LockedProvider, Ids]:
     """Lock the tree of one provider; return the provider as it is now, and the ids of the names.
 
     Raises ProviderNotFound.

@@ -53,21 +53,22 @@ def create(
     uuid: None chooses one. Raises BadParent, ProviderUuidTaken, ProviderNameTaken.
     """
     uuid = (identifiers.canonical(uuid) if uuid is not None else None) or str(uuid_module.uuid4())
-    if parent_uuid is None:
-        return _create_root(conn, uuid, name)
-    if identifiers.canonical(parent_uuid) == uuid:
+    if parent_uuid is not None and identifiers.canonical(parent_uuid) == uuid:
         raise BadParent(f"parent_provider_uuid: {parent_uuid} is the provider itself")
-    parent = _parent(locking.lock_trees(conn, [parent_uuid]).providers, parent_uuid)
+    parents = [] if parent_uuid is None else [parent_uuid]
+    parent = _parent(locking.lock_trees(conn, parents).providers, parent_uuid)
     _refuse_taken(conn, uuid, name)
+    if parent is None:
+        return _create_root(conn, uuid, name)
     statements.create(uuid, name, parent.id, parent.root_id, revision=0).execute(conn)
     return get(conn, uuid)
 
 
 def _create_root(conn: Connection, uuid: str, name: str) -> Provider:
-    _refuse_taken(conn, uuid, name)
     revision = locking.new_revision()
     write = statements.create(uuid, name, parent_id=None, root_id=None, revision=revision)
     row_id = write.insert(conn)
+    # A root is its own root: its id is known only now.
     statements.set_root([row_id], row_id).execute(conn)
     are_free = partial(_are_free, uuid=uuid, name=name)
     locking.leave_commit_marker(conn, {row_id: None}, revision, are_free)
@@ -86,8 +87,10 @@ def _are_free(conn: Connection, uuid: str, name: str) -> bool:
     return True
 
 
-def _parent(providers: Mapping[str, LockedProvider], uuid: str) -> LockedProvider:
-    """Return the provider that a request names as parent.  Raises BadParent."""
+def _parent(providers: Mapping[str, LockedProvider], uuid: str | None) -> LockedProvider | None:
+    """Return the provider that a request names as parent; None for none.  Raises BadParent."""
+    if uuid is None:
+        return None
     if uuid not in providers:
         raise BadParent(f"parent_provider_uuid: no such resource provider: {uuid}")
     return providers[uuid]
@@ -117,37 +120,38 @@ def update(
     roots get a parent. Raises ProviderNotFound, BadParent (unknown, a loop, or not movable) and
     ProviderNameTaken.
     """
-    provider, parent_id = _lock_with_parent(conn, uuid, parent_uuid, movable=movable)
-    _refuse_taken(conn, provider.uuid, name, own_id=provider.id)
-    statements.rename(provider.id, name, parent_id).execute(conn)
-    return get(conn, provider.uuid)
-
-
-def _lock_with_parent(
-    conn: Connection, uuid: str, parent_uuid: str | Unset | None, *, movable: bool
-) -> tuple[LockedProvider, int | None]:
-    """Lock a provider's tree and its new parent's, move its subtree; return it and the parent.
-
-    The parent column itself is left to the caller, who writes the row.
-    """
     uuids = [uuid, parent_uuid] if isinstance(parent_uuid, str) else [uuid]
     providers = locking.lock_trees(conn, uuids).providers
     if uuid not in providers:
         raise ProviderNotFound(uuid)
     provider = providers[uuid]
-    if isinstance(parent_uuid, Unset):
-        return provider, provider.parent_id
-    parent = None if parent_uuid is None else _parent(providers, parent_uuid)
+    parent_id = provider.parent_id
+    if not isinstance(parent_uuid, Unset):
+        parent = _parent(providers, parent_uuid)
+        parent_id = _change_parent(conn, provider, parent, movable=movable)
+    _refuse_taken(conn, provider.uuid, name, own_id=provider.id)
+    statements.rename(provider.id, name, parent_id).execute(conn)
+    return get(conn, provider.uuid)
+
+
+def _change_parent(
+    conn: Connection, provider: LockedProvider, parent: LockedProvider | None, *, movable: bool
+) -> int | None:
+    """Move the provider's subtree below the parent, if it is another; return the parent's id.
+
+    The column of the provider's parent is left to the caller, who writes the row.
+    """
     parent_id = None if parent is None else parent.id
-    if parent_id != provider.parent_id:
-        if not movable and provider.parent_id is not None:
-            action = "un-parenting" if parent is None else "re-parenting"
-            raise BadParent(
-                f"parent_provider_uuid: {action} a provider is not currently allowed: "
-                f"it needs microversion 1.37"
-            )
-        _move_subtree(conn, provider, parent)
-    return provider, parent_id
+    if parent_id == provider.parent_id:
+        return parent_id
+    if not movable and provider.parent_id is not None:
+        action = "un-parenting" if parent is None else "re-parenting"
+        raise BadParent(
+            f"parent_provider_uuid: {action} a provider is not currently allowed: "
+            f"it needs microversion 1.37"
+        )
+    _move_subtree(conn, provider, parent)
+    return parent_id
 
 
 def _move_subtree(

@@ -33,6 +33,8 @@ def of_project(
     consumer_type: None gives every type, ALL one total under that name, UNKNOWN_CONSUMER_TYPE the
     consumers without a type, anything else that type only. Types without consumers are left out.
     """
+    # Both statements read one snapshot, and a consumer in it has allocations: the second one
+    # meets no other types than the first.
     by_type: dict[str, Usage] = {}
     for type_name, class_name, used in statements.amounts(project, user).rows(conn):
         usage = by_type.setdefault(_shown_type(type_name), Usage())
