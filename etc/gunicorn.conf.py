@@ -1,14 +1,14 @@
 """Gunicorn settings of the service: `gunicorn --config etc/gunicorn.conf.py`.
 
-SIGTERM and Ctrl-C finish what has come and lose nothing. SIGHUP reads placement.conf and this
-file again; while they cannot be used, the workers go on as before. New code needs a restart.
+SIGTERM and Ctrl-C answer every request that has arrived. SIGHUP reads placement.conf and this
+file again; if placement.conf cannot be used, the workers go on as before. New code needs a restart.
 """
 
 import os
 import signal
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    # Until gunicorn handles it, Ctrl-C ends quietly whatever is being imported.
+    # Until gunicorn handles Ctrl-C, it ends the process quietly, whatever is being imported.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
 from placement.wsgi.master import on_starting  # noqa: F401
@@ -19,19 +19,19 @@ wsgi_app = "placement.wsgi.api:application"
 # Configuration is read, the schema checked and the catalogues filled once, before workers fork.
 preload_app = True
 
-# A process for each core; all state is in the database. A thread is held by a request, never by
-# its client: the worker's loop gathers requests, and sends what a client does not take at once.
-# More threads wait for the database side by side, and for each other in Python; each needs a
+# One process for each core; all state is in the database. Threads work on complete requests only:
+# the worker's loop gathers them, and sends what a client does not take at once. More threads can
+# wait for the database at the same time, but Python runs one of them at a time. Each needs a
 # connection: [placement_database] max_pool_size and max_overflow, 5 and 10 by default.
 worker_class = "placement.wsgi.worker.Worker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = 4
 
-# Connections of a worker. Beyond, the one that has waited for its request longest is dropped.
+# Connections of a worker; for one more, the one that has waited longest for its request is dropped.
 worker_connections = 1000
 backlog = 2048
 
-# One request for each connection: idle ones cost nothing, and none is closed under a request.
+# One request for each connection, so that none is closed while a request arrives.
 keepalive = 0
 
 # The application bounds path and query (64 KiB, 414), the worker all of the head (256 KiB).
@@ -40,7 +40,7 @@ limit_request_fields = 100
 limit_request_field_size = 8190
 
 timeout = 60  # seconds without a sign of life, after which a worker is killed
-graceful_timeout = 30  # seconds for what is under way when a worker stops
+graceful_timeout = 30  # seconds for open requests when a worker stops
 
 # The service writes one line for each request itself.
 accesslog = None

@@ -1,4 +1,4 @@
-"""The application: the one place where everything is wired together."""
+"""The application: everything is wired together here, and only here."""
 
 import time
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ MIGRATE_PAUSE = 1.0  # seconds
 def create_app(
     settings: Settings, database: Database, tuning: SearchTuning = DEFAULT_TUNING
 ) -> "WSGIApplication":
-    """Make the WSGI application on a database that is migrated and has its catalogues."""
+    """Return the WSGI application for a database that is migrated and has its catalogues."""
     keystone = settings.auth_strategy == "keystone"
     trees = TreeCache(settings.candidates.tree_cache_size)
     service = Service(settings, database, trees, openapi.document, tuning)
@@ -49,11 +49,11 @@ def create_app(
 
 
 def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
-    """Make a database ready to serve: its schema (migrated if `sync`) and its catalogues.
+    """Make a database ready to serve: its schema and its catalogues.
 
-    patient: whether to wait for a database that does not answer yet.
-
-    Safe to run by many processes at once. Raises ConfigurationError, one line for the operator.
+    sync: whether to migrate the schema. patient: whether to wait for a database that does not
+    answer yet. Many processes may do this at once. Raises ConfigurationError, whose text is one
+    line for the operator.
     """
     database.connect_first(patient=patient)
     try:
@@ -81,9 +81,9 @@ def _is_synced(database: Database) -> bool:
 class Migration:
     """What `migrate` did.
 
-    before, now: version of the schema; None where the tables have none of ours, or do not exist.
-    adopted: whose schema the tables have. corrections: of derived columns. classes, traits: how
-    many standard ones are new.
+    before, now: version of the schema; None where nothing of this service was there. adopted:
+    version of openstack-placement's schema that the tables have. corrections: of derived columns.
+    classes, traits: how many standard ones are new.
     """
 
     before: str | None
@@ -95,20 +95,21 @@ class Migration:
 
 
 def migrate(database: Database) -> Migration:
-    """Migrate the schema, fill what is derived and complete the catalogues.
+    """Migrate the schema, fill the derived columns and complete the catalogues.
 
-    Can be run again at any time: another software may have written meanwhile, or a run may have
-    been interrupted. Raises ConfigurationError for a database that cannot be built upon.
+    Can be repeated at any time: after a run that was interrupted, or after other software has
+    written to the database. Raises ConfigurationError for a database that cannot be migrated.
     """
     with database.read() as conn:
         before = schema.version(conn)
-    for left in reversed(range(MIGRATE_ATTEMPTS)):
+    for attempts_left in reversed(range(MIGRATE_ATTEMPTS)):
         try:
             database.write(_upgrade)
             break
         except (Unavailable, DatabaseError, schema.Overtaken) as error:
-            # Where tables are not made in transactions, somebody else may have been faster.
-            if not left or _lacks_rights(error):
+            # Where an engine commits each statement that changes the schema, another process may
+            # have migrated in between; the next attempt finds its work done.
+            if not attempts_left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
     corrections = database.write(derived.recompute)
@@ -129,9 +130,9 @@ def _upgrade(conn: Connection) -> None:
 
 
 class Served:
-    """The WSGI application, and what a server should know of it.
+    """The WSGI application, with the limit that the server has to know.
 
-    max_body_size: bytes of a request's body, beyond which it is refused unread.
+    max_body_size: bytes; a request with a longer body is refused unread.
     """
 
     def __init__(self, application: "WSGIApplication", max_body_size: int) -> None:
@@ -146,11 +147,11 @@ class Served:
 
 
 def serve(*, patient: bool = True) -> Served:
-    """Read the configuration, prepare the database and make the application.
+    """Read the configuration, prepare the database and return the application.
 
-    Everything here happens once, before a server forks its workers, and leaves no connection
-    open that they could share. patient: whether to wait for a database that does not answer.
-    Raises ConfigurationError.
+    This happens once, before a server forks its workers, and leaves no connection open that they
+    could share. patient: whether to wait for a database that does not answer. Raises
+    ConfigurationError.
     """
     conf = config.options()
     config.load_for_service(conf)

@@ -1,7 +1,7 @@
-"""What oslo's tools read of this service: its options, its policy rules, an enforcer of them.
+"""Options and policy rules of this service, in the form that oslo's tools read.
 
-The entry points `placement.conf` (oslo-config-generator, oslo-config-validator) and `placement`
-(oslopolicy-sample-generator, -policy-generator, -list-redundant, -validator) lead here.
+oslo-config-generator and oslo-config-validator come here by the entry point `placement.conf`;
+oslopolicy-sample-generator, -policy-generator, -list-redundant and -validator by `placement`.
 """
 
 import sys
@@ -17,7 +17,7 @@ from placement.errors import ConfigurationError
 
 
 def options() -> Sequence[tuple[str, Sequence[cfg.Opt]]]:
-    """Our options by group; those of the libraries have namespaces of their own."""
+    """Return the options of this service by group; libraries have namespaces of their own."""
     return list(config.OPTIONS.items())
 
 
@@ -29,14 +29,15 @@ def set_defaults() -> None:
 
 
 def rules() -> Sequence[oslo_policy.RuleDefault]:
-    """Every rule with its default."""
+    """Return every rule with its default."""
     return policy.defaults(GUARDED)
 
 
 def enforcer() -> oslo_policy.Enforcer:
-    """The rules as the configuration has them: that of the tool's command line, or the service's.
+    """Return an enforcer of the rules as configured.
 
-    Exits with one line when the files cannot be read.
+    The configuration is that of the tool's command line, or else the service's. Exits with one
+    line when the files cannot be read.
     """
     conf = cfg.CONF  # where the tool has registered its own arguments
     try:
@@ -49,6 +50,6 @@ def enforcer() -> oslo_policy.Enforcer:
     if path is not None:
         # The validator opens the file a second time, below the directory that it runs in.
         conf.set_override("policy_file", path, group="oslo_policy")
-    made = oslo_policy.Enforcer(conf)
-    made.register_defaults(rules())
-    return made
+    policy_enforcer = oslo_policy.Enforcer(conf)
+    policy_enforcer.register_defaults(rules())
+    return policy_enforcer

@@ -1,19 +1,16 @@
-"""Log lines that nobody outside can forge: what is not printable in a record is escaped."""
+"""Log lines that clients cannot forge: whatever is not printable in a record is escaped."""
 
 import copy
 import logging
 from collections.abc import Iterator
 from typing import Any
 
-# Texts of a record that come from formatters and handlers.
-_OURS = frozenset({"color", "exc_text", "stack_info"})
+# Texts of a record that formatters and handlers set themselves.
+_TRUSTED = frozenset({"color", "exc_text", "stack_info"})
 
 
 def guard() -> None:
-    """Have the handlers of all loggers write one line for a record, and a trace after it.
-
-    JSON has escapes of its own.
-    """
+    """Make the handlers of all loggers write one line for each record, and its trace after it."""
     for handler in _handlers():
         formatter: Any = handler.formatter or logging.Formatter()
         if "formatMessage" not in vars(formatter):
@@ -23,7 +20,7 @@ def guard() -> None:
 
 
 def escaped(text: str) -> str:
-    r"""The text with line breaks, control and format characters as in `\n` and `\x1b`."""
+    r"""Return the text with line breaks, control and format characters as `\n` or `\x1b`."""
     if text.isprintable():
         return text
     return "".join(
@@ -38,13 +35,13 @@ def _handlers() -> Iterator[logging.Handler]:
 
 
 def _one_line(format_message: Any) -> Any:
-    # Not the line itself: the format that an operator has set may hold colours.
+    # The record is escaped, not the finished line: an operator's format may contain colours.
     def guarded(record: logging.LogRecord) -> Any:
         # PERF: hardly any record has something to escape, and each request writes one.
         texts = {
             name: escaped(value)
             for name, value in vars(record).items()
-            if isinstance(value, str) and not value.isprintable() and name not in _OURS
+            if isinstance(value, str) and not value.isprintable() and name not in _TRUSTED
         }
         if texts:
             record = copy.copy(record)

@@ -1,4 +1,8 @@
-"""`placement-status upgrade check`: is a deployment ready (contract config.md section 5)."""
+"""`placement-status upgrade check`: whether a deployment is ready to be upgraded.
+
+The exit code is that of the worst result (0 success, 1 warning, 2 failure), 255 when the checks
+could not be run.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -32,8 +36,8 @@ class Checks(upgradecheck.UpgradeCommands):
         self._database = Database(config.database_settings(self._conf))
         self._database.connect_first()
 
-    def _count(self, counter: Callable[[Connection], int], code: Code, what: str) -> Result:
-        """Tell how many there are of what there should not be; a failure if nobody can."""
+    def _count(self, counter: Callable[[Connection], int], code: Code, fault: str) -> Result:
+        """Return `code` if the database has rows with a fault, FAILURE if it cannot be read."""
         assert self._database is not None
         try:
             with self._database.read() as conn:
@@ -42,15 +46,15 @@ class Checks(upgradecheck.UpgradeCommands):
                 number = counter(conn)
         except (ConfigurationError, PlacementError) as error:
             return Result(Code.FAILURE, console.describe(error))
-        return Result(code, f"{number} {what}. {REMEDY}") if number else Result(Code.SUCCESS)
+        return Result(code, f"{number} {fault}. {REMEDY}") if number else Result(Code.SUCCESS)
 
     def _roots(self) -> Result:
-        what = "resource providers have no root id"
-        return self._count(online_migrations.count_rootless, Code.FAILURE, what)
+        fault = "resource providers have no root id"
+        return self._count(online_migrations.count_rootless, Code.FAILURE, fault)
 
     def _consumers(self) -> Result:
-        what = "consumers with allocations have no record"
-        return self._count(online_migrations.count_unrecorded, Code.WARNING, what)
+        fault = "consumers with allocations have no record"
+        return self._count(online_migrations.count_unrecorded, Code.WARNING, fault)
 
     _upgrade_checks = (
         ("Missing Root Provider IDs", _roots),

@@ -13,7 +13,7 @@ except ConfigurationError as error:
     fail(error)
     sys.exit(1)
 
-# PERF: answers are made of many small objects, none of them in cycles. What is here now stays,
-# and what comes is looked through more rarely.
+# PERF: freeze the objects of the start, and collect more rarely: answers are made of many small
+# objects, none of them in cycles.
 gc.freeze()
 gc.set_threshold(50_000, 20, 50)

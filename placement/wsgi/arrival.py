@@ -1,13 +1,13 @@
-"""A request as it arrives, piece by piece, until it is all there."""
+"""A request that arrives in pieces, gathered until it is complete."""
 
 import re
 import tempfile
 from collections.abc import Generator, Iterator
 
-IN_MEMORY = 256 * 1024  # bytes of one request; a longer one lies in a temporary file
+IN_MEMORY = 256 * 1024  # bytes; a longer request is kept in a temporary file
 LONGEST_HEAD = 256 * 1024  # bytes of request line and headers
-LONGEST_LINE = 8 * 1024  # bytes of the line before a chunk, and of one of a trailer
-OVERHEAD = 1024 * 1024  # bytes of head, trailer and what is between chunks, besides the body
+LONGEST_LINE = 8 * 1024  # bytes of the line before a chunk, and of a line of the trailer
+OVERHEAD = 1024 * 1024  # bytes of head, trailer and lines between chunks
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]{1,18})[ \t]*\r?$", re.I | re.M)
@@ -22,56 +22,59 @@ class HeadTooLong(Exception):
     """The request line and headers do not end."""
 
 
-class _Nonsense(Exception):
-    """Where this request ends cannot be told."""
+class _Malformed(Exception):
+    """The request does not show where it ends."""
 
 
 class Arrival:
-    """Gathers one request and knows when it is complete.
+    """The bytes of one request so far, and whether it is complete.
 
-    Only as much of HTTP is understood as that takes. A request that makes no sense counts as
-    complete: the parser is given what there is, and refuses it.
+    Only as much of HTTP is understood here as that takes. A malformed request counts as complete:
+    the parser gets what there is, and refuses it.
     """
 
     def __init__(self, longest_body: int) -> None:
-        """longest_body: in bytes; nobody waits for the rest of a longer one."""
+        """Take the bytes of the longest body; the rest of a longer one is not waited for."""
         self._longest = longest_body
         self._bytes = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
         self._following = self._follow()
         next(self._following)
         self.size = 0
         self.complete = False
-        self.expects = False  # the client sends no body before it is told to continue
+        self.expects = False  # the client waits for "100 Continue"
 
     def take(self, data: bytes) -> None:
-        """Take what has come.  Raises HeadTooLong."""
+        """Add bytes that were received.  Raises HeadTooLong."""
         self.size += len(data)
         self._bytes.write(data)
         try:
             self._following.send(data)
-        except (StopIteration, _Nonsense):
+        except (StopIteration, _Malformed):
             self.complete = True
         if self.size > 2 * self._longest + OVERHEAD:
             self.complete = True
 
     def pieces(self) -> Iterator[bytes]:
-        """All that has come."""
+        """Return the bytes so far, in pieces."""
         self._bytes.seek(0)
         return iter(lambda: self._bytes.read(64 * 1024), b"")
 
     def close(self) -> None:
-        """Forget it."""
+        """Give up the memory or the temporary file."""
         self._bytes.close()
 
     def _follow(self) -> Following:
+        """Take the bytes as they are sent, and end where the request ends."""
+        # The head ends with an empty line, whose three other bytes may have come before.
         buffer = bytearray()
         end = None
         while end is None:
-            seen = len(buffer)
+            searched = len(buffer)
             buffer += yield
-            end = _END_OF_HEAD.search(buffer, max(0, seen - 3))
+            end = _END_OF_HEAD.search(buffer, max(0, searched - 3))
             if end is None and len(buffer) > LONGEST_HEAD:
                 raise HeadTooLong
+        # The body follows in chunks, or has the length that the head says; else there is none.
         head = bytes(buffer[: end.start() + 1])
         del buffer[: end.end()]
         length = _LENGTH.search(head)
@@ -99,7 +102,7 @@ def _line(buffer: bytearray) -> Generator[None, bytes, bytes]:
     """Take a line off the buffer, without its line feed."""
     while (end := buffer.find(b"\n")) < 0:
         if len(buffer) > LONGEST_LINE:
-            raise _Nonsense
+            raise _Malformed
         buffer += yield
     line = bytes(buffer[:end])
     del buffer[: end + 1]

@@ -1,4 +1,4 @@
-"""What gunicorn's master process does otherwise for this service; used by etc/gunicorn.conf.py."""
+"""Signals of gunicorn's master process, for etc/gunicorn.conf.py."""
 
 import ctypes
 import gc
@@ -16,13 +16,13 @@ _RETURN = 0x06  # the instruction of a packet filter that says how much of a pac
 
 
 def on_starting(master: Any) -> None:
-    """Have signals do what operators expect.
+    """Make signals do what operators expect.
 
     SIGTERM and Ctrl-C lose no request; SIGHUP reads placement.conf again.
     """
 
     def stop() -> None:
-        # A listener that is not ours alone stays open: another master's, or systemd's.
+        # Another master or systemd may share a listener, which then stays open.
         if not (master.reexec_pid or master.master_pid or master.systemd):
             for listener in master.LISTENERS:
                 shut(listener)
@@ -33,19 +33,21 @@ def on_starting(master: Any) -> None:
 
 
 def shut(listener: Any) -> None:
-    """Have the kernel begin no more connections, for all processes that share the listener.
+    """Make the kernel begin no more connections, for all processes that share the listener.
 
-    Those that came between a worker's last look and the listener's end would be reset. Who comes
-    now tries again by itself, and finds the port closed or the next server.
+    The kernel would reset those that arrive between a worker's last `accept` and the end of the
+    listener. A client that connects now tries again by itself, and finds the port closed or the
+    next server.
     """
-    nothing = ctypes.create_string_buffer(struct.pack("HBBI", _RETURN, 0, 0, 0))
-    program = struct.pack("HL", 1, ctypes.addressof(nothing))
-    with suppress(OSError):  # where it cannot be done, the few of that moment are reset
+    # A packet filter of one instruction, which keeps no byte of any packet.
+    instruction = ctypes.create_string_buffer(struct.pack("HBBI", _RETURN, 0, 0, 0))
+    program = struct.pack("HL", 1, ctypes.addressof(instruction))
+    with suppress(OSError):  # without it, the few connections of that moment are reset
         listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
 def reload(master: Any) -> None:
-    """Make the application anew and replace the workers; keep them when that cannot be done."""
+    """Rebuild the application and replace the workers; keep them if that fails."""
     try:
         application = serve(patient=False)
     except ConfigurationError as error:

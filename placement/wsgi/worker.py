@@ -1,12 +1,12 @@
 """A gunicorn worker whose threads never wait for clients.
 
-A thread of gunicorn's own (gthread) reads its request and writes its answer, however long the
-client takes: as many clients as there are threads, that send or read slowly or not at all, stop
-the service. Here the worker's loop gathers requests, and threads get those that are complete.
-What a client does not take of its answer at once is left to the loop as well.
+A thread of gunicorn's gthread worker reads its request and writes its response, however long the
+client takes. As many slow clients as there are threads therefore stop the service. Here the
+worker's loop gathers requests and gives complete ones to threads. If a client does not take its
+response at once, the loop sends the rest.
 
-A connection carries one request: nothing that is sent can meet a connection that is being closed
-because it was idle, or because the service stops.
+A connection carries one request. So no request can arrive on a connection that is just being
+closed because it was idle or because the service stops.
 """
 
 import errno
@@ -26,15 +26,13 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from placement.wsgi.arrival import Arrival, HeadTooLong
 
-# A client has so many seconds to send its request, and to take the answer; one more for each
-# SLOWEST bytes that come or go.
+# Seconds that a client has to send its request, and again to take the response; one more for each
+# SLOWEST bytes in either direction.
 PATIENCE = 10.0
 SLOWEST = 256 * 1024
-# Seconds that a connection is kept for the client to see its end, and bytes of answers that the
-# loop holds for one client; beyond them its thread waits.
-FAREWELL = 2.0
-UNSENT = 8 * 1024 * 1024
-BETWEEN_LOOKS = 0.25  # seconds
+FAREWELL = 2.0  # seconds that a connection is kept for the client to see its end
+UNSENT = 8 * 1024 * 1024  # bytes that the loop holds for one client; for more, its thread waits
+BETWEEN_LOOKS = 0.25  # seconds between searches for connections whose time is over
 
 LONGEST_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
 OPEN_FILES = 4096
@@ -45,7 +43,7 @@ _NOT_NOW = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}
 
 
 class Client:
-    """The socket of a client, as gunicorn writes to it: what is sent is taken, at once."""
+    """The socket of a client, in the form that gunicorn writes to: sending does not block."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -56,25 +54,25 @@ class Client:
         return getattr(self._sock, name)
 
     def setblocking(self, flag: bool) -> None:
-        """Stay as it is: nobody waits for a client here."""
+        """Do nothing: the socket never blocks."""
 
     def sendall(self, data: bytes) -> None:
-        """Send what the client takes now and keep the rest; wait only when that is much.
+        """Send what the client takes now and keep the rest; wait if that is over UNSENT bytes.
 
-        Raises TimeoutError, or another OSError for a client that is gone.
+        Raises TimeoutError for a client that is too slow, another OSError for one that is gone.
         """
         if not self._unsent:
             self.until = time.monotonic() + PATIENCE
         self._unsent.append(memoryview(data))
         while not self.flush() and sum(map(len, self._unsent)) > UNSENT:
-            left = self.until - time.monotonic()
+            seconds_left = self.until - time.monotonic()
             with selectors.DefaultSelector() as selector:
                 selector.register(self._sock, selectors.EVENT_WRITE)
-                if left <= 0 or not selector.select(left):
+                if seconds_left <= 0 or not selector.select(seconds_left):
                     raise TimeoutError("the client does not take its answer")
 
     def flush(self) -> bool:
-        """Send what the client takes now; whether that is all."""
+        """Send what the client takes now; return whether that is all."""
         while self._unsent:
             try:
                 sent = self._sock.send(self._unsent[0])
@@ -88,10 +86,10 @@ class Client:
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
-    """Gathers requests in its loop, answers them in threads.
+    """A worker that gathers requests in its loop and answers them in threads.
 
-    A connection is watched by the loop for one thing at a time: for its request, for a client
-    that takes more of its answer, for the client's end.
+    The loop watches a connection for one thing at a time: its request, a client that takes more
+    of its response, the client's end.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -102,13 +100,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
-        """Refuse what this worker does not do."""
+        """Refuse a configuration of gunicorn that this worker does not support."""
         super().check_config(cfg, log)
         if cfg.is_ssl or cfg.keepalive:
             sys.exit("placement: the worker does no TLS and no keep-alive; a proxy in front does")
 
     def init_process(self) -> None:
-        """Begin to work."""
+        """Allow for enough open files, and begin to work."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if 0 <= soft < OPEN_FILES:  # negative is without limit
             more = OPEN_FILES if hard < 0 else min(OPEN_FILES, hard)
@@ -116,30 +114,30 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         super().init_process()
 
     def init_signals(self) -> None:
-        """A terminal's Ctrl-C reaches workers too; they stop when the arbiter tells them."""
+        """Ignore a terminal's Ctrl-C, which reaches workers too: the master stops them."""
         super().init_signals()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def load_wsgi(self) -> None:
-        """Load the application and look at the limit of its bodies."""
+        """Load the application and read the limit of its bodies."""
         super().load_wsgi()
         self._longest_body = getattr(self.wsgi, "max_body_size", LONGEST_BODY)
 
     def run(self) -> None:
-        """Serve until told to stop, and then what has come by then."""
+        """Serve until the master stops the worker, and then the requests that have arrived."""
         super().run()
         if self.nr_conns:
             # The time for that is over. Python would wait for threads that may never end.
             os._exit(0)
 
     def handle_quit(self, sig: int, frame: Any) -> None:
-        """Stop at once: no lock may be taken in a signal handler, as gthread does."""
+        """Stop at once, without the locks that gthread takes in this signal handler."""
         os._exit(0)
 
     # -- the loop: a connection is accepted, watched, and dropped ---------------------------
 
     def accept(self, listener: Any) -> bool:
-        """Accept one connection; whether there was one."""
+        """Accept one connection; return whether there was one."""
         try:
             sock, address = listener.accept()
         except OSError as error:
@@ -181,7 +179,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
                 return
 
     def murder_pending(self) -> None:
-        """Drop connections whose time is over; called by the loop."""
+        """Drop connections whose time is over.  The loop calls this."""
         now = time.monotonic()
         if now < self._next_look:
             return
@@ -212,7 +210,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         if not data and not arrival.size:
             self._drop(conn)
         elif arrival.complete or not data:
-            # A client that has ended early is told so by the parser.
+            # The parser refuses a request that the client has not completed.
             arrival.complete = True
             self._unwatch(conn)
             conn.parser = http.get_parser(self.cfg, arrival.pieces(), conn.client)
@@ -234,7 +232,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
             return False
 
     def finish_request(self, conn: TConn, _future: Any) -> None:
-        """Go on with a connection whose thread is done with it."""
+        """Send the rest of the response once the thread is done with a connection."""
         conn.arrival.close()
         self._send(conn)
 
@@ -246,7 +244,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
                 conn.timeout = conn.sock.until
                 self._watch(conn, selectors.EVENT_WRITE, self._send)
                 return
-            # A connection that is closed before the client has seen the end may be reset.
+            # Closed before the client has seen the end, the connection might be reset.
             conn.sock.shutdown(socket.SHUT_WR)
             conn.timeout = time.monotonic() + FAREWELL
             self._watch(conn, selectors.EVENT_READ, self._see_off)
@@ -266,7 +264,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
     # -- the end ----------------------------------------------------------------------------
 
     def set_accept_enabled(self, enabled: bool) -> None:
-        """At the end, accept all that the kernel has, for it would reset it."""
+        """At the end, accept the connections that the kernel holds and would reset."""
         super().set_accept_enabled(enabled)
         if not self.alive:
             for listener in self.sockets:
@@ -275,7 +273,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
                 listener.close()
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """At the end, who has sent nothing is waited for until the deadline only."""
+        """At the end, wait only until the deadline for clients that have sent nothing."""
         for conn in self._watched:
             if not conn.arrival.size:
                 conn.timeout = min(conn.timeout, deadline)
