@@ -1,10 +1,9 @@
-"""The pipeline that every operation takes (contract README section 3, step 7).
+"""The pipeline that every operation takes.
 
-Version gate, content type or accept, policy, body, handler, answer.
+Version gate, content type or accept, policy, path, body, handler, answer: in this order, so of
+several things that are wrong with a request the first is answered.
 """
 
-import logging
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from urllib.parse import parse_qsl
 import falcon
 import orjson
 
-from placement.api import json_body
+from placement.api import body_stream, json_body
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import Feature
@@ -26,11 +25,7 @@ from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
 
-LOG = logging.getLogger(__name__)
-
-PIECES = 256  # of a body, written together
-PIECE = 64 * 1024  # bytes of a body, read together
-LONGEST_READING = 0.5  # seconds of the processor's time: a server takes some µs for each chunk
+PIECES = 256  # of an answer, written together
 
 
 class Endpoint:
@@ -43,8 +38,8 @@ class Endpoint:
         self._service = service
         self._policy = policy
 
-    def respond(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
-        """Answer one request."""
+    def on_request(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
+        """Answer one request, whatever its method."""
         if "" in path.values() or req.path.removeprefix("/").endswith("/"):
             raise falcon.HTTPNotFound  # a slash at the end is no part of any path
         version = req.context.version
@@ -68,7 +63,7 @@ class Endpoint:
         try:
             reply = route.handler(call)
         except Unstorable as error:
-            raise BadBody(f"{_place(call, error.text)}: {error}") from error
+            raise BadBody(f"{_name_of(call, error.text)}: {error}") from error
         _write(resp, call, reply, route.response)
 
     def _route(self, req: falcon.Request, version: Microversion) -> Route:
@@ -100,19 +95,19 @@ class Endpoint:
             return
         target = None
         if route.target is not None:
-            # Read leniently: whoever may not ask is not told what is wrong with the question.
+            # Read leniently: who lacks the right does not learn what is wrong with the query.
             stated = dict(parse_qsl(req.query_string, keep_blank_values=True))
             target = {route.target: stated.get(route.target)}
         caller = req.env[CALLER_KEY]
         if not self._policy.allows(route.rule, caller, target):
             refusal = f"Policy does not allow {route.rule} to be performed"
-            lacking = self._policy.lacking(route.rule, caller, target)
-            raise Refusal(403, f"{refusal}: {lacking}" if lacking else refusal)
+            remedy = self._policy.remedy(route.rule, caller, target)
+            raise Refusal(403, f"{refusal}: {remedy}" if remedy else refusal)
 
     def _with_body(
         self, req: falcon.Request, route: Route, schemas: Versioned[json_body.Schema], call: Call
     ) -> Call:
-        raw = _read(req, self._service.settings.max_body_size)
+        raw = body_stream.read(req, self._service.settings.max_body_size)
         try:
             value = json_body.decode(raw)
             schemas.at(call.version).check(value)
@@ -122,26 +117,24 @@ class Endpoint:
             raise
         return replace(call, body=value)
 
-    # Falcon looks for a method of this name for each HTTP method; `respond` decides.
-    on_get = on_post = on_put = on_delete = on_patch = on_head = on_options = respond
-    on_connect = on_trace = on_checkin = on_checkout = on_copy = on_lock = on_mkcol = respond
-    on_move = on_propfind = on_proppatch = on_report = on_uncheckin = on_unlock = respond
-    on_update = on_version_control = respond
+    on_options = on_request  # which Falcon would answer itself
 
 
-def _place(call: Call, text: str) -> str:
-    """Where in the request a text stands: a parameter's name, or the path of a body's member."""
-    parameters = [*call.path.items(), *parse_qsl(call.query_string)]
-    found = [name for name, value in parameters if text in value]
-    return next(iter([*found, *_members(call.body, text)]), "a text")
+def _name_of(call: Call, text: str) -> str:
+    """Return what holds a text: a parameter's name, or the path of a member of the body."""
+    for name, value in (*call.path.items(), *parse_qsl(call.query_string)):
+        if text in value:
+            return name
+    return next(_members(call.body, text), "a text")
 
 
 def _members(value: Any, text: str, path: str = "") -> Iterator[str]:
+    """Yield the paths of all members of a body that are this text."""
     if value == text:
         yield path
-    items: Any = value.items() if isinstance(value, dict) else ()
-    for key, member in items:
-        yield from _members(member, text, f"{path}.{key}" if path else key)
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from _members(member, text, f"{path}.{key}" if path else key)
 
 
 def _check_path(path: Mapping[str, str]) -> None:
@@ -161,39 +154,6 @@ def _check_types(req: falcon.Request, route: Route) -> None:
             )
     if route.accepts_json_only and not req.client_accepts(falcon.MEDIA_JSON):
         raise Refusal(406, f"Accept {req.accept!r} leaves out application/json")
-
-
-def _read(req: falcon.Request, most: int) -> bytes:
-    """The body.  Raises Refusal: more than `most` bytes, broken off, or in crumbs."""
-    too_large = Refusal(413, f"the body may have {most} bytes at the most")
-    stated = req.content_length
-    if (stated or 0) > most:
-        raise too_large
-    chunked = stated is None and req.env.get("wsgi.input_terminated")
-    stream: Any = req.stream if chunked else req.bounded_stream
-    pieces: list[bytes] = []
-    size, started = 0, time.thread_time()
-    while size <= most and (piece := _piece(stream)):
-        pieces.append(piece)
-        size += len(piece)
-        if time.thread_time() - started > LONGEST_READING:
-            raise Refusal(400, "the body comes in chunks of too few bytes: send larger ones")
-    if size > most:
-        raise too_large
-    if size < (stated or 0):
-        raise Refusal(400, f"the body has {size} bytes, and Content-Length says {stated}")
-    return b"".join(pieces)
-
-
-def _piece(stream: Any) -> bytes:
-    """The next bytes of a body, none at its end.  Raises Refusal when there is no telling."""
-    try:
-        piece: bytes = stream.read(PIECE)
-    # Each server has its own errors for chunks that are none and for clients that have gone.
-    except Exception as error:
-        LOG.info("a body cannot be read: %r", error)
-        raise Refusal(400, "the body cannot be read: it is malformed or ends early") from error
-    return piece
 
 
 def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) -> None:
@@ -222,7 +182,8 @@ def _write_body(resp: falcon.Response, content: Any) -> None:
 
 
 def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:
-    """Put every path of the route table into the application."""
+    """Add every path of the route table to the application."""
+    app.router_options.default_to_on_request = True
     # An answer without a body has no type; those with one state it.
     app.resp_options.default_media_type = None  # type: ignore[assignment]
     for path, methods in OPERATIONS.items():

@@ -1,8 +1,9 @@
-"""What a handler takes and gives: a `Call`, a `Reply`. Handlers never touch Falcon's objects."""
+"""What a handler takes and returns: a `Call`, a `Reply`. None touches Falcon's objects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Any
 
 from placement.api.microversion import Microversion
@@ -29,10 +30,9 @@ class Service:
 class Call:
     """One request, as its handler sees it.
 
-    path: the segments named by the route. query_string: as sent, read by handlers that know some
-    parameters (contract README section 2: others ignore it). body: checked
-    against the operation's schema, None where it takes none. mount: the prefix of all paths
-    in links. base: scheme and host, for `Location`.
+    path: the segments that the route names. query_string: as sent; handlers without parameters
+    ignore it. body: checked against the operation's schema, None where it takes none. mount: the
+    prefix of all paths in links. base: scheme and host, for `Location`.
     """
 
     service: Service
@@ -51,8 +51,8 @@ NOW = "now"
 class Reply:
     """An answer: `value` is what the shape of the route's response renders, None where it has none.
 
-    changed_at: when what is shown last changed (NOW where that cannot be said); None: the
-    answer is no representation and carries no cache headers.
+    location: path of what was created. changed_at: when what is shown last changed, NOW where
+    nothing says; None for an answer that is no representation and has no cache headers.
     """
 
     status: int
@@ -62,11 +62,12 @@ class Reply:
 
 
 def newest(times: Sequence[datetime | None]) -> datetime | str:
-    """The last of several changes, NOW when there is none."""
+    """Return the last of several changes, NOW when there is none."""
     return max((time for time in times if time is not None), default=NOW)
 
 
 def http_date(changed_at: datetime | str) -> str:
-    """The value of a Last-Modified header."""
-    time = datetime.now(UTC) if isinstance(changed_at, str) else changed_at
-    return time.strftime("%a, %d %b %Y %H:%M:%S GMT")
+    """Return the value of a Last-Modified header; rows hold times in UTC without saying so."""
+    if isinstance(changed_at, datetime):
+        return format_datetime(changed_at.replace(tzinfo=UTC), usegmt=True)
+    return format_datetime(datetime.now(UTC), usegmt=True)

@@ -1,10 +1,11 @@
-"""Every microversion and what it brought: the only list of version numbers.
+"""Every microversion and what it brought.
 
 There are two lines. Those of 1.x belong to OpenStack; whatever it adds to them stands before 2.0,
 which is ours and has all that they have.
 
 Code meets versions in three ways and no others: an operation's first version (`routes`), a table
-of shapes by version (`versioned`), and a `Feature`, which becomes a named option below the API.
+of values by version (`versioned`), and a `Feature`, which becomes a named option below the API.
+Each checks at import that the versions it names are in this list.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from placement.api.microversion import Microversion
 
 
 def v(text: str) -> Microversion:
-    """Read a version: `v("1.39")`."""
+    """Return the version that a text names: `v("1.39")`."""
     major, minor = text.split(".")
     return Microversion(int(major), int(minor))
 
@@ -89,7 +90,7 @@ OLDEST, LATEST, _status = LINES[0]
 
 
 class Feature(Enum):
-    """What is done, understood or shown from a version on."""
+    """A behaviour that begins with a version."""
 
     ALLOCATION_OWNERS = "1.8"
     CACHE_HEADERS = "1.15"
@@ -114,7 +115,7 @@ class Feature(Enum):
         return _SINCE[self]
 
     def at(self, version: Microversion) -> bool:
-        """Whether a version has it."""
+        """Return whether a version has it."""
         return version >= _SINCE[self]
 
 

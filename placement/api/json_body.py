@@ -1,7 +1,7 @@
 """Request bodies: bytes to checked values.
 
-What a body may cost is bounded before anything is made of it: its members are counted in the
-bytes, its depth and keys are looked at before its values are checked.
+The cost of a body is bounded before it is parsed: its members are counted in the bytes, its depth
+and keys are checked before its values.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,24 +13,24 @@ from jsonschema.exceptions import ValidationError
 from placement.api.keywords import FORMATS, Validator, in_order
 from placement.errors import BadBody
 
-# As many as a reshape of 13,000 consumers with three classes each has. One takes up to 130 bytes
-# of memory and some 3 µs.
-MOST_MEMBERS = 150_000
-DEEPEST = 32  # lists and objects within each other
-LONGEST_KEY = 255  # characters
-LONGEST_COMPLAINT = 480  # characters
+# Those of a reshape of 13,000 consumers with three classes each. One takes up to 130 bytes of
+# memory and some 3 µs.
+MAX_MEMBERS = 150_000
+MAX_DEPTH = 32  # lists and objects within each other
+MAX_KEY = 255  # characters
+MAX_COMPLAINT = 480  # characters
 
 
 def decode(raw: bytes) -> Any:
-    """Read JSON; the last of duplicate keys wins.
+    """Parse JSON; of duplicate keys the last one counts.
 
-    Raises BadBody for what is no JSON, and for more members, levels or longer keys than any
+    Raises BadBody for invalid JSON, and for more members, more levels or longer keys than any
     operation takes.
     """
     # Every member but the first of a list or object follows a comma. Commas and brackets in texts
     # count too: where members are many, these are few.
-    if sum(map(raw.count, (b",", b"[", b"{"))) > MOST_MEMBERS:
-        raise BadBody(f"body: all lists and objects may have {MOST_MEMBERS} members together")
+    if sum(map(raw.count, (b",", b"[", b"{"))) > MAX_MEMBERS:
+        raise BadBody(f"body: all lists and objects may have {MAX_MEMBERS} members together")
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -56,11 +56,18 @@ class Schema:
 
 def _check_shape(value: Any) -> None:
     for depth, level in enumerate(_levels(value)):
-        if depth == DEEPEST:
-            raise BadBody(f"{_deep(value)}: lists and objects may be nested {DEEPEST} deep")
-        for each in level:
-            if isinstance(each, dict) and len(key := max(each, key=len, default="")) > LONGEST_KEY:
-                raise BadBody(f"{key[:LONGEST_KEY]}…: a key may have {LONGEST_KEY} characters")
+        if depth == MAX_DEPTH:
+            path = _deepest_member(value)
+            raise BadBody(f"{path}: lists and objects may be nested {MAX_DEPTH} deep")
+        for container in level:
+            _check_keys(container)
+
+
+def _check_keys(container: Any) -> None:
+    if isinstance(container, dict):
+        key = max(container, key=len, default="")
+        if len(key) > MAX_KEY:
+            raise BadBody(f"{key[:MAX_KEY]}…: a key may have {MAX_KEY} characters")
 
 
 def _levels(value: Any) -> Iterator[list[Any]]:
@@ -68,19 +75,18 @@ def _levels(value: Any) -> Iterator[list[Any]]:
     level = _containers([value])
     while level:
         yield level
-        level = _containers(
-            member
-            for each in level
-            for member in (each.values() if isinstance(each, dict) else each)
-        )
+        below: list[Any] = []
+        for container in level:
+            below += _containers(container.values() if isinstance(container, dict) else container)
+        level = below
 
 
 def _containers(values: Iterable[Any]) -> list[Any]:
-    return [each for each in values if isinstance(each, (dict, list))]
+    return [value for value in values if isinstance(value, (dict, list))]
 
 
-def _deep(value: Any) -> str:
-    """The member of the body in which the nesting is."""
+def _deepest_member(value: Any) -> str:
+    """Return the member of the body with the deepest nesting."""
     members = value.items() if isinstance(value, dict) else enumerate(value)
     depths = {str(key): sum(1 for _level in _levels(member)) for key, member in members}
     return max(depths, key=lambda key: depths[key])
@@ -92,7 +98,7 @@ def _where(error: ValidationError) -> str:
 
 
 def _what(error: ValidationError) -> str:
-    """The complaint, in one line of bounded length."""
-    # A pattern's guard against a line feed at the end tells a client nothing.
+    """Return the complaint, in one line of bounded length."""
+    # A pattern's guard against a line feed at the end would puzzle a client.
     text = error.message.replace(r"(?!\\n)", "")
-    return text if len(text) <= LONGEST_COMPLAINT else f"{text[:LONGEST_COMPLAINT]}…"
+    return text if len(text) <= MAX_COMPLAINT else f"{text[:MAX_COMPLAINT]}…"

@@ -1,8 +1,8 @@
 """The keywords of JSON schemas, checked so that a refusal costs little.
 
-Cheap keywords come first and a caller stops at the first error. So the length of a text is known
-before its pattern is tried, and that all items are texts before they are compared with each other.
-What a complaint repeats of the body is bounded. A schema within a schema is compiled once.
+Cheap keywords come first, and a caller stops at the first error. So the length of a text is
+checked before its pattern, and all items are texts before they are compared with each other. What
+a complaint repeats of the body is bounded. A schema within a schema is compiled once.
 """
 
 import re
@@ -64,17 +64,17 @@ def _type(validator: Any, types: Any, value: Any, schema: Any) -> Errors:
         )
 
 
-def _at_most(validator: Any, most: int, value: Any, schema: Any) -> Errors:
+def _at_most(validator: Any, limit: int, value: Any, schema: Any) -> Errors:
     """`maxLength`, `maxItems` or `maxProperties` of what is of the type that can have it."""
-    if value is not None and len(value) > most:
-        yield ValidationError(f"{_BRIEF.repr(value)} is too long: {most} at the most")
+    if value is not None and len(value) > limit:
+        yield ValidationError(f"{_BRIEF.repr(value)} is too long: {limit} at the most")
 
 
 def _additional(validator: Any, allowed: bool, value: Any, schema: Any) -> Errors:
     """`additionalProperties`: false."""
-    known, patterns = schema.get("properties", ()), schema.get("patternProperties", ())
+    properties, patterns = schema.get("properties", ()), schema.get("patternProperties", ())
     for key in value:
-        if key not in known and not any(re.search(pattern, key) for pattern in patterns):
+        if key not in properties and not any(re.search(pattern, key) for pattern in patterns):
             noun = schema.get("propertyNames", {}).get("description")
             yield ValidationError(
                 f"{_BRIEF.repr(key)} is not {noun}"
@@ -84,7 +84,7 @@ def _additional(validator: Any, allowed: bool, value: Any, schema: Any) -> Error
 
 
 def _nothing(validator: Any, names: Any, value: Any, schema: Any) -> Errors:
-    """`propertyNames`, which only says how complaints call the keys of an object."""
+    """`propertyNames`, which only names the keys of an object for complaints."""
     return iter(())
 
 
@@ -109,7 +109,7 @@ def _items(validator: Any, within: Any, value: Any, schema: Any) -> Errors:
 def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) -> Errors:
     below = _compiled.get(id(schema))
     if below is None:
-        # It holds the schema, so the id will not be another's.
+        # The validator holds the schema, so no other object gets its id.
         below = _compiled[id(schema)] = validator.evolve(schema=schema)
     for key, member in members:
         for error in below.iter_errors(member):

@@ -1,4 +1,4 @@
-"""The version that a request asks for (contract README section 5)."""
+"""The version that a request asks for."""
 
 from typing import NamedTuple
 
@@ -19,13 +19,13 @@ class Microversion(NamedTuple):
 
 
 class MalformedVersionError(ValueError):
-    """The header does not hold a version; the value is the argument."""
+    """The header does not hold a version; the argument is its value."""
 
 
 def requested(header: str | None, latest: Microversion) -> Microversion:
-    """Return the version that a header asks for: the lowest there is when it names none.
+    """Return the version that a header asks for, 1.0 when it names none.
 
-    Raises MalformedVersionError. Whether the version is served is not looked at.
+    Raises MalformedVersionError. The caller checks whether the version is served.
     """
     stated = microversion_parse.get_version({HEADER.lower(): header or ""}, service_type=SERVICE)
     if stated is None:

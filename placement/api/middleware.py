@@ -1,4 +1,4 @@
-"""What happens to every request before its operation, and to every answer after it."""
+"""What is done with every request before its operation, and with every answer after it."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ MAX_URI = 64 * 1024  # bytes of path and query
 
 
 class Intake:
-    """Notes each request's id and bounds its length."""
+    """Set each request's id and bound its length."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Set `req.context.request_id`; 414 for a request line that is too long."""
+        """Set `req.context.request_id`.  Raises Refusal: 414 for a URI that is too long."""
         req.context.request_id = req.env[REQUEST_ID_KEY]
         if len(req.path) + len(req.query_string) > MAX_URI:
             raise Refusal(414, f"path and query may have {MAX_URI} bytes together")
 
 
 class Negotiation:
-    """Settles the version of a request; says so in every answer to a negotiated one."""
+    """Negotiate the version of a request, and name it in the answer."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Set `req.context.version`: 400 for a malformed one, 406 for one not served."""
+        """Set `req.context.version`.  Raises Refusal: 400 where malformed, 406 where not served."""
         try:
             version = requested(req.get_header(HEADER), LATEST)
         except MalformedVersionError as error:

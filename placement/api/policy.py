@@ -1,4 +1,4 @@
-"""Who may do what (contract policy.md): oslo.policy rules, one for each operation."""
+"""Who may do what: rules of oslo.policy, one for each operation or several."""
 
 import logging
 import threading
@@ -38,15 +38,15 @@ OTHER_DEFAULTS = {
 
 
 def register_options(conf: cfg.ConfigOpts) -> None:
-    """Make the group `oslo_policy` known, with the service's own default."""
+    """Register the group `oslo_policy`, with the service's own default."""
     opts.set_defaults(conf, policy_file="policy.yaml")
 
 
 class Policy:
     """The rules in force: defaults, and what the operator's policy files override.
 
-    Files are looked at once in `REFRESH` seconds, and for so long the answer to a question is
-    kept: asking the library costs 150 us, as much as a small request.
+    Files are checked for changes every `REFRESH` seconds. Until then answers are kept: asking the
+    library takes 150 us, as much as a small request.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, operations: Iterable[tuple[str, str, str]]) -> None:
@@ -71,21 +71,21 @@ class Policy:
             ) from None
 
     def rules(self) -> Mapping[str, policy.RuleDefault]:
-        """The registered rules by name, with their defaults."""
+        """Return the registered rules by name, with their defaults."""
         registered: Mapping[str, policy.RuleDefault] = self._enforcer.registered_rules
         return registered
 
     def allows(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> bool:
-        """Whether the caller may do what the rule is for, by default to its own project."""
+        """Return whether the rule allows it to the caller, by default on its own project."""
         self._refresh()
         return self._answer(rule, dict(caller.to_policy_values()), target)
 
-    def lacking(
+    def remedy(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> str:
-        """What a caller whom the rule refuses would need; empty where no one role would do."""
+        """Return what a refused caller needs; empty where no single role would do."""
         if caller.system_scope or caller.domain_id:
             return "it needs a token whose scope is a project"
         values = dict(caller.to_policy_values())
@@ -103,9 +103,9 @@ class Policy:
     ) -> bool:
         if target is None:
             target = {name: credentials[name] for name in ("project_id", "user_id")}
-        # Everything that a rule can look at; lists are the only values that have no hash.
-        seen = (tuple(value) if type(value) is list else value for value in credentials.values())
-        question = (rule, *target.items(), *seen)
+        # All that a rule can read; lists are the only values that have no hash.
+        values = (tuple(value) if type(value) is list else value for value in credentials.values())
+        question = (rule, *target.items(), *values)
         answer = self._answers.get(question)
         if answer is None:
             with self._lock:
@@ -115,16 +115,17 @@ class Policy:
         return answer
 
     def _roles(self, rule: str) -> Iterable[str]:
-        """The roles that a rule and those that it refers to name, in their order."""
+        """Return the roles that a rule, and the rules that it refers to, name in their order."""
         roles: dict[str, None] = {}
-        rules = set()
+        visited = set()
+        # Depth first, so that roles come in the order in which the rules read.
         checks: list[Any] = [policy.RuleCheck("rule", rule)]
         while checks:
             check = checks.pop(0)
             if isinstance(check, policy.AndCheck | policy.OrCheck):
                 checks[:0] = check.rules
-            elif isinstance(check, policy.RuleCheck) and check.match not in rules:
-                rules.add(check.match)
+            elif isinstance(check, policy.RuleCheck) and check.match not in visited:
+                visited.add(check.match)
                 checks.insert(0, self._enforcer.rules.get(check.match))
             elif isinstance(check, policy.Check) and check.kind == "role":
                 roles[check.match] = None
@@ -136,7 +137,7 @@ class Policy:
         with self._lock:
             now = time.monotonic()
             if now < self._refresh_at:
-                return  # another thread has looked meanwhile
+                return  # another thread was faster
             self._refresh_at = now + REFRESH
             self._answers.clear()
             try:
@@ -155,23 +156,21 @@ class Policy:
 
 
 def defaults(operations: Iterable[tuple[str, str, str]]) -> list[policy.RuleDefault]:
-    """The rules with their defaults; `operations` are (rule, method, path)."""
-    found: list[policy.RuleDefault] = []
+    """Return the rules with their defaults; `operations` are (rule, method, path)."""
+    rules: list[policy.RuleDefault] = []
     for name, (check, deprecated) in BASE.items():
         former = None
         if deprecated is not None:
             former = policy.DeprecatedRule(
                 name, deprecated, deprecated_reason=REASON, deprecated_since="2023.2"
             )
-        found.append(
+        rules.append(
             policy.RuleDefault(name, check, scope_types=["project"], deprecated_rule=former)
         )
-    by_rule: dict[str, list[Any]] = {}
+    uses_by_rule: dict[str, list[Any]] = {}
     for rule, method, path in operations:
-        by_rule.setdefault(rule, []).append({"method": method, "path": path})
-    for rule, of_rule in by_rule.items():
+        uses_by_rule.setdefault(rule, []).append({"method": method, "path": path})
+    for rule, uses in uses_by_rule.items():
         check = OTHER_DEFAULTS.get(rule, DEFAULT)
-        found.append(
-            policy.DocumentedRuleDefault(rule, check, rule, of_rule, scope_types=["project"])
-        )
-    return found
+        rules.append(policy.DocumentedRuleDefault(rule, check, rule, uses, scope_types=["project"]))
+    return rules

@@ -1,7 +1,7 @@
-"""Errors as HTTP: the one table of error class -> status, and the envelope of contract section 7.
+"""Errors as HTTP: the one table of error class -> status, and the form of the answer.
 
-A domain error gets the status of its nearest ancestor in the table. What is in no table is a
-fault of ours: 500, logged with its trace, and nothing of it is told to the client.
+A domain error gets the status of its nearest ancestor in the table. Anything else is a fault of
+the service: 500, logged with its trace, of which the client learns only the request id.
 """
 
 import http
@@ -25,7 +25,7 @@ STATUS: Mapping[type[Exception], int] = {
     errors.Unavailable: 503,
 }
 
-LONGEST = 4000  # characters of a text: what a client sent may stand in it
+MAX_DETAIL = 4000  # characters: a detail may repeat what a client sent
 
 FAULT = "The server met an unexpected fault; its log has the details under this request id"
 
@@ -62,7 +62,7 @@ ERRORS: Mapping[str, Any] = {
 
 
 class Refusal(Exception):
-    """The pipeline itself turns a request away, before any handler."""
+    """The pipeline refuses a request before any handler runs."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Refusal(Exception):
 
 
 def title(status: int) -> str:
-    """The standard reason phrase."""
+    """Return the standard reason phrase of a status."""
     return TITLES.get(status) or http.HTTPStatus(status).phrase
 
 
@@ -92,11 +92,14 @@ def envelope(
     code: str = errors.UNDEFINED,
     members: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The body of an error; `code` is left out where no version with codes was negotiated."""
+    """Return the body of an error, without `code` at versions that have no codes.
+
+    version: None before one is negotiated. members: further ones of the error object.
+    """
     error: dict[str, Any] = {
         "status": status,
         "title": title(status),
-        "detail": detail if len(detail) <= LONGEST else f"{detail[:LONGEST]}…",
+        "detail": detail if len(detail) <= MAX_DETAIL else f"{detail[:MAX_DETAIL]}…",
         "request_id": request_id,
     }
     if version is not None and Feature.ERROR_CODES.at(version):
@@ -131,7 +134,7 @@ def domain_error(
 
 
 def refusal(req: falcon.Request, resp: falcon.Response, error: Refusal, params: Any) -> None:
-    """Answer a request that the pipeline turned away."""
+    """Answer a request that the pipeline refused."""
     resp.set_headers(dict(error.headers))
     _render(
         resp,
@@ -156,13 +159,13 @@ def http_error(
 
 
 def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, params: Any) -> None:
-    """Answer a fault of ours."""
+    """Answer a fault of the service."""
     LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
     _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
 
 
 def register(app: falcon.App[Any, Any]) -> None:
-    """Have the application answer all errors this way."""
+    """Register the handlers of all errors with the application."""
     app.add_error_handler(Exception, unexpected)
     app.add_error_handler(falcon.HTTPError, http_error)
     app.add_error_handler(errors.PlacementError, domain_error)

@@ -1,4 +1,4 @@
-"""Values that differ by microversion: tables of "since -> value", checked when declared."""
+"""Values that differ by microversion: tables of "since -> value", checked at import."""
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
@@ -11,12 +11,10 @@ U = TypeVar("U")
 
 
 class Versioned(Generic[T]):
-    """A value for each version from the first one on; each entry holds until the next.
-
-    Raises ValueError at once for an empty table, an unknown version, or one out of order.
-    """
+    """A value for each version from the first one on; each entry holds until the next."""
 
     def __init__(self, table: Mapping[str, T]) -> None:
+        """Raise ValueError for an empty table, an unknown version, or one out of order."""
         entries = [(v(since), value) for since, value in table.items()]
         versions = [since for since, _value in entries]
         if not entries or versions != sorted(set(versions)):
@@ -33,29 +31,15 @@ class Versioned(Generic[T]):
         return self.entries[0][0]
 
     def at(self, version: Microversion) -> T:
-        """The value at a version.  Raises LookupError below the first one."""
+        """Return the value at a version.  Raises LookupError below the first one."""
         for since, value in reversed(self.entries):
             if since <= version:
                 return value
         raise LookupError(f"nothing before {self.since}")
 
-    def at_since(self, since: str) -> T:
-        """The value at a version given as text.  Raises LookupError below the first one."""
-        return self.at(v(since))
-
     def map(self, change: Callable[[T], U], since: str | None = None) -> "Versioned[U]":
-        """The table of what `change` makes of each value; with `since`, from that version on."""
+        """Return the table of what `change` makes of each value, with `since` from there on."""
         if since is None:
             return Versioned({at: change(value) for at, value in self.table.items()})
         later = {at: change(value) for at, value in self.table.items() if v(at) > v(since)}
-        return Versioned({since: change(self.at_since(since)), **later})
-
-
-def growing(table: Mapping[str, tuple[str, ...]]) -> Versioned[tuple[str, ...]]:
-    """Names that come with versions and stay: each entry adds to those before it."""
-    names: tuple[str, ...] = ()
-    totals: dict[str, tuple[str, ...]] = {}
-    for since, added in table.items():
-        names += added
-        totals[since] = names
-    return Versioned(totals)
+        return Versioned({since: change(self.at(v(since))), **later})

@@ -152,7 +152,7 @@ def test_only_callers_with_a_project_are_allowed_anything(
     outsider = caller("admin", "service", project_id=None, **scope)
     for rule in ("placement:traits:list", "placement:traits:show"):
         assert not rules.allows(rule, outsider)
-        assert rules.lacking(rule, outsider) == "it needs a token whose scope is a project"
+        assert rules.remedy(rule, outsider) == "it needs a token whose scope is a project"
 
 
 def test_former_defaults_hold_when_the_new_ones_are_not_enforced(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_refusal_names_the_roles_that_would_do(
     rules = policy(tmp_path, f'"placement:traits:list": "{check}"\n')
     who = caller(*roles)
     assert not rules.allows("placement:traits:list", who)
-    assert rules.lacking("placement:traits:list", who) == lacking
+    assert rules.remedy("placement:traits:list", who) == lacking
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_refusal_names_a_role_only_where_it_would_do(
     tmp_path: Path, project: str, lacking: str
 ) -> None:
     rules = policy(tmp_path)
-    assert rules.lacking("placement:usages", caller(), {"project_id": project}) == lacking
+    assert rules.remedy("placement:usages", caller(), {"project_id": project}) == lacking
 
 
 def test_rules_that_refer_to_each_other_name_no_role_twice(tmp_path: Path) -> None:

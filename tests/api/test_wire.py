@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from placement import app
-from placement.api import dispatch
+from placement.api import body_stream
 from placement.api.history import HISTORY
 from placement.api.routes import OPERATIONS, ROUTES, Route
 from placement.db.engine import Database
@@ -86,7 +86,7 @@ def test_a_chunked_body_is_read_and_bounded(client: falcon.testing.TestClient) -
 def test_a_body_that_takes_too_long_to_read_is_refused(
     client: falcon.testing.TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "LONGEST_READING", -1)
+    monkeypatch.setattr(body_stream, "LONGEST_READING", -1)
     answer = client.simulate_post("/resource_providers", body=b'{"name": "x"}', headers=HEADERS)
     assert "too few bytes" in error(answer, 400)
 

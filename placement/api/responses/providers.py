@@ -7,20 +7,20 @@ from operator import attrgetter
 import orjson
 
 from placement.api import samples
+from placement.api.history import v
 from placement.api.microversion import Microversion
 from placement.api.responses.common import LINK, PARENT_UUID, PROVIDER_GENERATION, ROOT_UUID, UUID
 from placement.api.shapes import Array, Fragment, Json, Member, Object, Renderer, View, itself
-from placement.api.versioned import growing
 from placement.objects.providers import Provider
 
-LINKS = growing(
-    {
-        "1.0": ("inventories", "usages"),
-        "1.1": ("aggregates",),
-        "1.6": ("traits",),
-        "1.11": ("allocations",),
-    }
-)
+# What a provider has -> the first version whose links lead there.
+LINKS = {
+    "inventories": "1.0",
+    "usages": "1.0",
+    "aggregates": "1.1",
+    "traits": "1.6",
+    "allocations": "1.11",
+}
 
 _PLACE = "{uuid}"
 
@@ -36,8 +36,10 @@ class _Links:
     def renderer(self, view: View) -> Renderer:
         """Return what makes the links as JSON text."""
         path = f"{view.mount}/resource_providers/{_PLACE}"
-        rels = [("self", ""), *((rel, f"/{rel}") for rel in LINKS.at(view.version))]
-        links = [{"rel": rel, "href": path + end} for rel, end in rels]
+        links = [{"rel": "self", "href": path}]
+        for rel, since in LINKS.items():
+            if view.version >= v(since):
+                links.append({"rel": rel, "href": f"{path}/{rel}"})
         # PERF: links are most of the text of a list of providers, and alike but for the UUID.
         between = orjson.dumps(links).decode().split(_PLACE)
         fragment = orjson.Fragment

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from placement.api.json_body import DEEPEST, MOST_MEMBERS, Schema, decode
+from placement.api.json_body import MAX_DEPTH, MAX_MEMBERS, Schema, decode
 from placement.api.request_schemas import aggregates, allocations, inventories, providers, traits
 from placement.api.request_schemas.common import MOST, OWNER, UUID_LIKE
 from placement.api.routes import ROUTES
@@ -28,26 +28,26 @@ def nested(depth: int) -> str:
 
 
 def test_lists_and_objects_may_be_nested_as_deep_as_is_said() -> None:
-    assert decode(nested(DEEPEST).encode())
-    assert decode(b'{"a":' * DEEPEST + b"1" + b"}" * DEEPEST)
+    assert decode(nested(MAX_DEPTH).encode())
+    assert decode(b'{"a":' * MAX_DEPTH + b"1" + b"}" * MAX_DEPTH)
 
 
-@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1, 300, 980, 1020])
+@pytest.mark.parametrize("depth", [MAX_DEPTH, MAX_DEPTH + 1, 300, 980, 1020])
 def test_deeper_nesting_is_refused_with_the_member_that_has_it(depth: int) -> None:
-    with pytest.raises(BadBody, match=f"^traits: .* {DEEPEST} deep"):
+    with pytest.raises(BadBody, match=f"^traits: .* {MAX_DEPTH} deep"):
         decode(f'{{"name":[[]],"traits":{nested(depth)},"x":1}}'.encode())
-    with pytest.raises(BadBody, match=f"^1: .* {DEEPEST} deep"):
+    with pytest.raises(BadBody, match=f"^1: .* {MAX_DEPTH} deep"):
         decode(f"[[],{nested(depth)}]".encode())
 
 
 def test_members_are_counted_before_any_of_them_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    most = b"[" + b"1," * (MOST_MEMBERS - 1) + b"1]"
-    assert len(decode(most)) == MOST_MEMBERS
+    most = b"[" + b"1," * (MAX_MEMBERS - 1) + b"1]"
+    assert len(decode(most)) == MAX_MEMBERS
     monkeypatch.setattr(
         "placement.api.json_body.orjson.loads", lambda raw: pytest.fail("it was read")
     )
     for more in (b"[" + most + b"]", most[:-1] + b",1]", b'{"a":' + most + b',"b":{}}'):
-        with pytest.raises(BadBody, match=f"{MOST_MEMBERS} members"):
+        with pytest.raises(BadBody, match=f"{MAX_MEMBERS} members"):
             decode(more)
 
 

@@ -114,10 +114,10 @@ def test_codes_are_told_to_versions_that_have_them(
 
 
 def test_a_long_detail_is_cut(client: falcon.testing.TestClient, resource: Raising) -> None:
-    resource.error = errors.BadBody("x" * (problems.LONGEST + 1))
-    assert error(client, 400)["detail"] == "x" * problems.LONGEST + "…"
-    resource.error = errors.BadBody("x" * problems.LONGEST)
-    assert error(client, 400)["detail"] == "x" * problems.LONGEST
+    resource.error = errors.BadBody("x" * (problems.MAX_DETAIL + 1))
+    assert error(client, 400)["detail"] == "x" * problems.MAX_DETAIL + "…"
+    resource.error = errors.BadBody("x" * problems.MAX_DETAIL)
+    assert error(client, 400)["detail"] == "x" * problems.MAX_DETAIL
 
 
 def test_a_refusal_has_headers_and_members_of_its_own(
