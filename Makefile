@@ -4,6 +4,7 @@
 #   make reset             forget the demonstration's data
 #   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
 #   make lint              ruff, mypy (strict), import-linter
+#   make wheel             build the wheel and create a database with it alone
 
 PYTHON ?= python3
 PORT ?= 8778
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
 
-.PHONY: serve reset test lint
+.PHONY: serve reset test lint wheel
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -41,6 +42,9 @@ reset:
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m tests
+
+wheel: $(VENV)/installed-test
+	sh .ci/wheel
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .

@@ -1,8 +1,9 @@
-"""`python -m tests`: the whole suite on SQLite, and on each installed engine what has a database.
+"""`python -m tests`: the whole suite on SQLite, and on each installed engine what depends on it.
 
 The engines run beside each other. `PLACEMENT_ENGINES` names those that must run, so that a
 missing server fails (`PLACEMENT_ENGINES=sqlite,mariadb,postgresql`); without it those that are
-installed run. Arguments go to pytest.
+installed run. With `PLACEMENT_GALERA` set the tests on a cluster run beside them. Arguments go to
+pytest.
 """
 
 import os
@@ -19,7 +20,22 @@ from typing import IO
 from tests.kit.engines import SERVERS, installed
 
 ENGINES = ("sqlite", *SERVERS)
-WITHOUT_DATABASE = ("tests/unit",)
+# No engine makes a difference to these: what HTTP, processes and files do before a database is
+# asked, and answers from one that is asked little.
+ON_SQLITE_ALONE = (
+    "tests/unit",
+    "tests/api/test_authentication.py",
+    "tests/api/test_bounded_answers.py",
+    "tests/api/test_gabbi_tables.py",
+    "tests/api/test_generators.py",
+    "tests/api/test_load_cloud.py",
+    "tests/api/test_policy.py",
+    "tests/api/test_request_log.py",
+    "tests/api/test_wsgi_stack.py",
+    "tests/cluster/test_make_serve.py",
+    "tests/cluster/test_serving.py",
+)
+GALERA = "galera"
 SHOW = 20.0  # seconds between two looks at how far the runs are
 
 _PROGRESS = re.compile(rb"\[ *(\d+)%\]")
@@ -27,24 +43,31 @@ _PROGRESS = re.compile(rb"\[ *(\d+)%\]")
 
 @dataclass
 class Run:
-    """The suite on one engine, in a process of its own."""
+    """The suite on one engine, or the tests of a cluster, in a process of its own."""
 
-    engine: str
+    name: str
     output: IO[bytes]
     process: subprocess.Popen[bytes]
 
     @classmethod
-    def start(cls, engine: str, arguments: Sequence[str]) -> "Run":
+    def start(cls, name: str, arguments: Sequence[str]) -> "Run":
         """Begin."""
-        left_out = () if engine == "sqlite" else WITHOUT_DATABASE
-        output = tempfile.NamedTemporaryFile(prefix=f"tests-{engine}-")  # noqa: SIM115
+        environment = {**os.environ, "PLACEMENT_ENGINE": name}
+        tests: Sequence[str] = ()
+        if name == GALERA:
+            tests = ["tests/galera"]
+            environment["PLACEMENT_ENGINE"] = "mariadb"
+        elif name != "sqlite":
+            tests = [f"--ignore={path}" for path in ON_SQLITE_ALONE]
+        if name != GALERA:
+            environment.pop("PLACEMENT_GALERA", None)
+        output = tempfile.NamedTemporaryFile(prefix=f"tests-{name}-")  # noqa: SIM115
         command = [
             sys.executable, "-m", "pytest", "--override-ini=addopts=--strict-markers", "-q",
-            *(f"--ignore={path}" for path in left_out), *arguments,
+            *tests, *arguments,
         ]  # fmt: skip
-        environment = {**os.environ, "PLACEMENT_ENGINE": engine}
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
-        return cls(engine, output, process)
+        return cls(name, output, process)
 
     def text(self) -> bytes:
         """What it has printed."""
@@ -53,9 +76,9 @@ class Run:
     def progress(self) -> str:
         """How far it is."""
         if self.process.poll() is not None:
-            return f"{self.engine} done"
+            return f"{self.name} done"
         found = _PROGRESS.findall(self.text())
-        return f"{self.engine} {int(found[-1]) if found else 0} %"
+        return f"{self.name} {int(found[-1]) if found else 0} %"
 
 
 def chosen() -> list[str]:
@@ -71,14 +94,15 @@ def main(arguments: Sequence[str]) -> int:
     if missing:
         print(f"not installed: {', '.join(missing)}; nothing was run")
         return 1
-    runs = [Run.start(engine, arguments) for engine in engines]
+    names = [*engines, GALERA] if os.environ.get("PLACEMENT_GALERA") else engines
+    runs = [Run.start(name, arguments) for name in names]
     shown = time.monotonic()
     waiting = list(runs)
     while waiting:
         time.sleep(0.2)
         for run in [each for each in waiting if each.process.poll() is not None]:
             waiting.remove(run)
-            print(f"\n===== {run.engine} =====", flush=True)
+            print(f"\n===== {run.name} =====", flush=True)
             sys.stdout.buffer.write(run.text())
             sys.stdout.flush()
         if time.monotonic() - shown > SHOW:
@@ -87,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
     print()
     for run in runs:
         (last,) = run.text().strip().splitlines()[-1:] or [b"nothing was run"]
-        print(f"{run.engine}: {last.decode().strip('= ')}")
+        print(f"{run.name}: {last.decode().strip('= ')}")
     for engine in ENGINES:
         if engine not in engines:
             print(f"{engine}: skipped, its server is not installed")

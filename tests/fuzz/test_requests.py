@@ -16,8 +16,9 @@ from tqdm import tqdm
 
 from tests.fuzz.hostile import Hostile
 from tests.fuzz.target import Target
+from tests.kit.engines import share
 
-REQUESTS = int(os.environ.get("PLACEMENT_FUZZ", "4000"))
+REQUESTS = int(os.environ.get("PLACEMENT_FUZZ", share(4000)))
 SEED = int(os.environ.get("PLACEMENT_FUZZ_SEED", "1"))
 EPISODE = 200
 COMPARED = 25  # one in so many

@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from placement.candidates import SearchTuning
+from tests.kit.engines import share
 from tests.properties import oracle, versions
 from tests.properties.strategies import seeded_query, seeded_world
 from tests.properties.worlds import WorldService
 
-EXAMPLES = 2000
+WORLDS = share(250)
 WORLD_QUERIES = 8
 
 
@@ -61,7 +62,7 @@ def test_the_search_agrees_with_the_oracle(
     count = {"examples": 0, "answers": 0, "candidates": 0}
 
     @settings(
-        max_examples=EXAMPLES // WORLD_QUERIES,
+        max_examples=WORLDS,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
@@ -81,7 +82,7 @@ def test_the_search_agrees_with_the_oracle(
     agrees()
     with capsys.disabled():
         print(f"\noracle: {count}")
-    assert count["examples"] >= EXAMPLES
+    assert count["examples"] >= WORLDS * WORLD_QUERIES
 
 
 @pytest.mark.parametrize("minor", [10, 11, 12, 16, 17, 21, 24, 25, 28, 29, 32, 33])
@@ -133,7 +134,7 @@ def test_windows_of_any_size_lead_to_the_same_answers(
     """As they are, a window covers these small clouds, and nothing is asked for in SQL."""
     service = generating(tmp_path, strategy, randomize)
     rng = random.Random(f"{strategy} {randomize}")
-    for _ in range(40):
+    for _ in range(share(40)):
         world = seeded_world(rng)
         service.load(world)
         service.renew(rng)
@@ -155,7 +156,8 @@ def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
     service = WorldService(tmp_path)
     rng = random.Random(26)
     answered = 0
-    for _ in range(100):
+    worlds = share(100)
+    for _ in range(worlds):
         world = seeded_world(rng)
         service.load(spelled_world(rng, world))
         service.renew(rng)
@@ -172,7 +174,7 @@ def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
                 if all(provider.aggregates & term for term in group.member_of)
                 and not provider.aggregates & group.not_member_of
             }
-    assert answered > 200
+    assert answered > 2 * worlds
 
 
 def in_aggregates(service: WorldService, query: oracle.Query) -> set[str]:
@@ -243,7 +245,8 @@ def test_a_limited_answer_is_a_part_of_the_whole_one(
 def test_every_candidate_offered_can_be_claimed(service: WorldService) -> None:
     rng = random.Random(11)
     claimed = 0
-    for _ in range(60):
+    worlds = share(60)
+    for _ in range(worlds):
         world = seeded_world(rng)
         service.load(world)
         for _ in range(3):
@@ -254,4 +257,4 @@ def test_every_candidate_offered_can_be_claimed(service: WorldService) -> None:
                 service.unclaim(consumer)
                 claimed += 1
         service.check_used()
-    assert claimed > 200
+    assert claimed > 200 / 60 * worlds
