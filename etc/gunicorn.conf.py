@@ -39,6 +39,9 @@ limit_request_line = 0
 limit_request_fields = 100
 limit_request_field_size = 8190
 
+# No header of a client's says where the service is mounted; SCRIPT_NAME in the environment does.
+forwarder_headers = ""
+
 timeout = 60  # seconds without a sign of life, after which a worker is killed
 graceful_timeout = 30  # seconds for open requests when a worker stops
 

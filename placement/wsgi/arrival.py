@@ -2,17 +2,21 @@
 
 import re
 import tempfile
+from collections import defaultdict
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 
 IN_MEMORY = 256 * 1024  # bytes; a longer request is kept in a temporary file
 LONGEST_HEAD = 256 * 1024  # bytes of request line and headers
 LONGEST_LINE = 8 * 1024  # bytes of the line before a chunk, and of a line of the trailer
-OVERHEAD = 1024 * 1024  # bytes of head, trailer and lines between chunks
+OVERHEAD = 2 * 1024 * 1024  # bytes of head, trailer and lines between chunks
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]{1,18})[ \t]*\r?$", re.I | re.M)
-_CHUNKED = re.compile(rb"^transfer-encoding:.*chunked", re.I | re.M)
-_EXPECTS = re.compile(rb"^expect:[ \t]*100-continue", re.I | re.M)
+# The headers that say how a request goes on.
+_FIELD = re.compile(rb"^(content-length|transfer-encoding|expect):(.*)$", re.M)
+_SPACE = b" \t\r"
+_LENGTH = re.compile(rb"0*([0-9]{1,18})")
+_OLD = re.compile(rb".* HTTP/1\.0\r?$", re.M)
 _CHUNK = re.compile(rb"([0-9a-f]{1,15})[ \t]*(;.*)?\r", re.I)
 
 Following = Generator[None, bytes, None]
@@ -24,6 +28,37 @@ class HeadTooLong(Exception):
 
 class _Malformed(Exception):
     """The request does not show where it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a request goes on after its head.
+
+    length: bytes of a body that is not chunked. expects: the client wants to be told to go on.
+    """
+
+    chunked: bool = False
+    length: int = 0
+    expects: bool = False
+
+    @classmethod
+    def of(cls, head: bytes) -> "_Way":
+        """Tell by the head.  One that the parser refuses is followed by nothing."""
+        values: dict[bytes, list[bytes]] = defaultdict(list)
+        for name, value in _FIELD.findall(head.lower()):
+            values[name].append(value.strip(_SPACE))
+        lengths, expectations = values[b"content-length"], values[b"expect"]
+        codings = values[b"transfer-encoding"]
+        chunked = b",".join(codings).split(b",")[-1].strip(_SPACE) == b"chunked"
+        is_old = _OLD.match(head) is not None
+        length = _LENGTH.fullmatch(lengths[0]) if lengths else None
+        if (
+            set(expectations) - {b"100-continue"}
+            or len(lengths) > 1
+            or (codings and (lengths or is_old or not chunked))
+        ):
+            return cls()
+        return cls(chunked, int(length[1]) if length else 0, bool(expectations) and not is_old)
 
 
 class Arrival:
@@ -40,6 +75,7 @@ class Arrival:
         self._following = self._follow()
         next(self._following)
         self.size = 0
+        self._body = 0  # bytes that are announced
         self.complete = False
         self.expects = False  # the client waits for "100 Continue"
 
@@ -51,7 +87,7 @@ class Arrival:
             self._following.send(data)
         except (StopIteration, _Malformed):
             self.complete = True
-        if self.size > 2 * self._longest + OVERHEAD:
+        if self.size - self._body > OVERHEAD:
             self.complete = True
 
     def pieces(self) -> Iterator[bytes]:
@@ -77,23 +113,23 @@ class Arrival:
         # The body follows in chunks, or has the length that the head says; else there is none.
         head = bytes(buffer[: end.start() + 1])
         del buffer[: end.end()]
-        length = _LENGTH.search(head)
-        self.expects = not buffer and _EXPECTS.search(head) is not None
-        if _CHUNKED.search(head):
+        way = _Way.of(head)
+        self.expects = way.expects and not buffer
+        if way.chunked:
             yield from self._follow_chunks(buffer)
-        elif length is not None and int(length[1]) <= self._longest:
-            yield from _skip(buffer, int(length[1]))
+        elif way.length <= self._longest:
+            self._body = way.length
+            yield from _skip(buffer, way.length)
 
     def _follow_chunks(self, buffer: bytearray) -> Following:
-        total = 0
         while chunk := _CHUNK.fullmatch((yield from _line(buffer))):
             size = int(chunk[1], 16)
             if size == 0:
                 while (yield from _line(buffer)) != b"\r":
                     pass  # of the trailer
                 return
-            total += size
-            if total > self._longest:
+            self._body += size
+            if self._body > self._longest:
                 return
             yield from _skip(buffer, size + 2)
 

@@ -17,7 +17,6 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
 from functools import partial
 from typing import Any
 
@@ -25,13 +24,13 @@ from gunicorn import http, util
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from placement.wsgi.arrival import Arrival, HeadTooLong
+from placement.wsgi.client import Client
 
 # Seconds that a client has to send its request, and again to take the response; one more for each
-# SLOWEST bytes in either direction.
+# SLOWEST bytes in either direction, but never more than PATIENCE from then on.
 PATIENCE = 10.0
 SLOWEST = 256 * 1024
 FAREWELL = 2.0  # seconds that a connection is kept for the client to see its end
-UNSENT = 8 * 1024 * 1024  # bytes that the loop holds for one client; for more, its thread waits
 BETWEEN_LOOKS = 0.25  # seconds between searches for connections whose time is over
 
 LONGEST_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
@@ -40,49 +39,6 @@ OPEN_FILES = 4096
 _BUFFER = 64 * 1024
 _NO_ROOM = {errno.EMFILE, errno.ENFILE}
 _NOT_NOW = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}
-
-
-class Client:
-    """The socket of a client, in the form that gunicorn writes to: sending does not block."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._unsent: deque[memoryview] = deque()
-        self.until = 0.0  # when the client must have taken all
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sock, name)
-
-    def setblocking(self, flag: bool) -> None:
-        """Do nothing: the socket never blocks."""
-
-    def sendall(self, data: bytes) -> None:
-        """Send what the client takes now and keep the rest; wait if that is over UNSENT bytes.
-
-        Raises TimeoutError for a client that is too slow, another OSError for one that is gone.
-        """
-        if not self._unsent:
-            self.until = time.monotonic() + PATIENCE
-        self._unsent.append(memoryview(data))
-        while not self.flush() and sum(map(len, self._unsent)) > UNSENT:
-            seconds_left = self.until - time.monotonic()
-            with selectors.DefaultSelector() as selector:
-                selector.register(self._sock, selectors.EVENT_WRITE)
-                if seconds_left <= 0 or not selector.select(seconds_left):
-                    raise TimeoutError("the client does not take its answer")
-
-    def flush(self) -> bool:
-        """Send what the client takes now; return whether that is all."""
-        while self._unsent:
-            try:
-                sent = self._sock.send(self._unsent[0])
-            except BlockingIOError:
-                return False
-            self.until += sent / SLOWEST
-            self._unsent[0] = self._unsent[0][sent:]
-            if not self._unsent[0]:
-                self._unsent.popleft()
-        return True
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
@@ -157,8 +113,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         return True
 
     def _watch(self, conn: TConn, event: int, act: Any) -> None:
-        self.poller.register(conn.sock, event, partial(act, conn))
+        self.poller.register(conn.sock, event, partial(self._notice, conn, act))
         self._watched[conn] = None
+
+    def _notice(self, conn: TConn, act: Any, _client: Client) -> None:
+        """Act, unless an earlier event of the same turn has dropped the connection."""
+        if conn in self._watched:
+            act(conn)
 
     def _unwatch(self, conn: TConn) -> None:
         self.poller.unregister(conn.sock)
@@ -189,13 +150,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
 
     # -- a request comes, a thread answers it, the answer goes ------------------------------
 
-    def _gather(self, conn: TConn, _client: Client) -> None:
+    def _gather(self, conn: TConn) -> None:
         arrival = conn.arrival
         try:
             data = conn.sock.recv(_BUFFER)
             if data:
                 arrival.take(data)
-                conn.timeout += len(data) / SLOWEST
+                _extend(conn, len(data))
             if arrival.expects and not arrival.complete:
                 arrival.expects = False
                 conn.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -223,25 +184,18 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         util.write_error(conn.sock, 431, "Request Header Fields Too Large", "the head is too long")
         self._send(conn)
 
-    def handle_request(self, req: Any, conn: TConn) -> bool:
-        """Answer a request, in a thread."""
-        try:
-            return bool(super().handle_request(req, conn))
-        except TimeoutError as error:
-            self.log.info("Gave up %s: %s", conn.client, error)
-            return False
-
     def finish_request(self, conn: TConn, _future: Any) -> None:
         """Send the rest of the response once the thread is done with a connection."""
         conn.arrival.close()
+        conn.timeout = time.monotonic() + PATIENCE
         self._send(conn)
 
-    def _send(self, conn: TConn, _client: Client | None = None) -> None:
+    def _send(self, conn: TConn) -> None:
         try:
             if conn in self._watched:
                 self._unwatch(conn)
-            if not conn.sock.flush():
-                conn.timeout = conn.sock.until
+            _extend(conn, conn.sock.flush())
+            if conn.sock.unsent:
                 self._watch(conn, selectors.EVENT_WRITE, self._send)
                 return
             # Closed before the client has seen the end, the connection might be reset.
@@ -251,7 +205,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         except (OSError, ValueError):
             self._drop(conn)
 
-    def _see_off(self, conn: TConn, _client: Client) -> None:
+    def _see_off(self, conn: TConn) -> None:
         try:
             if conn.sock.recv(_BUFFER):
                 return
@@ -277,3 +231,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         for conn in self._watched:
             if not conn.arrival.size:
                 conn.timeout = min(conn.timeout, deadline)
+
+
+def _extend(conn: TConn, size: int) -> None:
+    """Give a client the time for so many bytes that it has sent or taken."""
+    conn.timeout = min(conn.timeout + size / SLOWEST, time.monotonic() + PATIENCE)

@@ -147,7 +147,7 @@ def test_a_client_that_waits_for_the_word_is_told_to_go_on(tmp_path: Path, url: 
         sock = connect(process.port, f"{head}\r\nExpect: 100-continue\r\n\r\n".encode())
         assert sock.recv(100).startswith(b"HTTP/1.1 100 ")
         sock.sendall(BODY)
-        assert b"HTTP/1.1 200 OK" in answer(sock)
+        assert answer(sock).startswith(b"HTTP/1.1 200 OK")
         sock.close()
 
 
@@ -159,6 +159,11 @@ def test_a_client_that_waits_for_the_word_is_told_to_go_on(tmp_path: Path, url: 
         (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"431"),
         (b"GET / HTTP/1.1\r\nA: " + b"b" * 9000 + b"\r\n\r\n", b"431"),
         (b"GET / HTTP/1.1\n\n", b"400"),
+        (
+            f"POST /traits HTTP/1.1\r\n{HEAD}Transfer-Encoding: chunked\r\n".encode()
+            + b"Content-Length: 2\r\n\r\n{}",
+            b"400",
+        ),
         (
             f"POST /traits HTTP/1.1\r\n{HEAD}Content-Length: {2**40}\r\n\r\n".encode()
             + b"x" * 10_000,
@@ -177,6 +182,14 @@ def test_what_cannot_be_a_request_is_refused_while_it_comes(
 ) -> None:
     with serving(tmp_path, [url]) as (process,), connect(process.port, request_) as sock:
         assert answer(sock)[:12] == b"HTTP/1.1 " + status
+
+
+def test_no_header_tells_where_the_service_is_mounted(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url]) as (process,):
+        for mount in ("/elsewhere", "/traits"):
+            request = f"GET /traits HTTP/1.1\r\nSCRIPT_NAME: {mount}\r\nPATH_INFO: /\r\n{HEAD}\r\n"
+            with connect(process.port, request.encode()) as sock:
+                assert answer(sock)[:12] == b"HTTP/1.1 200"
 
 
 # -- stop, start, read again ----------------------------------------------------------------
