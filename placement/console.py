@@ -2,14 +2,19 @@
 
 import sys
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from placement.db.messages import one_line
 from placement.errors import DatabaseUnusable
 
 
 def describe(error: Exception) -> str:
-    """Return the operator's text of an error, which may say more than the client's."""
-    return error.complaint if isinstance(error, DatabaseUnusable) else str(error)
+    """Return one line about an error, for operators: it may say more than the client's text."""
+    if isinstance(error, DatabaseUnusable):
+        return error.complaint
+    return one_line(error) if isinstance(error, SQLAlchemyError) else str(error)
 
 
 def fail(error: Exception) -> None:
-    """Print an operator's error as one line on standard error."""
+    """Print a line about an error on standard error."""
     print(f"placement: {describe(error)}", file=sys.stderr)

@@ -1,0 +1,52 @@
+"""`placement-manage`: what an operator does by hand."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oslo_config import cfg
+from sqlalchemy.exc import SQLAlchemyError
+
+from placement import config, console
+from placement.cli import check, document, load, online_migrations, schema
+from placement.errors import ConfigurationError, PlacementError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    conf = config.options()
+    parsers: dict[str, Any] = {}
+    conf.register_cli_opt(
+        cfg.SubCommandOpt(
+            "category",
+            title="commands",
+            handler=lambda subparsers: _add_commands(subparsers, parsers),
+        )
+    )
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if not arguments:
+            config.parse(conf, ["db"])
+            conf.print_help()
+            return 1
+        config.parse(conf, arguments)
+        config.log_to_stderr(conf)
+        action: Callable[[cfg.ConfigOpts], int] | None = getattr(conf.category, "action", None)
+        if action is None:
+            parsers[conf.category.name].print_help()
+            return 0
+        return action(conf)
+    except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
+        console.fail(error)
+    return 1
+
+
+def _add_commands(subparsers: Any, parsers: dict[str, Any]) -> None:
+    """Add all commands; `parsers` gets those that have commands below them, by name."""
+    parsers["db"] = subparsers.add_parser("db", help="the database")
+    actions = parsers["db"].add_subparsers(title="actions")
+    schema.add_commands(actions)
+    check.add_command(actions)
+    online_migrations.add_command(actions)
+    document.add_command(subparsers)
+    load.add_command(subparsers)

@@ -1,0 +1,103 @@
+"""`placement-manage db check`: faults of the database, shown and repaired."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from oslo_config import cfg
+
+from placement import config
+from placement.cli.database import connect
+from placement.db import schema
+from placement.db.engine import Database
+from placement.objects import integrity
+from placement.objects.integrity import Check, Finding
+
+Findings = Sequence[tuple[Check, Finding]]
+
+
+def add_command(actions: Any) -> None:
+    """Add the command to the subparsers of `db`."""
+    parser = actions.add_parser("check", help="show faults in the database")
+    parser.set_defaults(action=_check)
+    parser.add_argument("--repair", action="store_true", help="repair what can be repaired")
+    parser.add_argument("--all", action="store_true", help="list every row, not the first few")
+    parser.add_argument("--json", action="store_true", help="list every row, as JSON")
+
+
+def _check(conf: cfg.ConfigOpts) -> int:
+    """Show the faults, repair them if asked; return 1 if some remain that are wrong."""
+    database = connect(conf)
+    options = conf.category
+    consumer_owner = config.incomplete_consumer_owner(conf)
+    limit = None if options.all or options.json else integrity.EXAMPLES
+    findings = _inspect(database, consumer_owner, limit)
+    remaining = None
+    if not options.json:
+        # Before the repair, which may take long.
+        _print_findings(findings, with_remedies=options.repair)
+    if options.repair and any(check.mend for check, _ in findings):
+        database.write(partial(integrity.mend, consumer_owner=consumer_owner))
+        remaining = _inspect(database, consumer_owner, limit)
+    wrong = any(check.wrong for check, _ in (findings if remaining is None else remaining))
+    if options.json:
+        _print_json(findings, remaining)
+    else:
+        _print_outcome(remaining, wrong)
+    return int(wrong)
+
+
+def _inspect(database: Database, consumer_owner: tuple[str, str], limit: int | None) -> Findings:
+    with database.read() as conn:
+        schema.check(conn)
+        return integrity.inspect(conn, consumer_owner, limit)
+
+
+def _print_findings(findings: Findings, *, with_remedies: bool) -> None:
+    for check, finding in findings:
+        print(f"{check.name}: {finding.count} {check.meaning} ({_examples(finding)})")
+        if with_remedies:
+            print(f"    {'repair' if check.mend else 'left to the operator'}: {check.remedy}")
+
+
+def _examples(finding: Finding) -> str:
+    """Return rows as `name=value name=value; …`."""
+    rows = [
+        " ".join(f"{name}={value}" for name, value in example.items())
+        for example in finding.examples
+    ]
+    if finding.count > len(rows):
+        rows.append("…")
+    return "; ".join(rows)
+
+
+def _print_outcome(remaining: Findings | None, wrong: bool) -> None:
+    """Print what a repair has left (None: there was no repair), and whether all is well."""
+    if remaining is not None:
+        print("Repaired. What is left:" if remaining else "Repaired.")
+        _print_findings(remaining, with_remedies=False)
+    if not wrong:
+        print("Nothing is wrong.")
+
+
+def _print_json(findings: Findings, remaining: Findings | None) -> None:
+    document = {"found": _as_json(findings)}
+    if remaining is not None:
+        document["left"] = _as_json(remaining)
+    print(json.dumps(document, indent=2))
+
+
+def _as_json(findings: Findings) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": check.name,
+            "meaning": check.meaning,
+            "wrong": check.wrong,
+            "repairable": check.mend is not None,
+            "remedy": check.remedy,
+            "count": finding.count,
+            "rows": [dict(example) for example in finding.examples],
+        }
+        for check, finding in findings
+    ]

@@ -1,0 +1,30 @@
+"""`placement-manage openapi`: the API as an OpenAPI document."""
+
+import json
+from typing import Any
+
+from oslo_config import cfg
+
+from placement.api import openapi
+from placement.api.history import HISTORY, LATEST, LINES
+from placement.errors import ConfigurationError
+
+
+def add_command(subparsers: Any) -> None:
+    """Add the command to those of `placement-manage`."""
+    parser = subparsers.add_parser("openapi", help="print the API as an OpenAPI document")
+    parser.set_defaults(action=_describe)
+    parser.add_argument(
+        "--microversion", default=str(LATEST), help=f"default: {LATEST}, the latest"
+    )
+
+
+def _describe(conf: cfg.ConfigOpts) -> int:
+    """Print the document of a microversion.  Raises ConfigurationError where there is none."""
+    versions = {str(version): version for version in HISTORY}
+    stated = conf.category.microversion
+    if stated not in versions:
+        ranges = " and ".join(f"{line.oldest} to {line.newest}" for line in LINES)
+        raise ConfigurationError(f"--microversion {stated}: there are {ranges}")
+    print(json.dumps(openapi.describe(versions[stated]), indent=2))
+    return 0

@@ -1,0 +1,81 @@
+"""`placement-manage db online_data_migrations`: the rows of very old databases, completed.
+
+The exit code is 0 when nothing is left to do, 1 when a run with --max-count changed rows (run it
+again), 2 when a migration failed, 127 for a wrong --max-count.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import prettytable
+from oslo_config import cfg
+from sqlalchemy.exc import SQLAlchemyError
+
+from placement import config, console
+from placement.cli.database import connect
+from placement.db.engine import Database
+from placement.errors import ConfigurationError, PlacementError
+from placement.objects import online_migrations
+
+BATCH = 50  # rows completed in one transaction
+
+
+def add_command(actions: Any) -> None:
+    """Add the command to the subparsers of `db`."""
+    parser = actions.add_parser(
+        "online_data_migrations", help="complete the rows of very old databases"
+    )
+    parser.set_defaults(action=_complete)
+    parser.add_argument("--max-count", help="complete at most this many rows")
+
+
+def _complete(conf: cfg.ConfigOpts) -> int:
+    """Complete rows in batches, print how many, and return the exit code."""
+    max_count = conf.category.max_count
+    if max_count is None:
+        print(f"Running batches of {BATCH} until complete")
+    elif not max_count.isdecimal() or not int(max_count):
+        print("--max-count must be a positive number")
+        return 127
+    limit = None if max_count is None else int(max_count)
+    completed, failed = _run_all(connect(conf), config.incomplete_consumer_owner(conf), limit)
+    table = prettytable.PrettyTable(["Migration", "Total Found", "Completed"])
+    table.add_rows([[name, count, count] for name, count in completed.items()])
+    print(table)
+    if failed:
+        return 2
+    return int(limit is not None and any(completed.values()))
+
+
+def _run_all(
+    database: Database, consumer_owner: tuple[str, str], limit: int | None
+) -> tuple[dict[str, int], bool]:
+    """Run the migrations, up to `limit` rows together.
+
+    Returns the rows completed by each migration that was run, and whether one failed.
+    """
+    completed: dict[str, int] = {}
+    failed = False
+    for name, migration in online_migrations.MIGRATIONS.items():
+        limit_left = None if limit is None else limit - sum(completed.values())
+        if limit_left == 0:
+            break
+        work = partial(migration, consumer_owner=consumer_owner)
+        try:
+            completed[name] = _run(database, work, limit_left)
+        except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
+            print(f"{name} failed: {console.describe(error)}")
+            completed[name] = 0
+            failed = True
+    return completed, failed
+
+
+def _run(database: Database, migration: Callable[..., int], limit: int | None) -> int:
+    """Complete up to `limit` rows, or all; return how many."""
+    if limit is not None:
+        return database.write(partial(migration, limit=limit))
+    total = 0
+    while count := database.write(partial(migration, limit=BATCH)):
+        total += count
+    return total
