@@ -12,11 +12,12 @@ import pytest
 from keystoneauth1.exceptions import UnknownConnectionError
 from keystonemiddleware.auth_token import AuthProtocol
 
+from placement.api.history import LATEST
 from placement.errors import ConfigurationError
 from tests.api.identity import SERVICE_TOKEN, identity_service, with_keystone
 from tests.kit.builders import make_app
 
-VERSION = {"OpenStack-API-Version": "placement 1.39"}
+VERSION = {"OpenStack-API-Version": f"placement {LATEST}"}
 
 
 @pytest.fixture

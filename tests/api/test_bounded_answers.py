@@ -3,38 +3,31 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import falcon.testing
 import orjson
 import pytest
 
 from bench.clouds import HOST, wide
 from bench.scenarios import FLAT, devices
-from placement import app
 from placement.api.history import LATEST
 from placement.api.query import pairs, parse_candidates
 from placement.candidates.candidate import longest_text
 from placement.candidates.plan import SearchPlan
-from tests.kit.builders import make_database
 from tests.kit.cloud import Cloud, Provider, load
+from tests.kit.service import Client, Service
 
 NAMED = "/allocation_candidates?" + "&".join(
     f"resources_{'g' * 60}{each}=VGPU:1,PGPU:2000000000" for each in range(3)
 )
 
 
-def client(
-    directory: Path, cloud: Cloud, **options: dict[str, object]
-) -> falcon.testing.TestClient:
-    settings, database = make_database(directory, **options)
-    load(database.writer, cloud)
-    return falcon.testing.TestClient(app.create_app(settings, database))
+def client(directory: Path, cloud: Cloud, **options: object) -> Client:
+    service = Service(directory, placement=options)
+    load(service.database.writer, cloud)
+    return service
 
 
-def candidates(client: falcon.testing.TestClient, path: str, minor: int = 39) -> list[object]:
-    headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": f"placement 1.{minor}"}
-    answer = client.simulate_get(path, headers=headers)
-    assert answer.status_code == 200, answer.text
-    candidates: list[object] = answer.json["allocation_requests"]
+def candidates(client: Client, path: str, minor: int = LATEST.minor) -> list[object]:
+    candidates: list[object] = client.get(path, f"1.{minor}")["allocation_requests"]
     return candidates
 
 
@@ -48,7 +41,7 @@ def test_an_answer_ends_at_its_size_and_a_warning_says_so(
 ) -> None:
     path = devices(4)
     size = 100 * _least(path)
-    service = client(tmp_path, wide(8, hosts=3), placement={"max_answer_size": size})
+    service = client(tmp_path, wide(8, hosts=3), max_answer_size=size)
     assert len(candidates(service, path)) == 100  # of 3 * 8 * 7 * 6 * 5
     assert [record.levelname for record in caplog.records if "max_answer_size" in record.msg] == [
         "WARNING"
@@ -60,11 +53,11 @@ def test_an_answer_ends_at_its_size_and_a_warning_says_so(
 
 
 def test_one_candidate_is_told_however_small_the_size(tmp_path: Path) -> None:
-    service = client(tmp_path, wide(8, hosts=3), placement={"max_answer_size": 1})
+    service = client(tmp_path, wide(8, hosts=3), max_answer_size=1)
     assert len(candidates(service, devices(4))) == 1
 
 
-@pytest.mark.parametrize("minor", [10, 12, 17, 29, 33, 34, 39])
+@pytest.mark.parametrize("minor", [10, 12, 17, 29, 33, 34, LATEST.minor])
 def test_no_candidate_is_longer_than_it_was_taken_for(tmp_path: Path, minor: int) -> None:
     def members() -> Iterator[Provider]:
         yield Provider(HOST)

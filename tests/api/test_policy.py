@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import falcon.testing
 import pytest
 from oslo_context.context import RequestContext
 from oslo_policy.policy import Rules
@@ -18,6 +17,7 @@ from placement.api.policy import REFRESH, Policy
 from placement.api.routes import ROUTES
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_app, settings
+from tests.kit.service import Client
 
 ADMIN_OR_SERVICE = "rule:admin_or_service_api"
 
@@ -313,16 +313,10 @@ def test_files_of_a_directory_override_too(tmp_path: Path) -> None:
 def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text('"placement:traits:list": "role:auditor"\n')
-    application = make_app(tmp_path, oslo_policy={"policy_file": str(path)})
-    client = falcon.testing.TestClient(application)
+    client = Client(make_app(tmp_path, oslo_policy={"policy_file": str(path)}))
     statuses = {}
     for role in ("auditor", "admin"):
-        headers = {
-            "X-Auth-Token": "u:p",
-            "X-Roles": role,
-            "OpenStack-API-Version": "placement 1.39",
-        }
-        answer = client.simulate_get("/traits", headers=headers)
+        answer = client.send("GET", "/traits", headers={"X-Auth-Token": "u:p", "X-Roles": role})
         statuses[role] = answer.status_code
     assert statuses == {"auditor": 200, "admin": 403}
     assert answer.json["errors"][0]["detail"] == (

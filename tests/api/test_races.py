@@ -8,27 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import falcon.testing
 import pytest
 
-from placement import app
-from placement.objects import derived
-from tests.kit.builders import make_database
+from tests.kit import service as kit
 
-HEADERS = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
 WRITERS = 8
 
 
-class Service:
-    """A service that threads may ask at once."""
-
-    def __init__(self, directory: Path) -> None:
-        settings, self.database = make_database(directory)
-        self._app = app.create_app(settings, self.database)
-
-    def send(self, method: str, path: str, body: object = None) -> Any:
-        client = falcon.testing.TestClient(self._app)
-        return client.simulate_request(method, path, json=body, headers=HEADERS)
+class Service(kit.Service):
+    """A service that threads ask at once."""
 
     def race(self, act: Callable[[int], Any], times: int = WRITERS) -> list[Any]:
         """Let every writer act at once; their answers."""
@@ -55,11 +43,9 @@ class Service:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    made = Service(tmp_path)
-    yield made
-    with made.database.read() as conn:
-        derived.refuse_incorrect(conn)
-    made.database.dispose()
+    with Service(tmp_path) as service:
+        yield service
+        service.check_used()
 
 
 def claim(host: str, amount: int = 1, **more: object) -> dict[str, object]:

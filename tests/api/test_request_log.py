@@ -15,13 +15,15 @@ from oslo_log.formatters import ContextFormatter
 
 from placement import config
 from placement.api import request_log
+from placement.api.history import LATEST
 from placement.api.routes import ROUTES
 from tests.api.identity import identity_service, with_keystone
+from tests.kit import service as kit
 from tests.kit.builders import make_app
 
 GLOBAL = "req-00000000-0000-4000-8000-000000000000"
 NOBODY = "- - - - - -"
-HEADERS = {"X-Auth-Token": "admin:p", "OpenStack-API-Version": "placement 1.39"}
+HEADERS = {**kit.HEADERS, "X-Auth-Token": "admin:p"}
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def test_the_line_of_a_request_is_as_operators_know_it(tmp_path: Path, lines: li
     assert access_lines(lines) == [
         f"placement.requestlog [{GLOBAL} {own} admin p - - - -] "
         f'192.0.2.1 "GET /usages?project_id=p" status: 200 len: {len(answer.content)} '
-        f"microversion: 1.39"
+        f"microversion: {LATEST}"
     ]
 
 
@@ -111,7 +113,7 @@ def test_a_thread_forgets_a_request_when_it_is_answered(tmp_path: Path) -> None:
 
 def test_nobody_is_logged_under_the_identity_of_another(tmp_path: Path, lines: list[str]) -> None:
     claimed = {"X-User-Id": "victim", "X-Project-Id": "victim", "X-Roles": "admin"}
-    forged = {**claimed, "OpenStack-API-Version": "placement 1.39"}
+    forged = {**claimed, "OpenStack-API-Version": f"placement {LATEST}"}
     with identity_service() as url:
         service = with_keystone(tmp_path, url)
         tokens = ("token-admin", "token-nobody-knows", None)

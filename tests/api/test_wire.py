@@ -12,17 +12,14 @@ import pytest
 
 from placement import app
 from placement.api import body_stream
-from placement.api.history import HISTORY
+from placement.api.history import HISTORY, LATEST
 from placement.api.routes import OPERATIONS, ROUTES, Route
 from placement.db.engine import Database
+from tests.kit import service as kit
 from tests.kit.builders import make_app, make_database
 from tests.kit.engines import ENGINE
 
-HEADERS = {
-    "X-Auth-Token": "admin",
-    "OpenStack-API-Version": "placement 1.39",
-    "Content-Type": "application/json",
-}
+HEADERS = {**kit.HEADERS, "Content-Type": "application/json"}
 
 HOST = "10000000-0000-4000-8000-000000000001"
 MEMBERS = {
@@ -242,7 +239,7 @@ def test_a_fault_of_ours_is_told_without_its_text(
     monkeypatch.setattr(Database, "read", fail)
     answer = client.simulate_get("/resource_providers", headers=HEADERS)
     assert "secret" not in error(answer, 500)
-    assert answer.headers["openstack-api-version"] == "placement 1.39"
+    assert answer.headers["openstack-api-version"] == f"placement {LATEST}"
 
 
 @pytest.mark.skipif(ENGINE != "sqlite", reason="this one is about a file")

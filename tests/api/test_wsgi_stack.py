@@ -8,9 +8,10 @@ from typing import Any
 import falcon.testing
 import pytest
 
+from placement.api.history import LATEST
 from tests.kit.builders import make_app
 
-VERSION = {"OpenStack-API-Version": "placement 1.39"}
+VERSION = {"OpenStack-API-Version": f"placement {LATEST}"}
 ORIGIN = "https://dashboard.example.org"
 
 

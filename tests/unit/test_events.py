@@ -4,13 +4,13 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-import falcon.testing
 import pytest
 
 from placement import events
 from placement.db.statement import Restart
 from placement.events import Details, Event
 from tests.kit.builders import make_app, make_database
+from tests.kit.service import Client
 
 Told = list[tuple[Event, Details]]
 
@@ -26,10 +26,8 @@ def told() -> Iterator[Told]:
 def test_a_request_for_candidates_tells_of_trees_search_and_answer(
     tmp_path: Path, told: Told
 ) -> None:
-    client = falcon.testing.TestClient(make_app(tmp_path))
-    headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
     path = "/allocation_candidates"
-    client.simulate_get(path, query_string="resources=VCPU:1", headers=headers)
+    Client(make_app(tmp_path)).send("GET", f"{path}?resources=VCPU:1")
     assert [event for event, _details in told][-2:] == [Event.SEARCH, Event.REQUEST]
     search, request = told[-2][1], told[-1][1]
     assert (search["candidates"], search["trees_searched"], search["exhausted"]) == (0, 0, False)

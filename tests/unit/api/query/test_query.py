@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.api import query
-from placement.api.history import HISTORY, v
+from placement.api.history import HISTORY, LATEST, v
 from placement.api.microversion import Microversion
 from placement.api.query.terms import TOO_MUCH
 from placement.candidates import CandidateRequest
@@ -39,7 +39,7 @@ PIECES = (
 )
 
 
-def parse(*pairs: tuple[str, str], version: str = "1.39") -> CandidateRequest:
+def parse(*pairs: tuple[str, str], version: str = str(LATEST)) -> CandidateRequest:
     return query.parse_candidates(query.pairs(urlencode(pairs)), v(version))
 
 
@@ -149,7 +149,7 @@ def test_before_any_traits_only_the_last_required_is_read() -> None:
     pairs = [("resources", "VCPU:1"), ("required", "!!,"), ("required", "T")]
     assert parse(*pairs, version="1.38").groups[0].required == (frozenset(["T"]),)
     with pytest.raises(BadQuery):
-        parse(*pairs, version="1.39")
+        parse(*pairs)
 
 
 def test_before_resourceless_groups_every_group_asks_for_resources() -> None:
