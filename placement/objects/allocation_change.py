@@ -5,7 +5,7 @@ the `AllocationChange` that results.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,13 +40,11 @@ class LockedState:
     providers, consumers: those that the request names and that exist, by its identifiers.
     inventories: provider id -> class -> inventory of all these providers and of all that the
     consumers use; empty when the request names no provider, for then nothing is claimed.
-    existing_ids: of all these providers. ids: kind -> name -> id.
     """
 
     providers: Mapping[str, LockedProvider]
     inventories: Mapping[int, Mapping[str, Inventory]]
     consumers: Mapping[str, Consumer]
-    existing_ids: Collection[int]
     ids: Ids
 
     def stocks(self) -> dict[InventoryKey, Stock]:
@@ -261,8 +259,7 @@ def _changed_provider_ids(
     provider_ids = {state.providers[uuid].id for uuid in claimed_providers(claims)}
     for consumer in deleted:
         for row in consumer.allocations:
-            provider_id, _class_id = row.key
-            # In an adopted database it may not exist any more.
-            if provider_id in state.existing_ids:
-                provider_ids.add(provider_id)
+            # In an adopted database the provider may not exist any more.
+            if row.root_id is not None:
+                provider_ids.add(row.provider_id)
     return frozenset(provider_ids)

@@ -29,7 +29,7 @@ from placement.objects.allocation_change import (
 from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.claims import Claim, claimed_classes, claimed_providers, owner_names
 from placement.objects.consumers import Consumer
-from placement.objects.inventory_rows import InventoryKey
+from placement.objects.inventory_rows import Inventory, InventoryKey
 from placement.objects.locking import LockedTrees
 from placement.objects.providers import Provider
 
@@ -80,17 +80,14 @@ def lock(
         conn, [claim.consumer for claim in claims], uuids, names
     )
 
-    # Providers that the request names exist; those that consumers use may be gone.
-    existing_ids = {provider.id for provider in trees.providers.values()}
-    used_ids = set()
-    for consumer in consumers_by_uuid.values():
-        for row in consumer.allocations:
-            provider_id, _class_id = row.key
-            used_ids.add(provider_id)
-            if row.root_id is not None:
-                existing_ids.add(provider_id)
-    inventories = inventory_rows.read(conn, existing_ids | used_ids) if uuids else {}
-    return LockedState(trees.providers, inventories, consumers_by_uuid, existing_ids, trees.ids)
+    # Without providers to claim from, no inventory is looked at.
+    inventories: dict[int, dict[str, Inventory]] = {}
+    if uuids:
+        provider_ids = {provider.id for provider in trees.providers.values()}
+        for consumer in consumers_by_uuid.values():
+            provider_ids.update(row.provider_id for row in consumer.allocations)
+        inventories = inventory_rows.read(conn, provider_ids)
+    return LockedState(trees.providers, inventories, consumers_by_uuid, trees.ids)
 
 
 def _lock_consumers(

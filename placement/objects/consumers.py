@@ -33,6 +33,12 @@ class AllocationRow:
     root_id: int | None
     inventory_id: int | None
 
+    @property
+    def provider_id(self) -> int:
+        """The provider, which may not exist any more."""
+        provider_id, _class_id = self.key
+        return provider_id
+
 
 @dataclass(frozen=True, slots=True)
 class Consumer:

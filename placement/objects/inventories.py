@@ -57,6 +57,7 @@ def replace(
     uuid: str,
     generation: int,
     records: Mapping[str, Record],
+    *,
     least_capacity: int = 0,
 ) -> int:
     """Replace all inventories of the provider; return its new generation.
@@ -73,7 +74,12 @@ def replace(
 
 
 def create(
-    conn: Connection, uuid: str, resource_class: str, record: Record, least_capacity: int = 0
+    conn: Connection,
+    uuid: str,
+    resource_class: str,
+    record: Record,
+    *,
+    least_capacity: int = 0,
 ) -> int:
     """Add one inventory to the provider; return its new generation.
 
@@ -96,6 +102,7 @@ def update(
     resource_class: str,
     generation: int,
     record: Record,
+    *,
     least_capacity: int = 0,
 ) -> int:
     """Replace one inventory of the provider; return its new generation.

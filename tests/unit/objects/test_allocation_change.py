@@ -51,7 +51,6 @@ def state(used: int = 0, old: Consumer | None = None) -> LockedState:
         {HOST.uuid: HOST, STORE.uuid: STORE},
         {HOST.id: {"VCPU": vcpus}, STORE.id: {"DISK_GB": disk}},
         {OLD: old} if old else {},
-        {HOST.id, STORE.id},
         {"project": {"p": 1}, "user": {"u": 1}, "resource_class": {"VCPU": VCPU, "DISK_GB": DISK}},
     )
 
