@@ -72,9 +72,8 @@ class AllocationChange:
     """The rows that a write of allocations changes.
 
     deltas: change of `used`, by inventory. inventory_ids: of those inventories that existed when
-    the state was read.
-    provider_ids: providers whose generation moves, as they get an amount, or lose a consumer that
-    is deleted. ids: kind -> name -> id of the owners of consumers, as far as they exist.
+    the state was read. provider_ids: providers whose generation moves. ids: of the projects,
+    users and types of consumers, as far as they exist.
     """
 
     consumers: ConsumerChange
@@ -110,6 +109,7 @@ def allocation_change(
     amounts = _amounts(state, claims)
     _refuse_renamed_classes(state, amounts)
 
+    # All claims are compared at once: one consumer may take what another one gives back.
     rows = _present_rows(state, claims)
     used_before = _sums((row.key, row.used) for row in rows)
     used_after = _sums((amount.key, amount.amount) for amount in amounts)
@@ -118,12 +118,12 @@ def allocation_change(
     consumers = consumer_change(claims, state.consumers)
     return AllocationChange(
         consumers,
-        rows,
-        amounts,
-        _deltas(used_before, used_after),
-        _inventory_ids(rows) | {row.key: row.id for row in state.inventory_rows()},
-        _changed_provider_ids(state, claims, consumers.deleted),
-        state.ids,
+        deleted_rows=rows,
+        amounts=amounts,
+        deltas=_deltas(used_before, used_after),
+        inventory_ids=_inventory_ids(rows) | {row.key: row.id for row in state.inventory_rows()},
+        provider_ids=_changed_provider_ids(state, claims, consumers.deleted),
+        ids=state.ids,
     )
 
 
@@ -134,13 +134,13 @@ def release(consumer: Consumer) -> AllocationChange:
     """
     rows = consumer.allocations
     return AllocationChange(
-        ConsumerChange({}, (), (consumer,)),
-        rows,
-        (),
-        _deltas(_sums((row.key, row.used) for row in rows), {}),
-        _inventory_ids(rows),
-        frozenset(),
-        {},
+        ConsumerChange(created={}, updated=(), deleted=(consumer,)),
+        deleted_rows=rows,
+        amounts=(),
+        deltas=_deltas(_sums((row.key, row.used) for row in rows), {}),
+        inventory_ids=_inventory_ids(rows),
+        provider_ids=frozenset(),
+        ids={},
     )
 
 
@@ -201,9 +201,9 @@ def _refuse_unfit(
                 class_name, provider.uuid, amount, stock.min_unit, stock.max_unit, stock.step_size
             )
         claimed[key] += amount
-        own = used_before.get(key, 0)
-        others = stock.used - own
-        if claimed[key] > own and others + claimed[key] > stock.capacity:
+        own_use = used_before.get(key, 0)
+        others = stock.used - own_use
+        if claimed[key] > own_use and others + claimed[key] > stock.capacity:
             raise CapacityExceeded(class_name, provider.uuid, amount, others, stock.capacity)
 
 

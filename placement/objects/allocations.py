@@ -101,6 +101,7 @@ def _lock_consumers(
     consumers_by_uuid = consumers.read(conn, consumer_uuids)
     for consumer in consumers_by_uuid.values():
         for row in consumer.allocations:
+            # Since the first look the consumer has got allocations in a tree that is not locked.
             if row.root_id is not None and row.root_id not in trees.root_ids:
                 raise Restart
     return trees, consumers_by_uuid

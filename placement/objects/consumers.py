@@ -71,7 +71,7 @@ def _from_rows(rows: Sequence[Any]) -> Consumer:
             allocations.append(
                 AllocationRow(row.allocation_id, key, row.used, row.root_id, row.inventory_id)
             )
-    row = rows[0]
+    row = rows[0]  # what they tell of the consumer is the same in all
     return Consumer(
         row.id,
         row.uuid,

@@ -78,7 +78,7 @@ def find(conn: Connection, conditions: ProviderFilter) -> list[Provider]:
     """
     ids = _resolve(conn, conditions)
     _refuse_unknown(conn, conditions, ids)
-    # What does not exist has no members.
+    # A tree or aggregate that does not exist has no members: nothing need be read.
     if conditions.in_tree is not None and not ids.roots:
         return []
     if not all(ids.of_aggregates(uuids) for uuids in conditions.member_of):
