@@ -1,6 +1,7 @@
-"""Who calls: one of two WSGI layers finds out, or answers 401, before the application is asked.
+"""Authentication: one of two WSGI layers identifies the caller, or answers 401.
 
-What it found is the request's context, in the environment under `CALLER_KEY`.
+The caller is an oslo.context RequestContext, which the layer puts into the environment under
+`CALLER_KEY` before it calls the application.
 """
 
 import logging
@@ -21,12 +22,12 @@ LOG = logging.getLogger(__name__)
 
 CALLER_KEY = "placement.caller"
 
-KNOWN = "204 No Content"  # what the guard answers about a caller with a valid token
+VALID = "204 No Content"  # what the guard answers for a valid token
 RETRY_AFTER = [("Retry-After", "1")]  # seconds
 
 
 class NoAuth:
-    """`noauth2`: a token, `user` or `user:project`, and the headers of an identity are believed."""
+    """`noauth2`: trust the token, `user` or `user:project`, and the headers of an identity."""
 
     def __init__(self, application: "WSGIApplication", public: Collection[str]) -> None:
         self._application = application
@@ -38,14 +39,14 @@ class NoAuth:
         """Answer one request; without a token only public paths are open."""
         token = environ.get("HTTP_X_AUTH_TOKEN")
         if token is not None:
-            environ[CALLER_KEY] = _taken_at_its_word(token, environ)
+            environ[CALLER_KEY] = _caller(token, environ)
         elif environ.get("PATH_INFO", "") not in self._public:
             detail = "Authentication required: send a token in X-Auth-Token"
             return refuse(environ, start_response, 401, detail)
         return self._application(environ, start_response)
 
 
-def _taken_at_its_word(token: str, environ: "WSGIEnvironment") -> RequestContext:
+def _caller(token: str, environ: "WSGIEnvironment") -> RequestContext:
     user, _colon, project = token.partition(":")
     stated: dict[str, Any] = {"user_id": user}
     if "HTTP_X_PROJECT_ID" not in environ:
@@ -56,18 +57,18 @@ def _taken_at_its_word(token: str, environ: "WSGIEnvironment") -> RequestContext
 
 
 class Keystone:
-    """`keystone`: the identity service validates the token and says whose it is."""
+    """`keystone`: the identity service validates the token and names its owner."""
 
     def __init__(
         self, application: "WSGIApplication", conf: cfg.ConfigOpts, public: Collection[str]
     ) -> None:
         """Raises ConfigurationError for `[keystone_authtoken]` that cannot be used."""
-        # PERF: imported where they are needed, since they cost half a second and 15 MB.
+        # PERF: imported only where needed, since they take half a second and 15 MB.
         from keystoneauth1.exceptions import ClientException
         from keystonemiddleware import auth_token
 
-        # Nobody after the guard decides about callers whom it does not know: a delayed decision
-        # would be a rule's, and `@` lets everybody in.
+        # A delayed decision about invalid tokens would be left to the rules, and the rule `@`
+        # admits everybody.
         options = {"oslo_config_config": conf, "delay_auth_decision": False}
         try:
             self._guard = auth_token.AuthProtocol(_let_pass, options)
@@ -92,7 +93,7 @@ class Keystone:
             LOG.error("the identity service cannot be asked: %s", error)
             return _unavailable(environ, start_response)
         [(status, headers)] = verdict
-        if status == KNOWN:
+        if status == VALID:
             environ[CALLER_KEY] = RequestContext.from_environ(environ)
             return self._application(environ, start_response)
         if status.startswith("401"):
@@ -102,7 +103,7 @@ class Keystone:
 
 
 def _let_pass(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-    start_response(KNOWN, [])
+    start_response(VALID, [])
     return []
 
 

@@ -20,7 +20,7 @@ _CUSTOM = Schema(CUSTOM_NAME)
 
 
 def custom_name(name: str, kind: str) -> str:
-    """The name of a custom resource class or trait.  Raises BadPath for any other."""
+    """Return the name of a custom resource class or trait.  Raises BadPath for any other."""
     try:
         _CUSTOM.check(name)
     except BadBody:
@@ -29,15 +29,15 @@ def custom_name(name: str, kind: str) -> str:
 
 
 def record(body: Body) -> Record:
-    """One inventory; what is left out has its default."""
+    """Return one inventory; absent members have their defaults."""
     # JSON may say 5.0 for 5.
     amounts = {name: int(body[name]) for name in INVENTORY_AMOUNTS if name in body}
     return Record(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
 
 
 def records(body: Body) -> dict[str, Record]:
-    """The inventories of a provider, by class."""
-    return {name: record(stated) for name, stated in body["inventories"].items()}
+    """Return the inventories of a provider, by class."""
+    return {name: record(inventory) for name, inventory in body["inventories"].items()}
 
 
 def claim(
@@ -46,59 +46,59 @@ def claim(
     consumer_owner: Owner | None = None,
     field: str = "allocations",
 ) -> Claim:
-    """The allocations that a consumer shall have; `field` is where the body stands.
+    """Return the claim of a consumer; `field` names its allocations in errors.
 
-    What a body of an old version cannot say is UNSET; its owner is `consumer_owner`.
+    Members that older bodies lack are UNSET, and `consumer_owner` stands in for project and user.
+    Raises BadBody for keys that are no UUIDs, and for two that mean the same one.
     """
-    stated = body["allocations"]
-    if isinstance(stated, list):
-        stated = {item["resource_provider"]["uuid"]: item for item in stated}
-    _check_uuids(stated, field)
-    generation = body.get("consumer_generation", UNSET)
+    allocations = body["allocations"]
+    if isinstance(allocations, list):
+        allocations = {item["resource_provider"]["uuid"]: item for item in allocations}
+    _check_uuids(allocations, field)
     project, user = consumer_owner or (body["project_id"], body["user_id"])
+    generation = body.get("consumer_generation", UNSET)
+    if isinstance(generation, float):
+        generation = int(generation)
     return Claim(
         consumer,
-        {
-            provider: {name: int(amount) for name, amount in of_provider["resources"].items()}
-            for provider, of_provider in stated.items()
-        },
+        {provider: _amounts(allocation) for provider, allocation in allocations.items()},
         project,
         user,
-        int(generation) if isinstance(generation, int | float) else generation,
+        generation,
         body.get("consumer_type", UNSET),
     )
 
 
+def _amounts(allocation: Body) -> Mapping[str, int]:
+    return {name: int(amount) for name, amount in allocation["resources"].items()}
+
+
 def claims(body: Body, field: str = "body") -> list[Claim]:
-    """The allocations of several consumers, in the order of the body."""
+    """Return the claims of several consumers, in the order of the body.  Raises BadBody."""
     _check_uuids(body, field)
     return [
-        claim(consumer, stated, field=f"{consumer}.allocations")
-        for consumer, stated in body.items()
+        claim(consumer, member, field=f"{consumer}.allocations")
+        for consumer, member in body.items()
     ]
 
 
 def reshape(body: Body) -> Reshape:
-    """Inventories of providers and allocations of consumers, to be replaced together."""
+    """Return the inventories and the claims to be replaced together.  Raises BadBody."""
     _check_uuids(body["inventories"], "inventories")
-    return Reshape(
-        {
-            provider: ProviderInventories(
-                int(stated["resource_provider_generation"]), records(stated)
-            )
-            for provider, stated in body["inventories"].items()
-        },
-        claims(body["allocations"], "allocations"),
-    )
+    inventories = {
+        provider: ProviderInventories(int(member["resource_provider_generation"]), records(member))
+        for provider, member in body["inventories"].items()
+    }
+    return Reshape(inventories, claims(body["allocations"], "allocations"))
 
 
 def _check_uuids(keys: Iterable[str], field: str) -> None:
-    """Raise BadBody for a key that is no UUID and for two that mean the same one."""
-    seen: dict[str, str] = {}
+    """Raise BadBody for a key that is no UUID, and for two that mean the same one."""
+    key_by_uuid: dict[str, str] = {}
     for key in keys:
         uuid = identifiers.canonical(key)
         if uuid is None:
             raise BadBody(f"{field}: {key!r} is not a UUID")
-        if uuid in seen:
-            raise BadBody(f"{field}: {seen[uuid]!r} and {key!r} are the same UUID")
-        seen[uuid] = key
+        if uuid in key_by_uuid:
+            raise BadBody(f"{field}: {key_by_uuid[uuid]!r} and {key!r} are the same UUID")
+        key_by_uuid[uuid] = key

@@ -1,7 +1,7 @@
 """Each request from its first moment to its last: its id, its context, its line in the log.
 
-The context is what log records of all libraries tell of a request. It belongs to the thread, so
-each request begins with one of its own, before anybody asks who calls, and takes it away again.
+Log records of all libraries name the request by its context. The context belongs to the thread, so
+each request sets one of its own, before authentication, and clears it at its end.
 """
 
 import logging
@@ -32,13 +32,13 @@ GLOBAL_ID_KEY = "openstack.global_request_id"
 VERSION_KEY = "placement.version"
 
 _GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
-_IN_PATHS = "/:@!$&'()*+,;="  # what a path may hold as it is
+_IN_PATHS = "/:@!$&'()*+,;="  # characters that paths hold unquoted
 
 
 class RequestLog:
-    """Gives each request an id and a context, and logs one line when it is answered.
+    """Give each request an id and a context, and log one line when it is answered.
 
-    A fault that nothing inside has answered is 500, with its trace in the log.
+    A fault that nothing inside has answered becomes 500, with its trace in the log.
     """
 
     def __init__(self, application: "WSGIApplication") -> None:
@@ -51,7 +51,7 @@ class RequestLog:
         caller = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
         environ[REQUEST_ID_KEY] = request_id = f"req-{uuid.uuid4()}"
         environ[GLOBAL_ID_KEY] = global_id = caller if _GLOBAL_ID.match(caller) else None
-        # This thread's from here on, in place of whatever it had.
+        # From here on this is the context of the thread.
         context.RequestContext(request_id=request_id, global_request_id=global_id)
         answer = _Answer(environ, start_response)
         try:
@@ -66,7 +66,7 @@ class RequestLog:
 
 
 class _Answer:
-    """What is noted of an answer until it ends."""
+    """The status of an answer, kept until it ends and is logged."""
 
     __slots__ = ("_began", "_environ", "_start_response", "_status")
 
@@ -77,13 +77,13 @@ class _Answer:
         self._began = time.monotonic()
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-        """Begin the answer, as WSGI's `start_response`; its headers tell the request's id."""
+        """Begin the answer, as WSGI's `start_response`, and add the request's id to its headers."""
         self._status = status[:3]
         headers.append((REQUEST_ID.lower(), self._environ[REQUEST_ID_KEY]))
         return self._start_response(status, headers, exc_info)
 
     def end(self, length: int) -> None:
-        """Log the request, whose answer had a body of `length` bytes, and leave its context."""
+        """Log the request, whose answer had a body of `length` bytes, and clear its context."""
         events.tell(
             Event.REQUEST,
             method=self._environ["REQUEST_METHOD"],
@@ -103,12 +103,12 @@ class _Answer:
                 length,
                 environ.get(VERSION_KEY, "-"),
             )
-        # The library sets a thread's context; it has no word to clear it.
+        # The library can set a thread's context, but has no function that clears it.
         context._request_store.context = None
 
 
 class _Pieces:
-    """A body that is made while it is sent: the answer ends with it."""
+    """A body that is generated while it is sent; the answer ends with it."""
 
     def __init__(self, body: Iterable[bytes], answer: _Answer) -> None:
         self._body = body
@@ -125,7 +125,7 @@ class _Pieces:
         return piece
 
     def close(self) -> None:
-        """End the answer, whole or not; servers call this once."""
+        """End the answer, complete or not; servers call this once."""
         try:
             close = getattr(self._body, "close", None)
             if close is not None:
@@ -142,16 +142,16 @@ def refuse(
     headers: Sequence[tuple[str, str]] = (),
     exc_info: Any = None,
 ) -> list[bytes]:
-    """Answer a request with an error outside of the application, in the form of all errors."""
+    """Answer with an error from outside the application, in the form of all errors."""
     body = orjson.dumps(problems.envelope(status, detail, environ[REQUEST_ID_KEY], None))
-    about = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
-    start_response(f"{status} {problems.title(status)}", [*headers, *about], exc_info)
+    entity_headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+    start_response(f"{status} {problems.title(status)}", [*headers, *entity_headers], exc_info)
     return [body]
 
 
 def _uri(environ: "WSGIEnvironment") -> str:
-    """Path and query as they were sent; the server has taken the path's escapes out."""
+    """Return path and query as they were sent; servers unquote the path."""
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     query = environ.get("QUERY_STRING", "")
-    shown = quote(path, _IN_PATHS, encoding="latin-1", errors="replace")
-    return f"{shown}?{query}" if query else shown
+    quoted = quote(path, _IN_PATHS, encoding="latin-1", errors="replace")
+    return f"{quoted}?{query}" if query else quoted

@@ -48,11 +48,11 @@ Handler = Callable[[Call], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is answered first of several things that are wrong with a request.
+    """Which of several faults of a request is answered.
 
-    below: the status below the first version. types_below: wrong types are refused even there.
-    before_body: raises what is wrong with the path before the body is read. at_bad_body: raises
-    what is wrong with the path once the body is known to be wrong.
+    below: the status below the first version. types_below: whether wrong types are refused even
+    there. before_body: a check of the path that comes before the body is read. at_bad_body: a check
+    of the path that comes before a wrong body is refused. Both raise what is wrong.
     """
 
     below: int = 404
@@ -217,26 +217,26 @@ ROUTES: tuple[Route, ...] = (
 
 
 def operations(routes: Iterable[Route]) -> dict[str, dict[str, Versioned[Route]]]:
-    """Path -> method -> the routes of that operation by version.
+    """Return path -> method -> the routes of that operation by version.
 
     Raises ValueError when two routes say of one version what the operation is, or when those
     of one operation do not stand in the order of their versions.
     """
-    declared: dict[tuple[str, str], list[Route]] = {}
+    by_operation: dict[tuple[str, str], list[Route]] = {}
     for route in routes:
-        declared.setdefault((route.path, route.method), []).append(route)
-    found: dict[str, dict[str, Versioned[Route]]] = {}
-    for (path, method), same in declared.items():
-        table = {route.since: route for route in same}
-        if len(table) < len(same):
+        by_operation.setdefault((route.path, route.method), []).append(route)
+    by_path: dict[str, dict[str, Versioned[Route]]] = {}
+    for (path, method), successive in by_operation.items():
+        table = {route.since: route for route in successive}
+        if len(table) < len(successive):
             raise ValueError(f"{method} {path} is declared twice for one version")
-        found.setdefault(path, {})[method] = Versioned(table)
-    return found
+        by_path.setdefault(path, {})[method] = Versioned(table)
+    return by_path
 
 
 OPERATIONS = operations(ROUTES)
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.public)
-# (policy rule, method, path) of every operation that asks for leave.
+# (policy rule, method, path) of every operation that has a rule.
 GUARDED = tuple(
     dict.fromkeys((route.rule, route.method, route.path) for route in ROUTES if route.rule)
 )

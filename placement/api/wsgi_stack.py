@@ -1,7 +1,7 @@
-"""What stands around the application, in the order that a request meets it.
+"""The WSGI layers around the application.
 
-Its record (id, context, line in the log), the headers of a proxy, CORS, authentication. The second
-and third are there only when configured.
+In the order in which a request passes them: request log, headers of a proxy, CORS, authentication.
+The second and third are there only where they are configured.
 """
 
 from collections.abc import Collection
@@ -39,7 +39,7 @@ CORS_DEFAULTS = {
 
 
 def register_options(conf: cfg.ConfigOpts) -> None:
-    """Make the groups that other libraries read known, with the service's own defaults."""
+    """Register the groups that other libraries read, with the service's own defaults."""
     cors.set_defaults(**CORS_DEFAULTS)
     conf.register_opts(cors.OPTS, group="cors")
     conf.register_opts(http_proxy_to_wsgi.OPTS, group="oslo_middleware")
@@ -48,9 +48,9 @@ def register_options(conf: cfg.ConfigOpts) -> None:
 def wrap(
     application: "WSGIApplication", conf: cfg.ConfigOpts, public: Collection[str], keystone: bool
 ) -> "WSGIApplication":
-    """Put around the application what the configuration asks for.
+    """Return the application within the layers that the configuration asks for.
 
-    public: the paths that need no token. keystone: whether the identity service vouches for
+    public: the paths that need no token. keystone: whether the identity service authenticates
     callers. Raises ConfigurationError.
     """
     register_options(conf)

@@ -1,7 +1,7 @@
-"""Query strings: ordered pairs to `CandidateRequest`, `ProviderFilter` and their like.
+"""Query strings: ordered pairs become a `CandidateRequest`, a `ProviderFilter` and their like.
 
-A module for each operation that has parameters: it declares them, with their first versions,
-and reads them. Raises BadQuery, which names the parameter and the value; knows no HTTP.
+Each operation with parameters has a module that declares them, with their first versions, and
+reads them. Errors are BadQuery, which names the parameter and its value. None knows HTTP.
 """
 
 from placement.api.query.candidates import parse_candidates

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from placement.api.history import Feature, v
 from placement.api.microversion import Microversion
 from placement.api.query.strings import Pairs, Parameter, bad, unknown
-from placement.api.query.terms import Membership, Traits, counting, resources
+from placement.api.query.terms import Membership, Traits, effective, resources
 from placement.api.versioned import Versioned
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, QUERY_MISSING_VALUE, BadQuery
@@ -84,7 +84,7 @@ class _Group:
 
     @classmethod
     def at(cls, version: Microversion) -> "_Group":
-        """A group of which nothing is known yet."""
+        """Return a group before its first parameter."""
         return cls(Traits(version), Membership(version))
 
     def add(self, keyword: str, key: str, value: str) -> None:
@@ -101,8 +101,8 @@ class _Group:
             if not identifiers.canonical(self.in_tree):
                 raise bad(key, value, "expected the UUID of a resource provider")
 
-    def made(self, suffix: str) -> RequestGroup:
-        """The frozen value."""
+    def frozen(self, suffix: str) -> RequestGroup:
+        """Return the group as a value."""
         return RequestGroup(
             suffix,
             self.resources,
@@ -114,15 +114,16 @@ class _Group:
         )
 
 
-def parse_candidates(given: Pairs, version: Microversion) -> CandidateRequest:
-    """Read the parameters, checked in the order of contract candidates.md section 3.
+def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
+    """Read the parameters.
 
-    Raises BadQuery.
+    Raises BadQuery for the first thing that is wrong: names, then each parameter that stands once
+    for the whole request, then the groups, then what joins them.
     """
-    _check_names(given, version)
-    limit = _limit(given)
-    isolate = _group_policy(given)
-    root = _root_required(given, version)
+    _check_names(query, version)
+    limit = _limit(query)
+    isolate = _group_policy(query)
+    root = _root_required(query, version)
     if root.contradictions:
         raise bad(
             "root_required",
@@ -130,8 +131,8 @@ def parse_candidates(given: Pairs, version: Microversion) -> CandidateRequest:
             "required and forbidden at once",
             QUERY_BAD_VALUE,
         )
-    subtrees = _same_subtree(given)
-    groups = _groups(given, version)
+    subtrees = _same_subtree(query)
+    groups = _groups(query, version)
     _CHECK_GROUPS.at(version)(groups, subtrees)
     for suffix, group in groups.items():
         if group.traits.contradictions:
@@ -143,7 +144,7 @@ def parse_candidates(given: Pairs, version: Microversion) -> CandidateRequest:
             "use none or isolate"
         )
     return CandidateRequest(
-        tuple(group.made(suffix) for suffix, group in groups.items()),
+        tuple(group.frozen(suffix) for suffix, group in groups.items()),
         isolate=bool(isolate),
         same_subtree=subtrees,
         root_required=frozenset().union(*root.required),
@@ -153,25 +154,24 @@ def parse_candidates(given: Pairs, version: Microversion) -> CandidateRequest:
     )
 
 
-def _check_names(given: Pairs, version: Microversion) -> None:
+def _check_names(query: Pairs, version: Microversion) -> None:
     group_key = _GROUP_KEY.at(version)
-    for key, value in given:
-        matched = group_key.match(key)
-        name = matched["key"] if matched else key
-        suffixed = not matched and any(key.startswith(each) for each in GROUP_KEYS)
-        if name not in PARAMETERS or version < v(PARAMETERS[name].since):
-            if suffixed:
-                what = _SUFFIX_FORM.at(version)
-                raise bad(key, value, f"no such parameter: {what}")
-            raise unknown(name, value, PARAMETERS, version)
+    for key, value in query:
+        match = group_key.match(key)
+        name = match["key"] if match else key
+        if name in PARAMETERS and version >= v(PARAMETERS[name].since):
+            continue
+        if not match and key.startswith(GROUP_KEYS):
+            raise bad(key, value, f"no such parameter: {_SUFFIX_FORM.at(version)}")
+        raise unknown(name, value, PARAMETERS, version)
 
 
-def _all(given: Pairs, wanted: str) -> list[str]:
-    return [value for key, value in given if key == wanted]
+def _values(query: Pairs, name: str) -> list[str]:
+    return [value for key, value in query if key == name]
 
 
-def _limit(given: Pairs) -> int | None:
-    values = _all(given, "limit")
+def _limit(query: Pairs) -> int | None:
+    values = _values(query, "limit")
     for value in values:
         if not _LIMIT.match(value):
             raise bad("limit", value, "expected an integer of at least 1")
@@ -179,17 +179,17 @@ def _limit(given: Pairs) -> int | None:
     return int(values[0][:18]) if values else None
 
 
-def _group_policy(given: Pairs) -> bool | None:
-    """Whether to isolate; None when nothing is said."""
-    values = _all(given, "group_policy")
+def _group_policy(query: Pairs) -> bool | None:
+    """Return whether to isolate, None where the parameter is absent."""
+    values = _values(query, "group_policy")
     for value in values:
         if value not in {"none", "isolate"}:
             raise bad("group_policy", value, "expected none or isolate")
     return values[0] == "isolate" if values else None
 
 
-def _root_required(given: Pairs, version: Microversion) -> Traits:
-    values = _all(given, "root_required")
+def _root_required(query: Pairs, version: Microversion) -> Traits:
+    values = _values(query, "root_required")
     if len(values) > 1:
         raise BadQuery("root_required: this parameter may be given only once", QUERY_DUPLICATE_KEY)
     traits = Traits(version)
@@ -200,24 +200,24 @@ def _root_required(given: Pairs, version: Microversion) -> Traits:
     return traits
 
 
-def _same_subtree(given: Pairs) -> tuple[frozenset[str], ...]:
-    found: dict[frozenset[str], None] = {}
-    for value in _all(given, "same_subtree"):
+def _same_subtree(query: Pairs) -> tuple[frozenset[str], ...]:
+    subtrees: dict[frozenset[str], None] = {}  # in their order, each once
+    for value in _values(query, "same_subtree"):
         suffixes = [item.strip() for item in value.split(",")]
         if not all(suffixes):
             text = "expected suffixes of request groups, separated by commas"
             raise bad("same_subtree", value, text, QUERY_BAD_VALUE)
-        found[frozenset(suffixes)] = None
-    return tuple(found)
+        subtrees[frozenset(suffixes)] = None
+    return tuple(subtrees)
 
 
-def _groups(given: Pairs, version: Microversion) -> dict[str, _Group]:
+def _groups(query: Pairs, version: Microversion) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
-    for key, value in counting(given, version):
-        matched = _GROUP_KEY.at(version).match(key)
-        if matched:
-            group = groups.setdefault(matched["suffix"] or UNSUFFIXED, _Group.at(version))
-            group.add(matched["key"], key, value)
+    for key, value in effective(query, version):
+        match = _GROUP_KEY.at(version).match(key)
+        if match:
+            group = groups.setdefault(match["suffix"] or UNSUFFIXED, _Group.at(version))
+            group.add(match["key"], key, value)
     return groups
 
 
@@ -248,10 +248,10 @@ def _check_resourceless(groups: Mapping[str, _Group], subtrees: Iterable[frozens
                 f"CLASS:AMOUNT{f', or name {suffix} in same_subtree' if suffix else ''}",
                 QUERY_BAD_VALUE,
             )
-    unheard = joined - groups.keys()
-    if unheard:
+    unknown_suffixes = joined - groups.keys()
+    if unknown_suffixes:
         text = "no request group has this suffix"
-        raise bad("same_subtree", ",".join(sorted(unheard)), text, QUERY_BAD_VALUE)
+        raise bad("same_subtree", ",".join(sorted(unknown_suffixes)), text, QUERY_BAD_VALUE)
 
 
 _CHECK_GROUPS: Versioned[Callable[[Mapping[str, _Group], Iterable[frozenset[str]]], None]] = (

@@ -1,4 +1,4 @@
-"""Decoding of query strings, and which parameters an operation knows at a version."""
+"""Decoding of query strings, and the parameters that an operation has at a version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Pairs = Sequence[tuple[str, str]]
 # Parameters and listed values of a query: SQLite takes 32,766 parameters in a statement, and an
 # aggregate has some five spellings.
 MAX_ITEMS = 5_000
-SHOWN = 80  # characters of a value that are repeated to the client
+MAX_REPEATED = 80  # characters of a value in an error
 
 
 def matching(pattern: str) -> Fragment:
@@ -44,55 +44,59 @@ class Parameter:
 
 
 def bad(key: str, value: str, what: str, code: str | None = None) -> BadQuery:
-    """The error for a parameter: it says which, its value and what is wrong with it."""
-    shown = value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
-    text = f"{key}={shown!r}: {what}"
+    """Return the error for a parameter: its name, its value and what is wrong with it."""
+    repeated = value if len(value) <= MAX_REPEATED else f"{value[:MAX_REPEATED]}…"
+    text = f"{key}={repeated!r}: {what}"
     return BadQuery(text) if code is None else BadQuery(text, code)
 
 
 def pairs(query_string: str) -> Pairs:
-    """Decode a query string; blank values are kept, order and repeats matter."""
+    """Decode a query string; blank values, order and repeats are kept.
+
+    Raises BadQuery for what is not UTF-8, for texts that cannot be stored, and for too many items.
+    """
     try:
-        found = parse_qsl(
-            query_string.encode("latin-1").decode("utf-8"), keep_blank_values=True, errors="strict"
-        )
+        text = query_string.encode("latin-1").decode("utf-8")
+        decoded = parse_qsl(text, keep_blank_values=True, errors="strict")
     except (UnicodeError, ValueError) as error:
         raise BadQuery(f"The query string is not valid UTF-8: {error}") from None
-    items = sum(1 + value.count(",") for _key, value in found)
+    items = sum(1 + value.count(",") for _key, value in decoded)
     if items > MAX_ITEMS:
         raise BadQuery(
             f"The query names {items} things (parameters and values between commas): "
             f"{MAX_ITEMS} are the most"
         )
-    for key, value in found:
+    for key, value in decoded:
         if not identifiers.storable(value):
             raise bad(key, value, "a null character or a lone surrogate cannot be used")
-    return found
+    return decoded
 
 
 def last_values(
-    given: Pairs, known: Mapping[str, Parameter], version: Microversion
+    query: Pairs, parameters: Mapping[str, Parameter], version: Microversion
 ) -> dict[str, str]:
-    """The last value of each parameter.  Raises BadQuery for one that the version lacks."""
-    for key, value in given:
-        if key not in known or version < v(known[key].since):
-            raise unknown(key, value, known, version)
-    return dict(given)
+    """Return the last value of each parameter.  Raises BadQuery for one that the version lacks."""
+    for key, value in query:
+        if key not in parameters or version < v(parameters[key].since):
+            raise unknown(key, value, parameters, version)
+    return dict(query)
 
 
 def unknown(
-    key: str, value: str, known: Mapping[str, Parameter], version: Microversion
+    key: str, value: str, parameters: Mapping[str, Parameter], version: Microversion
 ) -> BadQuery:
-    """The error for a parameter that there is not, or not yet."""
-    if key in known and version < v(known[key].since):
-        return bad(key, value, f"this parameter exists from microversion {known[key].since} on")
-    there = sorted(name for name, each in known.items() if version >= v(each.since))
-    return bad(key, value, f"no such parameter; there are {', '.join(there)}")
+    """Return the error for a parameter that does not exist, or not yet at this version."""
+    if key in parameters and version < v(parameters[key].since):
+        return bad(
+            key, value, f"this parameter exists from microversion {parameters[key].since} on"
+        )
+    names = sorted(name for name, each in parameters.items() if version >= v(each.since))
+    return bad(key, value, f"no such parameter; there are {', '.join(names)}")
 
 
 def check_feature(
     key: str, value: str, what: str, since: Microversion, version: Microversion
 ) -> None:
-    """Raise BadQuery when a value uses a form that came with a later version."""
+    """Raise BadQuery for a form of values that came with a later version."""
     if version < since:
         raise bad(key, value, f"{what} needs microversion {since} or later")

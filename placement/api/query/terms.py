@@ -1,4 +1,4 @@
-"""Forms of values that several parameters have in common: amounts, traits, aggregates."""
+"""Forms of values that several parameters share: amounts, traits, aggregates."""
 
 import re
 from dataclasses import dataclass, field
@@ -16,29 +16,33 @@ _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 
 
 def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
-    """`CLASS:AMOUNT,…`; of a class named twice the last amount counts."""
-    found: dict[str, int] = {}
+    """Parse `CLASS:AMOUNT,…`; of a class that is named twice the last amount counts."""
+    amounts: dict[str, int] = {}
     for item in value.split(","):
-        name, colon, amount = item.partition(":")
-        if not colon or not _INTEGER.match(amount):
+        name, colon, number = item.partition(":")
+        if not colon or not _INTEGER.match(number):
             raise bad(key, value, "expected CLASS:AMOUNT pairs, separated by commas")
-        digits = amount.strip().lstrip("+")
-        number = TOO_MUCH if len(digits) > 10 and digits[0] != "-" else int(digits[:12])
-        if number < 1:
+        digits = number.strip().lstrip("+")
+        # Reading a number of thousands of digits would take long.
+        amount = TOO_MUCH if len(digits) > 10 and digits[0] != "-" else int(digits[:12])
+        if amount < 1:
             raise bad(key, value, f"the amount of {name} must be at least 1")
-        found[name] = min(number, TOO_MUCH)
-    return tuple(found.items())
+        amounts[name] = min(amount, TOO_MUCH)
+    return tuple(amounts.items())
 
 
-def counting(given: Pairs, version: Microversion) -> Pairs:
-    """The parameters that count: before any-traits only the last `required` of a group did."""
+def effective(query: Pairs, version: Microversion) -> Pairs:
+    """Return the parameters that count.
+
+    Before any-traits only the last `required` of each group did.
+    """
     if Feature.ANY_TRAITS.at(version):
-        return given
-    last = {key: at for at, (key, _value) in enumerate(given)}
+        return query
+    last_position = {key: position for position, (key, _value) in enumerate(query)}
     return [
         (key, value)
-        for at, (key, value) in enumerate(given)
-        if not key.startswith("required") or last[key] == at
+        for position, (key, value) in enumerate(query)
+        if not key.startswith("required") or last_position[key] == position
     ]
 
 
@@ -51,33 +55,39 @@ class Traits:
     forbidden: set[str] = field(default_factory=set)
 
     def add(self, key: str, value: str, any_of: bool = True) -> None:
-        """`T1,!T2` or, where `any_of` is allowed, `in:T1,T2`."""
-        prefixed = any_of and value.startswith("in:")
-        if prefixed:
-            check_feature(key, value, "in:", Feature.ANY_TRAITS.since, self.version)
-        items = [item.strip() for item in value.removeprefix("in:" if prefixed else "").split(",")]
-        names = [item.lstrip("!") for item in items]
-        if not all(names):
-            raise bad(key, value, "expected names of traits, separated by commas")
-        if prefixed:
-            if names != items:
-                raise bad(key, value, "a forbidden trait cannot stand inside in:")
-            self.required.append(frozenset(names))
+        """Parse `T1,!T2` or, where `any_of` allows it, `in:T1,T2`.  Raises BadQuery."""
+        if any_of and value.startswith("in:"):
+            self._add_any(key, value)
             return
-        if names != items:
-            check_feature(
-                key, value, "a forbidden trait", Feature.FORBIDDEN_TRAITS.since, self.version
-            )
-        for item, name in zip(items, names, strict=True):
+        for item, name in self._names(key, value, value):
             if item == name:
                 self.required.append(frozenset([name]))
             else:
+                since = Feature.FORBIDDEN_TRAITS.since
+                check_feature(key, value, "a forbidden trait", since, self.version)
                 self.forbidden.add(name)
+
+    def _add_any(self, key: str, value: str) -> None:
+        check_feature(key, value, "in:", Feature.ANY_TRAITS.since, self.version)
+        names = self._names(key, value, value.removeprefix("in:"))
+        if any(item != name for item, name in names):
+            raise bad(key, value, "a forbidden trait cannot stand inside in:")
+        self.required.append(frozenset(name for _item, name in names))
+
+    def _names(self, key: str, value: str, listed: str) -> list[tuple[str, str]]:
+        """Return each item of a list, with and without the marks that forbid it."""
+        items = [item.strip() for item in listed.split(",")]
+        names = [(item, item.lstrip("!")) for item in items]
+        if not all(name for _item, name in names):
+            raise bad(key, value, "expected names of traits, separated by commas")
+        return names
 
     @property
     def contradictions(self) -> list[str]:
-        """Traits that are required and forbidden at once."""
-        return sorted({name for term in self.required if term <= self.forbidden for name in term})
+        """The traits that are required and forbidden at once."""
+        return sorted(
+            frozenset().union(*(term for term in self.required if term <= self.forbidden))
+        )
 
 
 @dataclass(slots=True)
@@ -89,7 +99,7 @@ class Membership:
     negative: set[str] = field(default_factory=set)
 
     def add(self, key: str, value: str) -> None:
-        """`AGG`, `in:AGG,…`, `!AGG` or `!in:AGG,…`."""
+        """Parse `AGG`, `in:AGG,…`, `!AGG` or `!in:AGG,…`.  Raises BadQuery."""
         if self.positive or self.negative:
             since = Feature.REPEATED_MEMBER_OF.since
             if self.version < since:

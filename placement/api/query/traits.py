@@ -18,9 +18,9 @@ PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-def parse_trait_filter(given: Pairs, version: Microversion) -> TraitFilter:
+def parse_trait_filter(query: Pairs, version: Microversion) -> TraitFilter:
     """Read the filters.  Raises BadQuery."""
-    values = last_values(given, PARAMETERS, version)
+    values = last_values(query, PARAMETERS, version)
     names: frozenset[str] | None = None
     prefix: str | None = None
     if "name" in values:

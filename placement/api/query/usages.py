@@ -31,9 +31,9 @@ class UsageQuery:
     consumer_type: str | None
 
 
-def parse_usage_query(given: Pairs, version: Microversion) -> UsageQuery:
+def parse_usage_query(query: Pairs, version: Microversion) -> UsageQuery:
     """Read the parameters.  Raises BadQuery."""
-    values = last_values(given, PARAMETERS, version)
+    values = last_values(query, PARAMETERS, version)
     if "project_id" not in values:
         raise BadQuery("project_id: this parameter is required")
     for key, value in values.items():

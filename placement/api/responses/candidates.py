@@ -178,37 +178,55 @@ def _trait_names(traits: frozenset[str]) -> bytes:
 
 def _summaries(candidates: Candidates, view: View) -> list[bytes]:
     """Return the members of the object of summaries, as text in pieces."""
-    result, request = candidates
-    shown = SUMMARY.members.at(view.version)
-    write = _writer(view, with_traits=_TRAITS.name in shown)
-    pieces: list[bytes] = []
     if Feature.NESTED_CANDIDATES.at(view.version):
-        for tree in result.trees:
-            rendered = _RENDERED.get(tree)
-            if rendered is None or rendered[0] is not shown:
-                whole = [_Summarised(tree, provider, None) for provider in tree.members]
-                rendered = _RENDERED[tree] = (shown, tuple(write(whole)))
-            pieces += rendered[1]
+        pieces = _whole_trees(candidates.result.trees, view)
     else:
-        # Older versions show the providers that are used, and at first what is asked of them.
-        used = {uuid for candidate in result.candidates for uuid in candidate.allocations}
-        class_names = None
-        if not Feature.ALL_INVENTORIES.at(view.version):
-            class_names = {name for group in request.groups for name, _amount in group.resources}
-        for tree in result.trees:
-            providers = [provider for provider in tree.members if provider.uuid in used]
-            pieces += write(_Summarised(tree, provider, class_names) for provider in providers)
+        pieces = _used_providers(candidates, view)
     if pieces:
         pieces[0] = pieces[0].removeprefix(b",")
     return pieces
 
 
-def _writer(view: View, with_traits: bool) -> Callable[[Iterable[_Summarised]], Iterator[bytes]]:
+def _whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
+    """Summarise all providers of the trees with all their classes."""
+    members = SUMMARY.members.at(view.version)
+    write = _writer(view)
+    pieces: list[bytes] = []
+    for tree in trees:
+        rendered = _RENDERED.get(tree)
+        if rendered is None or rendered[0] is not members:
+            providers = [_Summarised(tree, provider, None) for provider in tree.members]
+            rendered = _RENDERED[tree] = (members, tuple(write(providers)))
+        pieces += rendered[1]
+    return pieces
+
+
+def _used_providers(candidates: Candidates, view: View) -> list[bytes]:
+    """Summarise the providers that candidates use, in older versions only what they ask of them."""
+    result, request = candidates
+    used: set[str] = set()
+    for candidate in result.candidates:
+        used.update(candidate.allocations)
+    class_names: set[str] | None = None
+    if not Feature.ALL_INVENTORIES.at(view.version):
+        class_names = set()
+        for group in request.groups:
+            class_names.update(name for name, _amount in group.resources)
+    write = _writer(view)
+    pieces: list[bytes] = []
+    for tree in result.trees:
+        providers = [provider for provider in tree.members if provider.uuid in used]
+        pieces += write([_Summarised(tree, provider, class_names) for provider in providers])
+    return pieces
+
+
+def _writer(view: View) -> Callable[[Iterable[_Summarised]], Iterator[bytes]]:
     """Return what yields `,"uuid":{…}` of each provider.
 
     Text is joined, but for long lists of traits, which providers share.
     """
     render = _WITHOUT_TRAITS.renderer(view)
+    with_traits = _TRAITS.name in SUMMARY.members.at(view.version)
 
     def write(providers: Iterable[_Summarised]) -> Iterator[bytes]:
         pieces: list[bytes] = []
