@@ -1,0 +1,208 @@
+"""What each engine is told, without any engine."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.engine import Connection, make_url
+
+from placement.config import DatabaseSettings
+from placement.db import tables as t
+from placement.db.constructs import in_written_order, insert_unless_present
+from placement.db.dialects import DIALECTS, Dialect, Role, dialect_named, dialect_of_url
+from placement.db.json_rows import JsonRows
+from placement.db.pools import make_pool
+from tests.kit.builders import settings
+
+SETTINGS = settings("sqlite://").database
+NAMES = [name for dialect in DIALECTS for name in dialect.names]
+
+
+class Recorder:
+    """A driver's connection, or SQLAlchemy's, that notes statements and answers nothing."""
+
+    invalidated = False
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+
+    def cursor(self) -> "Recorder":
+        return self
+
+    def execute(self, statement: str) -> None:
+        self.statements.append(statement)
+
+    def exec_driver_sql(self, statement: str) -> "Recorder":
+        self.statements.append(statement)
+        return self
+
+    def first(self) -> object:
+        return None
+
+    def commit(self) -> None:
+        self.statements.append("commit()")
+
+    def close(self) -> None:
+        pass
+
+
+def session(name: str, given: DatabaseSettings = SETTINGS) -> list[str]:
+    connection = Recorder()
+    dialect_named(name).open_session(connection, given)
+    return connection.statements
+
+
+def compiled(statement: sa.ClauseElement, name: str) -> str:
+    dialect = sa.create_mock_engine(f"{name}://", print).dialect
+    return " ".join(str(statement.compile(dialect=dialect)).split())
+
+
+def test_every_name_is_that_of_one_dialect() -> None:
+    assert len(NAMES) == len(set(NAMES))
+    assert {dialect_named(name) for name in NAMES} == set(DIALECTS)
+    assert dialect_of_url(make_url("mysql+pymysql://h/d")) is dialect_named("mariadb")
+
+
+def test_another_database_is_refused_with_those_that_are_supported() -> None:
+    with pytest.raises(ValueError, match="oracle is not supported: use sqlite, mysql"):
+        dialect_named("oracle")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_read_has_one_snapshot_and_a_write_sees_what_others_commit(dialect: Dialect) -> None:
+    reads = f"{dialect.begin.get(Role.READ)} {dialect.isolation.get(Role.READ)}"
+    # Every transaction of SQLite is a snapshot.
+    assert dialect.is_file or "REPEATABLE READ" in reads
+    assert dialect.is_file or "READ ONLY" in reads
+    assert dialect.is_file or dialect.isolation[Role.WRITE] == "READ COMMITTED"
+
+
+def test_no_code_stands_for_two_engines() -> None:
+    tables = [
+        {*table.retriable, *table.reconnect, *table.unstorable, *table.duplicate, *table.too_long}
+        for table in (dialect.errors for dialect in DIALECTS)
+    ]
+    assert sum(map(len, tables)) == len(set[object]().union(*tables))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_lasts_is_not_tried_again(dialect: Dialect) -> None:
+    errors = dialect.errors
+    assert errors.retriable.isdisjoint(errors.lasting)
+    assert errors.reconnect.isdisjoint(errors.retriable)
+    assert errors.not_committed <= errors.retriable
+
+
+def test_sqlite_leaves_transactions_to_the_service() -> None:
+    assert "PRAGMA synchronous=OFF" in session("sqlite")
+    durable = replace(SETTINGS, sqlite_synchronous=True)
+    assert "PRAGMA synchronous=FULL" in session("sqlite", durable)
+    timeout = dialect_named("sqlite").connect_args(replace(SETTINGS, write_timeout=1.5))
+    assert timeout == {"timeout": 1.5}
+    assert dialect_named("sqlite").connect_args(replace(SETTINGS, write_timeout=99)) == {
+        "timeout": 5.0
+    }
+
+
+def test_mysql_waits_for_locks_at_least_a_second_and_has_the_modes_that_are_set() -> None:
+    given = replace(SETTINGS, write_timeout=0.2, mysql_sql_mode="", wsrep_sync_wait=None)
+    statements = session("mysql", given)
+    assert "SET SESSION innodb_lock_wait_timeout = 1" in statements
+    assert not any("sql_mode" in each or "wsrep" in each for each in statements)
+    statements = session("mysql", replace(given, mysql_sql_mode="TRADITIONAL", wsrep_sync_wait=1))
+    assert "SET SESSION sql_mode = 'TRADITIONAL'" in statements
+    assert "SET SESSION wsrep_sync_wait = 1" in statements
+
+
+def test_postgresql_keeps_its_session_by_a_commit() -> None:
+    assert session("postgresql", replace(SETTINGS, write_timeout=1.5)) == [
+        "SET lock_timeout = 1500",
+        "commit()",
+    ]
+
+
+@pytest.mark.parametrize(("name", "stored"), [("mariadb", 1.23457), ("sqlite", 1.23456789)])
+def test_a_float_is_what_the_column_gives_back(name: str, stored: float) -> None:
+    assert dialect_named(name).as_stored(1.23456789) == stored
+
+
+@pytest.fixture
+def migrating() -> Recorder:
+    return Recorder()
+
+
+def test_mysql_commits_before_it_lets_the_next_process_migrate(migrating: Recorder) -> None:
+    with dialect_named("mysql").migration_lock(cast(Connection, migrating)):
+        migrating.execute("CREATE TABLE x")
+    words = [statement.split("(")[0] for statement in migrating.statements]
+    assert words == ["SELECT GET_LOCK", "CREATE TABLE x", "COMMIT", "SELECT RELEASE_LOCK"]
+
+
+@pytest.mark.parametrize(("invalidated", "released"), [(False, True), (True, False)])
+def test_a_migration_that_fails_lets_go_unless_the_connection_is_gone(
+    migrating: Recorder, invalidated: bool, released: bool
+) -> None:
+    migrating.invalidated = invalidated
+    lock = dialect_named("mysql").migration_lock(cast(Connection, migrating))
+    with pytest.raises(RuntimeError), lock:
+        raise RuntimeError
+    assert "COMMIT" not in migrating.statements
+    assert any("RELEASE" in statement for statement in migrating.statements) == released
+
+
+def test_a_server_without_galera_is_asked_for_no_synchronisation(migrating: Recorder) -> None:
+    dialect_named("mysql").wait_for_replication(cast(Connection, migrating))
+    assert [statement.split()[0] for statement in migrating.statements] == ["SHOW"]
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("sqlite", "ON CONFLICT DO NOTHING"),
+        ("postgresql+psycopg", "ON CONFLICT DO NOTHING"),
+        ("mysql+pymysql", "ON DUPLICATE KEY UPDATE id = id"),
+        ("mariadb+pymysql", "ON DUPLICATE KEY UPDATE id = id"),
+    ],
+)
+def test_an_insert_leaves_out_what_is_there(name: str, end: str) -> None:
+    statement = insert_unless_present(t.traits).values([{"name": "A"}])
+    assert compiled(statement, name).endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("sqlite", "SELECT traits"),
+        ("postgresql+psycopg", "SELECT traits"),
+        ("mysql+pymysql", "SELECT STRAIGHT_JOIN traits"),
+        ("mariadb+pymysql", "SELECT STRAIGHT_JOIN traits"),
+    ],
+)
+def test_tables_are_joined_as_they_are_written(name: str, begins: str) -> None:
+    assert compiled(in_written_order(sa.select(t.traits.c.id)), name).startswith(begins)
+
+
+def test_rows_are_made_to_json_by_each_engine() -> None:
+    rows: sa.ClauseElement = JsonRows(t.traits.c.id, t.traits.c.name)
+    assert compiled(rows, "sqlite") == "json_group_array(json_array(traits.id, traits.name))"
+    assert compiled(rows, "postgresql+psycopg").startswith("CAST(json_agg(json_build_array(")
+    mysql = compiled(rows, "mysql+pymysql")
+    assert "IFNULL(traits.id, 'null')" in mysql
+    assert "JSON_QUOTE(traits.name)" in mysql
+
+
+def test_a_driver_that_does_not_end_its_reads_is_refused() -> None:
+    url = make_url("postgresql+psycopg2://h/d")
+    with pytest.raises(exc.ArgumentError, match="psycopg2 is not supported"):
+        make_pool(url, Role.READ, SETTINGS)
+
+
+def test_a_pool_has_the_sizes_that_are_set_and_the_drivers_where_none_is() -> None:
+    url = make_url("mysql+pymysql://h/d")
+    sized = make_pool(url, Role.WRITE, replace(SETTINGS, pool_size=3, max_overflow=1))
+    pool = cast(Any, sized.pool)
+    assert (pool.size(), pool._max_overflow) == (3, 1)
+    usual = make_pool(url, Role.WRITE, replace(SETTINGS, pool_size=None, max_overflow=None))
+    assert cast(Any, usual.pool).size() == 5
