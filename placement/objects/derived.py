@@ -1,7 +1,7 @@
-"""Derived columns: `used` and `capacity` of inventories, and revisions of trees.
+"""Derived columns, `used` and `capacity` of inventories, and the revisions of trees.
 
-Every write keeps them right. They are recomputed after a migration, and after another software
-has written to the database.
+Every write keeps them right. They are recomputed after a migration, and after another software,
+which does not know them, has written to the database.
 """
 
 from collections.abc import Callable, Iterator
