@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -23,7 +24,8 @@ from placement.loader import (
 )
 from tests.kit.service import HEADERS
 
-DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "etc" / "demo-cloud.yaml"
 SMALL = """\
 providers:
 - name: host{n}
@@ -163,6 +165,23 @@ def test_demo_cloud_is_loaded_whole_and_only_once(load: Load, api: Api, writes: 
     assert code == 0
     assert "0 created, 0 changed, 201 as they were" in lines[-1]
     assert writes.seen == []
+
+
+def test_readme_shows_the_answer_to_its_question(load: Load, api: Api) -> None:
+    readme = (ROOT / "README.rst").read_text()
+    question = re.search(r"'http://127.0.0.1:8778(/allocation_candidates\?\S+)'", readme)
+    answer = re.search(r"^    (\{\"allocation_requests.+?)\n\n", readme, re.DOTALL | re.MULTILINE)
+    assert question
+    assert answer
+    load(DEMO)
+    served = api("GET", question[1])
+    assert served["allocation_requests"] == json.loads(answer[1])["allocation_requests"]
+    drawn = re.findall(r"^[ |+-]*(fpga-d01\S*) ", readme, re.MULTILINE)
+    assert drawn == [
+        provider.name
+        for provider in load_file(DEMO).providers
+        if provider.name.startswith("fpga-d01")
+    ]
 
 
 def test_demo_cloud_serves_what_its_comments_promise(load: Load, api: Api) -> None:
