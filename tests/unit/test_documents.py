@@ -1,0 +1,41 @@
+"""What the documents list is what there is."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ARCHITECTURE = (ROOT / "ARCHITECTURE.rst").read_text()
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LAYERS = {
+    contract["containers"][0]: contract["layers"]
+    for contract in PYPROJECT["tool"]["importlinter"]["contracts"]
+    if contract["type"] == "layers"
+}
+
+
+def test_architecture_draws_the_layers_of_the_service() -> None:
+    drawing = ARCHITECTURE.split("::\n\n", 1)[1].split("\n\n", 1)[0]
+    assert [re.split(" {2,}", line.strip())[0] for line in drawing.splitlines()] == (
+        LAYERS["placement"]
+    )
+
+
+@pytest.mark.parametrize("package", sorted(LAYERS.keys() - {"placement"}))
+def test_architecture_lists_the_layers_of_a_package(package: str) -> None:
+    name = package.removeprefix("placement.")
+    listed = re.search(rf"^Within ``{name}``:(.+?)\.\n\n", ARCHITECTURE, re.DOTALL | re.MULTILINE)
+    assert listed, package
+    assert re.findall("``(.+?)``", listed[1], re.DOTALL) == LAYERS[package]
+
+
+def test_architecture_lists_the_modules_of_the_search_that_execute_statements() -> None:
+    listed = re.search(r"these execute statements: (.+?)\.", ARCHITECTURE, re.DOTALL)
+    assert listed
+    assert re.findall("``(.+?)``", listed[1]) == sorted(
+        path.stem
+        for path in (ROOT / "placement" / "candidates").glob("*.py")
+        if re.search(r"\.(rows|row|value|execute)\(", path.read_text())
+    )
