@@ -1,0 +1,81 @@
+"""Which sharing providers serve which anchors."""
+
+import pytest
+
+from placement.candidates.model import Member, Root, SharingMember, Tree
+from placement.candidates.sharing import (
+    SharingProvider,
+    anchor_pool,
+    sharing_members,
+    sharing_pool,
+)
+from placement.objects.capacity import Stock
+
+RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
+NONE: frozenset[str] = frozenset()
+
+
+def tree(root_id: int, name: str, *aggregates: frozenset[str]) -> Tree:
+    members = tuple(
+        Member(f"{name}{place}", place - 1, {}, NONE, each) for place, each in enumerate(aggregates)
+    )
+    return Tree(root_id, members[0].uuid, 1, members, NONE.union(*aggregates))
+
+
+HOST = tree(1, "host", NONE, RACK)
+LONELY = tree(2, "lonely", NONE)
+STORE = tree(3, "store", NONE, RACK, OTHER)
+
+
+def provider(*uuids: str) -> list[SharingProvider]:
+    return [SharingProvider(uuid, Root(3, 1), {7}, {}) for uuid in uuids]
+
+
+def test_sharing_providers_are_found_where_they_stand() -> None:
+    found = sharing_members(provider("store1", "store2"), [HOST, STORE])
+    assert [(each.member.uuid, each.position, each.tree.id) for each in found] == [
+        ("store1", 1, 3),
+        ("store2", 2, 3),
+    ]
+
+
+def test_an_anchor_reaches_those_in_an_aggregate_of_any_of_its_members() -> None:
+    sharing = sharing_members(provider("store1", "store2"), [STORE])
+    pool = anchor_pool(HOST, sharing)
+    assert [member.uuid for member in pool.members] == ["host0", "host1", "store1"]
+    assert (pool.local, pool.root) == (2, "host0")
+    assert [pool.tree(place).id for place in range(3)] == [1, 1, 3]
+    assert anchor_pool(LONELY, sharing).members == LONELY.members
+
+
+def test_a_provider_of_the_anchors_own_tree_is_there_once() -> None:
+    sharing = sharing_members(provider("store1"), [STORE])
+    pool = anchor_pool(STORE, sharing)
+    assert pool.members == STORE.members
+    assert pool.sharing == ()
+
+
+def test_sharing_providers_alone_have_no_anchor() -> None:
+    sharing: list[SharingMember] = sharing_members(provider("store1"), [STORE])
+    pool = sharing_pool(sharing)
+    assert (pool.anchor, pool.root, pool.local) == (None, "", 0)
+    assert pool.tree(0) is STORE
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ([(2, 40)], True),
+        ([(2, 60)], False),  # more than is free
+        ([(2, 45)], False),  # no multiple of the step
+        ([(3, 1)], False),  # a class that it has not
+        ([(2, 40), (3, 1)], False),
+        ([], True),
+    ],
+)
+def test_a_provider_has_room_for_all_or_does_not_serve(
+    resources: list[tuple[int, int]], expected: bool
+) -> None:
+    stock = Stock(capacity=100, used=50, min_unit=10, max_unit=100, step_size=10)
+    sharing = SharingProvider("disk", Root(1, 1), {7}, {2: stock})
+    assert sharing.has_room(resources) == expected
