@@ -26,7 +26,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from placement import app, cli, config
-from placement.api.history import HISTORY, v
+from placement.api.history import HISTORY, LATEST, v
 from placement.api.openapi import describe
 from placement.api.request_schemas.common import UUID_KEY, UUID_LIKE
 from placement.api.routes import OPERATIONS
@@ -34,7 +34,7 @@ from tests.kit.builders import make_database
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 
 EXAMPLES = int(os.environ.get("PLACEMENT_WALK", "3"))
-WALKED = ("1.0", "1.12", "1.28", "1.39", "2.0")
+WALKED = ("1.0", "1.12", "1.28", str(LATEST), "2.0")
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -81,11 +81,11 @@ def test_the_document_is_made_of_the_declarations() -> None:
             for each in describe(v(version))["paths"]["/allocation_candidates"]["get"]["parameters"]
             if each.get("in") == "query"
         }
-        for version in ("1.10", "1.16", "1.39")
+        for version in ("1.10", "1.16", str(LATEST))
     }
     assert parameters["1.10"] == {"resources"}
     assert parameters["1.16"] == {"resources", "limit"}
-    assert parameters["1.39"] >= {"same_subtree", "root_required", "in_tree", "group_policy"}
+    assert parameters[str(LATEST)] >= {"same_subtree", "root_required", "in_tree", "group_policy"}
     document = describe(v("1.12"))
     put = document["paths"]["/allocations/{consumer}"]["put"]
     body = resolved(document, json_of(put["requestBody"])["schema"])
@@ -95,14 +95,14 @@ def test_the_document_is_made_of_the_declarations() -> None:
 
 
 def test_parameters_have_the_types_that_generators_take() -> None:
-    document = describe(v("1.39"))
+    document = describe(LATEST)
     operations = [document["paths"][path]["get"] for path in ("/allocation_candidates", "/traits")]
     parameters = {}
     for operation in operations:
         for each in operation["parameters"]:
             parameter = resolved(document, each)
             parameters[parameter["name"]] = resolved(document, parameter["schema"])
-    assert parameters["OpenStack-API-Version"]["enum"] == ["placement 1.39"]
+    assert parameters["OpenStack-API-Version"]["enum"] == [f"placement {LATEST}"]
     assert parameters["limit"] == {"type": "integer", "minimum": 1}
     assert parameters["associated"] == {"type": "boolean"}
     assert parameters["group_policy"]["enum"] == ["none", "isolate"]
@@ -173,7 +173,7 @@ def test_the_document_of_any_version_is_printed(
 ) -> None:
     monkeypatch.setattr(config, "log_to_stderr", lambda _conf: None)  # for the tests that follow
     assert cli.main(["openapi"]) == 0
-    assert json.loads(capsys.readouterr().out) == describe(v("1.39"))
+    assert json.loads(capsys.readouterr().out) == describe(LATEST)
     assert cli.main(["openapi", "--microversion", "1.12"]) == 0
     assert json.loads(capsys.readouterr().out) == describe(v("1.12"))
     assert cli.main(["openapi", "--microversion", "1.99"]) == 1
