@@ -47,22 +47,18 @@ class Endpoint:
         _check_types(req, route)
         self._authorize(req, route)
         _check_path(path)
-        call = Call(
-            self._service,
-            version,
-            path,
-            req.query_string,
-            None,
-            req.root_path,
-            req.prefix.removesuffix(req.root_path),
-        )
+        mount = req.root_path
+        base = req.prefix.removesuffix(mount)
+        call = Call(self._service, version, path, req.query_string, None, mount, base)
         if route.order.before_body is not None:
             route.order.before_body(call)
         if route.body_schema is not None:
+            # Last, for it costs most.
             call = self._with_body(req, route, route.body_schema, call)
         try:
             reply = route.handler(call)
         except Unstorable as error:
+            # The engine knows which text it cannot hold, and the request where it stands.
             raise BadBody(f"{_name_of(call, error.text)}: {error}") from error
         _write(resp, call, reply, route.response)
 
@@ -112,6 +108,7 @@ class Endpoint:
             value = json_body.decode(raw)
             schemas.at(call.version).check(value)
         except BadBody:
+            # Some operations look for what the path names first: 404 then, not 400.
             if route.order.at_bad_body is not None:
                 route.order.at_bad_body(call)
             raise

@@ -48,7 +48,7 @@ def test_keystone_asks_before_paths_and_versions_are_looked_at(guarded: Any) -> 
     assert answer.status_code == 401
 
 
-@pytest.mark.parametrize("path", ["/", "/healthcheck"])
+@pytest.mark.parametrize("path", ["/", "/healthcheck", "/openapi.json"])
 def test_public_paths_need_no_token(guarded: Any, path: str) -> None:
     assert get(guarded, path).status_code == 200
 

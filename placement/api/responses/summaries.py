@@ -1,0 +1,134 @@
+"""Provider summaries of an answer with candidates, as text in pieces.
+
+The text of a tree is kept with the tree, as most trees of an answer are those of the one before.
+Each piece of a provider begins with a comma.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from operator import attrgetter
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import orjson
+
+from placement.api.history import Feature
+from placement.api.responses.common import CLASS_KEY, PARENT_UUID, ROOT_UUID
+from placement.api.responses.traits import NAMES
+from placement.api.shapes import Json, Member, Object, Ready, Table, View
+from placement.candidates import CandidateRequest, SearchResult
+from placement.candidates.model import Member as Provider
+from placement.candidates.model import Tree
+from placement.objects.capacity import Stock
+
+LONG = 256  # bytes of a list of traits that is worth sharing among providers
+
+
+class _Summarised(NamedTuple):
+    """A provider of a tree, and the classes to show of it; None: all."""
+
+    tree: Tree
+    provider: Provider
+    class_names: Collection[str] | None
+
+
+def _resources(summarised: _Summarised) -> Mapping[str, Mapping[str, int]]:
+    _tree, provider, class_names = summarised
+    return {
+        name: {"capacity": stock.capacity, "used": stock.used}
+        for name, stock in provider.stocks.items()
+        if class_names is None or name in class_names
+    }
+
+
+def _parent_uuid(summarised: _Summarised) -> str | None:
+    tree, provider, _class_names = summarised
+    return None if provider.parent < 0 else tree.members[provider.parent].uuid
+
+
+_STOCK: Object[Stock] = Object(
+    "SummaryResource",
+    Member("capacity", Json({"type": "integer", "examples": [1024]})),
+    Member("used", Json({"type": "integer", "examples": [6]})),
+)
+_FACTS = (
+    Member("resources", Ready(Table(CLASS_KEY, _STOCK)), _resources, since="1.10"),
+    Member("parent_provider_uuid", PARENT_UUID, _parent_uuid, since="1.29"),
+    Member("root_provider_uuid", ROOT_UUID, attrgetter("tree.uuid"), since="1.29"),
+)
+_TRAITS = Member("traits", NAMES, attrgetter("provider.traits"), since="1.17")
+SUMMARY: Object[_Summarised] = Object("ProviderSummary", *_FACTS, _TRAITS)
+_WITHOUT_TRAITS: Object[_Summarised] = Object("", *_FACTS)
+
+# PERF: most trees of an answer are those of the one before. What was made of a tree at the latest
+# version asked for goes with the tree.
+_RENDERED: WeakKeyDictionary[Tree, tuple[Mapping[str, Member], Collection[bytes]]] = (
+    WeakKeyDictionary()
+)
+
+
+@lru_cache(maxsize=10_000)
+def _trait_names(traits: frozenset[str]) -> bytes:
+    # PERF: hosts of one model have the same traits, which are most of an answer's bytes.
+    return orjson.dumps(list(traits))
+
+
+def whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
+    """Summarise all providers of the trees with all their classes."""
+    members = SUMMARY.members.at(view.version)
+    write = _writer(view)
+    pieces: list[bytes] = []
+    for tree in trees:
+        rendered = _RENDERED.get(tree)
+        if rendered is None or rendered[0] is not members:
+            providers = [_Summarised(tree, provider, None) for provider in tree.members]
+            rendered = _RENDERED[tree] = (members, tuple(write(providers)))
+        pieces += rendered[1]
+    return pieces
+
+
+def used_providers(result: SearchResult, request: CandidateRequest, view: View) -> list[bytes]:
+    """Summarise the providers that candidates use, in older versions only what they ask of them."""
+    used: set[str] = set()
+    for candidate in result.candidates:
+        used.update(candidate.allocations)
+    class_names: set[str] | None = None
+    if not Feature.ALL_INVENTORIES.at(view.version):
+        class_names = set()
+        for group in request.groups:
+            class_names.update(name for name, _amount in group.resources)
+    write = _writer(view)
+    pieces: list[bytes] = []
+    for tree in result.trees:
+        providers = [provider for provider in tree.members if provider.uuid in used]
+        pieces += write([_Summarised(tree, provider, class_names) for provider in providers])
+    return pieces
+
+
+def _writer(view: View) -> Callable[[Iterable[_Summarised]], Iterator[bytes]]:
+    """Return what yields `,"uuid":{…}` of each provider.
+
+    Text is joined, but for long lists of traits, which providers share.
+    """
+    render = _WITHOUT_TRAITS.renderer(view)
+    with_traits = _TRAITS.name in SUMMARY.members.at(view.version)
+
+    def write(providers: Iterable[_Summarised]) -> Iterator[bytes]:
+        pieces: list[bytes] = []
+        for each in providers:
+            uuid, facts = orjson.dumps(each.provider.uuid), orjson.dumps(render(each))
+            if not with_traits:
+                pieces.append(b",%b:%b" % (uuid, facts))
+                continue
+            pieces.append(b',%b:%b,"traits":' % (uuid, facts[:-1]))
+            traits = _trait_names(each.provider.traits)
+            if len(traits) < LONG:
+                pieces += (traits, b"}")
+            else:
+                yield b"".join(pieces)
+                yield traits
+                pieces = [b"}"]
+        if pieces:
+            yield b"".join(pieces)
+
+    return write
