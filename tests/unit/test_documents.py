@@ -39,3 +39,10 @@ def test_architecture_lists_the_modules_of_the_search_that_execute_statements() 
         for path in (ROOT / "placement" / "candidates").glob("*.py")
         if re.search(r"\.(rows|row|value|execute)\(", path.read_text())
     )
+
+
+def test_fragments_of_the_changelog_are_of_a_known_kind() -> None:
+    kinds = {kind["directory"] for kind in PYPROJECT["tool"]["towncrier"]["type"]}
+    pattern = re.compile(rf"\+[a-z0-9-]+\.({'|'.join(kinds)})\.rst")
+    names = [path.name for path in (ROOT / "changes").glob("*.rst")]
+    assert [name for name in names if not pattern.fullmatch(name)] == []
