@@ -1,7 +1,4 @@
-"""What a search asks the database of providers, roots and trees: values of ids, and no names.
-
-A `MemberCondition` is what one slot of a request asks of one provider of a tree.
-"""
+"""Conditions on providers, roots and trees: values that hold ids, no names."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -12,8 +9,27 @@ from placement.db import fragments
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderCondition:
+    """What a listed provider must meet.
+
+    uuids: its uuid is one of these. root_id: the root of its tree. resources: (class, amount)
+    pairs, all with room in its own inventories. traits: any of each set. forbidden: none of these
+    traits. aggregates: directly in any of each set. not_aggregates: directly in none of these.
+    """
+
+    name: str | None = None
+    uuids: frozenset[str] | None = None
+    root_id: int | None = None
+    resources: tuple[tuple[int, int], ...] = ()
+    traits: tuple[frozenset[int], ...] = ()
+    forbidden: frozenset[int] = frozenset()
+    aggregates: tuple[frozenset[int], ...] = ()
+    not_aggregates: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class MemberCondition:
-    """What one provider of a tree must have, by ids.
+    """What one provider of a tree must meet, to serve one slot of a request for candidates.
 
     resources: (class, units) pairs, all of them with room.
     traits: any of each set.  forbidden: none of these traits.

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
-from sqlalchemy.sql import ColumnElement
 
-from placement.db.fragments import Rows
+from placement.db.conditions import ProviderCondition
 from placement.db.statements import names
-from placement.db.statements import providers as statements
+from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
 from placement.objects.providers import Provider
@@ -51,13 +50,14 @@ class ProviderFilter:
 class _FilterIds:
     """The ids of what a filter names.
 
-    aggregates: key -> ids of all rows that mean the aggregate. roots: of the tree of `in_tree`.
+    aggregates: key -> ids of all rows that mean the aggregate. root: of the tree of `in_tree`, if
+    that exists.
     """
 
     traits: Mapping[str, int]
     classes: Mapping[str, int]
     aggregates: Mapping[str, frozenset[int]]
-    roots: frozenset[int]
+    root: int | None
 
     def of_traits(self, names: Iterable[str]) -> frozenset[int]:
         """Return the ids of traits, all of which exist."""
@@ -79,15 +79,11 @@ def find(conn: Connection, conditions: ProviderFilter) -> list[Provider]:
     ids = _resolve(conn, conditions)
     _refuse_unknown(conn, conditions, ids)
     # A tree or aggregate that does not exist has no members: nothing need be read.
-    if conditions.in_tree is not None and not ids.roots:
+    if conditions.in_tree is not None and ids.root is None:
         return []
     if not all(ids.of_aggregates(uuids) for uuids in conditions.member_of):
         return []
-    query = statements.listed(
-        *_of_provider(conditions, ids),
-        some=_lookups(conditions, ids),
-        none=_exclusions(conditions, ids),
-    )
+    query = statements.listed(_condition(conditions, ids))
     return [
         Provider(uuid, name, generation, parent, root, changed_at, row_id)
         for row_id, uuid, name, generation, parent, root, changed_at in query.rows(conn)
@@ -117,7 +113,7 @@ def _resolve(conn: Connection, conditions: ProviderFilter) -> _FilterIds:
         ids["trait"],
         ids["resource_class"],
         identifiers.ids_by_key(ids["aggregate"]),
-        frozenset(ids["tree"].values()),
+        identifiers.match(in_tree, ids["tree"]).get(in_tree[0]) if in_tree else None,
     )
 
 
@@ -132,37 +128,16 @@ def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: _FilterId
         raise UnknownResourceClasses(classes, "resources", nearest)
 
 
-def _of_provider(conditions: ProviderFilter, ids: _FilterIds) -> list[ColumnElement[bool]]:
-    """Return what the provider's row and its traits must meet."""
-    where = [statements.in_tree(root_id) for root_id in ids.roots]
-    if conditions.name is not None:
-        where.append(statements.is_named(conditions.name))
-    if conditions.uuid is not None:
-        where.append(statements.named(identifiers.stored_forms(conditions.uuid)))
-    # Traits without alternatives make one condition, however many they are.
-    traits = {name for names in conditions.required if len(names) == 1 for name in names}
-    if traits:
-        where.append(statements.has_all_traits(ids.of_traits(traits)))
-    return where
-
-
-def _lookups(conditions: ProviderFilter, ids: _FilterIds) -> list[Rows]:
-    """Return queries that must each find something; the most selective ones first."""
-    lookups = [statements.any_aggregate(ids.of_aggregates(uuids)) for uuids in conditions.member_of]
-    for names_of_term in conditions.required:
-        if len(names_of_term) > 1:
-            lookups.append(statements.any_trait(ids.of_traits(names_of_term)))
-    for name, amount in conditions.resources:
-        lookups.append(statements.room(ids.classes[name], amount))
-    return lookups
-
-
-def _exclusions(conditions: ProviderFilter, ids: _FilterIds) -> list[Rows]:
-    """Return queries none of which may find anything."""
-    exclusions: list[Rows] = []
-    if conditions.forbidden:
-        exclusions.append(statements.any_trait(ids.of_traits(conditions.forbidden)))
-    aggregate_ids = ids.of_aggregates(conditions.not_member_of)
-    if aggregate_ids:
-        exclusions.append(statements.any_aggregate(aggregate_ids))
-    return exclusions
+def _condition(conditions: ProviderFilter, ids: _FilterIds) -> ProviderCondition:
+    """Return the filter by ids."""
+    uuids = None if conditions.uuid is None else identifiers.stored_forms(conditions.uuid)
+    return ProviderCondition(
+        name=conditions.name,
+        uuids=None if uuids is None else frozenset(uuids),
+        root_id=ids.root,
+        resources=tuple((ids.classes[name], amount) for name, amount in conditions.resources),
+        traits=tuple(ids.of_traits(names_of_term) for names_of_term in conditions.required),
+        forbidden=ids.of_traits(conditions.forbidden),
+        aggregates=tuple(ids.of_aggregates(uuids) for uuids in conditions.member_of),
+        not_aggregates=ids.of_aggregates(conditions.not_member_of),
+    )

@@ -34,7 +34,7 @@ def find(conn: Connection) -> list[ResourceClass]:
 def get(conn: Connection, name: str) -> ResourceClass:
     """Return one class.  Raises ResourceClassNotFound."""
     # Some databases compare names without case.
-    query = names.dated("resource_class", names.named("resource_class", [name]))
+    query = names.dated("resource_class", [name])
     for row in query.rows(conn):
         if row.name == name:
             return ResourceClass(row.name, row.changed_at)
@@ -84,10 +84,10 @@ def delete(conn: Connection, name: str) -> None:
     # Wait for writes that create an inventory of the class: they hold a shared lock.
     names.lock_exclusive("resource_class", name).rows(conn)
     try:
-        names.delete_resource_class(name).execute(conn)
+        names.delete_unused("resource_class", name).execute(conn)
     except Unmatched:
         # The statement does not match a class that an inventory uses.
-        classes_in_use = names.dated("resource_class", names.resource_class_is_stocked())
+        classes_in_use = names.dated("resource_class", is_used=True)
         if any(row.name == name for row in classes_in_use.rows(conn)):
             raise ResourceClassInUse(name) from None
         raise

@@ -34,15 +34,10 @@ class TraitFilter:
 
 def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
     """Return the traits that meet the filter."""
-    conditions = []
-    if trait_filter.names is not None:
-        conditions.append(names.named("trait", trait_filter.names))
-    if trait_filter.prefix is not None:
-        conditions.append(names.starts_with("trait", trait_filter.prefix))
-    if trait_filter.associated is not None:
-        is_associated = names.trait_is_associated()
-        conditions.append(is_associated if trait_filter.associated else ~is_associated)
-    rows = names.dated("trait", *conditions).rows(conn)
+    query = names.dated(
+        "trait", trait_filter.names, trait_filter.prefix, is_used=trait_filter.associated
+    )
+    rows = query.rows(conn)
     # Some databases compare prefixes without case.
     prefix = trait_filter.prefix or ""
     return [Trait(row.name, row.changed_at) for row in rows if row.name.startswith(prefix)]
@@ -72,7 +67,7 @@ def delete(conn: Connection, name: str) -> None:
     if not name.startswith(CUSTOM_PREFIX):
         raise NotCustom("delete", "trait", name)
     try:
-        names.delete_trait(name).execute(conn)
+        names.delete_unused("trait", name).execute(conn)
     except Unmatched:
         # The statement does not match a trait that a provider has.
         if find(conn, TraitFilter(names=frozenset([name]), associated=True)):

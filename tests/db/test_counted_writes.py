@@ -261,7 +261,7 @@ SCENARIOS = {
         before=Scene.claimed,
     ),
     "a new trait": Scenario({"names.add"}, _request("PUT", "/traits/{B}C")),
-    "a trait goes": Scenario({"names.delete_trait"}, _request("DELETE", "/traits/{B}")),
+    "a trait goes": Scenario({"names.delete_unused"}, _request("DELETE", "/traits/{B}")),
     "a new class": Scenario({"names.add"}, _request("PUT", "/resource_classes/{B}C")),
     "a class gets another name": Scenario(
         {"names.rename_resource_class", RENEW},
@@ -270,9 +270,7 @@ SCENARIOS = {
             "PUT", f"{it.path}/inventories", it.stock(3, **{it.custom("A"): 9})
         ),
     ),
-    "a class goes": Scenario(
-        {"names.delete_resource_class"}, _request("DELETE", "/resource_classes/{B}")
-    ),
+    "a class goes": Scenario({"names.delete_unused"}, _request("DELETE", "/resource_classes/{B}")),
 }
 
 

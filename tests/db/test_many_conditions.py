@@ -9,7 +9,7 @@ from placement.api.query import pairs, parse_provider_filter
 from placement.api.query.providers import MAX_CONDITIONS
 from placement.api.query.strings import MAX_ITEMS
 from placement.db.engine import Database
-from placement.db.statements.providers import MOST_JOINED
+from placement.db.statements.provider_list import MOST_JOINED
 from placement.errors import BadQuery
 from placement.objects import catalog, provider_list
 from tests.kit.builders import make_database

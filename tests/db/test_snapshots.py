@@ -1,6 +1,6 @@
 """The SQL of every statement can be read in a file that is up to date."""
 
-from tests.db import snapshots
+from tests.db import examples, snapshots
 
 
 def test_the_files_show_the_statements_as_they_are() -> None:
@@ -9,5 +9,5 @@ def test_the_files_show_the_statements_as_they_are() -> None:
 
 
 def test_every_statement_is_shown() -> None:
-    shown = {*snapshots.ARGUMENTS, *snapshots.VARIANTS, *snapshots.BUILT}
+    shown = {*examples.ARGUMENTS, *examples.VARIANTS, *examples.BUILT}
     assert shown == snapshots.functions().keys()

@@ -4,19 +4,19 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from placement.db import fragments
+from placement.db import bulk
 from placement.db import tables as t
-from placement.db.statement import Query, Write, Writes, sorted_chunks
+from placement.db.fragments import changed_at
+from placement.db.statement import Query, Writes
 
 _PROVIDER = sa.bindparam("provider_id", type_=sa.Integer)
-_TRAIT = sa.select(
-    t.traits.c.id,
-    t.traits.c.name,
-    sa.func.coalesce(t.traits.c.updated_at, t.traits.c.created_at).label("changed_at"),
-)
-_HAS = t.resource_provider_traits
-_TRAITS_OF = _TRAIT.join_from(_HAS, t.traits, t.traits.c.id == _HAS.c.trait_id).where(
-    _HAS.c.resource_provider_id == _PROVIDER
+
+# -- traits ------------------------------------------------------------------------------------
+
+_link = t.resource_provider_traits
+_TRAIT = sa.select(t.traits.c.id, t.traits.c.name, changed_at(t.traits))
+_TRAITS_OF = _TRAIT.join_from(_link, t.traits, t.traits.c.id == _link.c.trait_id).where(
+    _link.c.resource_provider_id == _PROVIDER
 )
 _TRAITS_IN_ORDER = _TRAITS_OF.order_by(t.traits.c.name)
 
@@ -28,9 +28,7 @@ def traits_of(provider_id: int) -> Query:
 
 _TRAITS_OF_AND = sa.union_all(
     _TRAITS_OF.add_columns(sa.literal(1).label("present")),
-    _TRAIT.add_columns(sa.literal(0).label("present")).where(
-        t.traits.c.id.in_(fragments.many("ids", t.traits.c.id))
-    ),
+    _TRAIT.add_columns(sa.literal(0).label("present")).where(bulk.in_list(t.traits.c.id)),
 )
 
 
@@ -41,20 +39,15 @@ def traits_of_and(provider_id: int, trait_ids: Collection[int]) -> Query:
 
 def add_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
     """Give a provider traits that it does not have."""
-    created = t.now()
-    return fragments.insert(
-        t.resource_provider_traits,
-        [
-            {"resource_provider_id": provider_id, "trait_id": trait_id, "created_at": created}
-            for trait_id in sorted(trait_ids)
-        ],
-    )
+    return _add(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
 
 
 def remove_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
     """Take traits from a provider that has them."""
     return _remove(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
 
+
+# -- aggregates --------------------------------------------------------------------------------
 
 _AGGREGATES_OF = (
     sa.select(t.placement_aggregates.c.id, t.placement_aggregates.c.uuid)
@@ -75,18 +68,7 @@ def aggregates_of(provider_id: int) -> Query:
 
 def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
     """Put a provider into aggregates that it is not in."""
-    created = t.now()
-    return fragments.insert(
-        t.resource_provider_aggregates,
-        [
-            {
-                "resource_provider_id": provider_id,
-                "aggregate_id": aggregate_id,
-                "created_at": created,
-            }
-            for aggregate_id in sorted(aggregate_ids)
-        ],
-    )
+    return _add(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
 
 
 def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
@@ -94,10 +76,19 @@ def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Write
     return _remove(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
 
 
+# -- both --------------------------------------------------------------------------------------
+
+
+def _add(column: sa.Column[int], provider_id: int, ids: Collection[int]) -> Writes:
+    rows = []
+    created_at = t.now()
+    for row_id in sorted(ids):
+        row = {"resource_provider_id": provider_id, column.name: row_id, "created_at": created_at}
+        rows.append(row)
+    return bulk.insert(column.table, rows)
+
+
 def _remove(column: sa.Column[int], provider_id: int, ids: Collection[int]) -> Writes:
     link = column.table
-    own = link.c.resource_provider_id == provider_id
-    return Writes(
-        Write(sa.delete(link).where(own, column.in_(chunk)), matches=len(chunk))
-        for chunk in sorted_chunks(ids)
-    )
+    delete = sa.delete(link).where(link.c.resource_provider_id == _PROVIDER, bulk.in_list(column))
+    return bulk.write_by(delete, ids, {"provider_id": provider_id})

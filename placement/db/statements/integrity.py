@@ -8,17 +8,10 @@ from collections.abc import Collection, Mapping
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.db import fragments
+from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import Rows
-from placement.db.statement import (
-    Queries,
-    Query,
-    Write,
-    Writes,
-    mapping_chunks,
-    sorted_chunks,
-)
+from placement.db.fragments import Selection
+from placement.db.statement import Queries, Query, Write, Writes
 
 provider, inventory, allocation = t.resource_providers, t.inventories, t.allocations
 consumer, resource_class = t.consumers, t.resource_classes
@@ -96,10 +89,10 @@ def lost(kind: str) -> Query:
     return Query(sa.select(*(table.c[column] for column in columns)).where(condition))
 
 
-def delete_lost(kind: str, number: int) -> Write:
-    """Delete what `lost` selects; it was so many rows."""
+def delete_lost(kind: str, count: int) -> Write:
+    """Delete what `lost` selects, which was `count` rows."""
     table, condition, _ = _LOST[kind]
-    return Write(sa.delete(table).where(condition), matches=number)
+    return Write(sa.delete(table).where(condition), matches=count)
 
 
 # -- consumers -------------------------------------------------------------------------------
@@ -117,7 +110,7 @@ def unrecorded_consumers(limit: int | None = None) -> Query:
 def record_consumers(uuids: Collection[str], project_id: int, user_id: int) -> Writes:
     """Insert records of generation 0 and without a type."""
     row = {"project_id": project_id, "user_id": user_id, "generation": 0, "created_at": t.now()}
-    return fragments.insert(consumer, [{"uuid": uuid, **row} for uuid in sorted(uuids)])
+    return bulk.insert(consumer, [{"uuid": uuid, **row} for uuid in sorted(uuids)])
 
 
 def idle_consumers() -> Query:
@@ -125,9 +118,9 @@ def idle_consumers() -> Query:
     return Query(sa.select(consumer.c.uuid.label("consumer")).where(_IDLE))
 
 
-def delete_idle_consumers(number: int) -> Write:
-    """Delete what `idle_consumers` selects; it was so many rows."""
-    return Write(sa.delete(consumer).where(_IDLE), matches=number)
+def delete_idle_consumers(count: int) -> Write:
+    """Delete what `idle_consumers` selects, which was `count` rows."""
+    return Write(sa.delete(consumer).where(_IDLE), matches=count)
 
 
 def unowned_consumers() -> Query:
@@ -146,7 +139,7 @@ def unowned_consumers() -> Query:
 # -- inventories and what is allocated from them ---------------------------------------------
 
 
-def _named(table: sa.Table, *columns: ColumnElement[object]) -> Rows:
+def _named(table: sa.Table, *columns: ColumnElement[object]) -> Selection:
     """Select provider, class and columns of inventories or allocations whose provider is there."""
     return sa.select(
         provider.c.uuid.label("provider"),
@@ -185,7 +178,7 @@ def numbered_inventories(ids: Collection[int]) -> Queries:
     """Select (provider, class, used, capacity, id) of inventories."""
     column = inventory.c
     rows = _named(inventory, column.used, column.capacity, column.id)
-    return Queries(Query(rows.where(column.id.in_(chunk))) for chunk in sorted_chunks(ids))
+    return bulk.select_by(rows.where(bulk.in_list(column.id)), ids)
 
 
 # -- trees -----------------------------------------------------------------------------------
@@ -219,19 +212,15 @@ def rootless(size: int | None) -> Query:
 def parents(ids: Collection[int]) -> Queries:
     """Select (id, parent id) of providers."""
     rows = sa.select(provider.c.id, provider.c.parent_provider_id.label("parent_id"))
-    return Queries(Query(rows.where(provider.c.id.in_(chunk))) for chunk in sorted_chunks(ids))
+    return bulk.select_by(rows.where(bulk.in_list(provider.c.id)), ids)
 
 
-def set_roots(by_id: Mapping[int, int]) -> Writes:
+def set_roots(root_ids: Mapping[int, int]) -> Writes:
     """Set the root ids of providers, by id."""
-    column = provider.c.root_provider_id
-    return Writes(fragments.set_by_id(column, chunk) for chunk in mapping_chunks(by_id))
+    return bulk.set_by_id(provider.c.root_provider_id, root_ids)
 
 
 def detach(ids: Collection[int]) -> Writes:
     """Leave providers without a parent."""
     update = sa.update(provider).values(parent_provider_id=None)
-    return Writes(
-        Write(update.where(provider.c.id.in_(chunk)), matches=len(chunk))
-        for chunk in sorted_chunks(ids)
-    )
+    return bulk.write_by(update.where(bulk.in_list(provider.c.id)), ids)

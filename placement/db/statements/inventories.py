@@ -1,51 +1,39 @@
-"""Inventories: what a provider has of each class, how much of it is used."""
+"""Inventories: what a provider has of each class, and how much of it is used."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 import sqlalchemy as sa
 
-from placement.db import fragments
+from placement.db import bulk
 from placement.db import tables as t
-from placement.db.statement import (
-    Queries,
-    Query,
-    Write,
-    Writes,
-    mapping_chunks,
-    sorted_chunks,
-)
-from placement.vocabulary import INVENTORY_AMOUNTS
+from placement.db.fragments import changed_at
+from placement.db.statement import Queries, Write, Writes, mapping_chunks
 
-inventory = t.inventories
-FIELDS = (*INVENTORY_AMOUNTS, "allocation_ratio", "capacity")
+FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "capacity")
 
+_inventory = t.inventories
+_class = t.resource_classes
 
 _OF_PROVIDERS = (
     sa.select(
-        inventory.c.id,
-        inventory.c.resource_provider_id.label("provider_id"),
-        inventory.c.resource_class_id.label("class_id"),
-        t.resource_classes.c.name.label("class_name"),
-        inventory.c.used,
-        *(inventory.c[field] for field in FIELDS),
-        sa.func.coalesce(inventory.c.updated_at, inventory.c.created_at).label("changed_at"),
+        _inventory.c.id,
+        _inventory.c.resource_provider_id.label("provider_id"),
+        _inventory.c.resource_class_id.label("class_id"),
+        _class.c.name.label("class_name"),
+        _inventory.c.used,
+        *(_inventory.c[field] for field in FIELDS),
+        changed_at(_inventory),
     )
-    .select_from(
-        inventory.join(t.resource_classes, t.resource_classes.c.id == inventory.c.resource_class_id)
-    )
-    .where(
-        inventory.c.resource_provider_id.in_(
-            fragments.many("ids", inventory.c.resource_provider_id)
-        )
-    )
-    .order_by(inventory.c.resource_provider_id, inventory.c.resource_class_id)
+    .select_from(_inventory.join(_class, _class.c.id == _inventory.c.resource_class_id))
+    .where(bulk.in_list(_inventory.c.resource_provider_id))
+    .order_by(_inventory.c.resource_provider_id, _inventory.c.resource_class_id)
 )
 
 
 def of_providers(provider_ids: Collection[int]) -> Queries:
     """Select all inventories of the providers, with the names of their classes."""
-    return Queries(Query(_OF_PROVIDERS, {"ids": chunk}) for chunk in sorted_chunks(provider_ids))
+    return bulk.select_by(_OF_PROVIDERS, provider_ids)
 
 
 _ALLOCATED = (
@@ -60,9 +48,9 @@ def create(rows: Sequence[Mapping[str, int | float]]) -> Writes:
 
     A row has `resource_provider_id`, `resource_class_id` and the FIELDS.
     """
-    created = t.now()
-    made = [{**row, "created_at": created} for row in rows]
-    return fragments.insert(inventory, made, (("used", _ALLOCATED),))
+    created_at = t.now()
+    dated = [{**row, "created_at": created_at} for row in rows]
+    return bulk.insert(_inventory, dated, (("used", _ALLOCATED),))
 
 
 def update(rows: Mapping[int, Mapping[str, int | float]]) -> Writes:
@@ -71,21 +59,27 @@ def update(rows: Mapping[int, Mapping[str, int | float]]) -> Writes:
 
 
 def _update(rows: Mapping[int, Mapping[str, int | float]]) -> Write:
-    values: dict[str, object] = {"updated_at": t.now()}
+    values = {}
     for field in FIELDS:
-        values_by_id = {row_id: row[field] for row_id, row in rows.items()}
-        values[field] = fragments.by_key(inventory.c.id, values_by_id, inventory.c[field])
-    update = sa.update(inventory).where(inventory.c.id.in_(sorted(rows))).values(**values)
-    return Write(update, matches=len(rows))
+        values[f"new_{field}"] = {row_id: row[field] for row_id, row in rows.items()}
+    params = {**bulk.case_params(rows, **values), "now": t.now()}
+    return Write(_inventories_update(len(rows)), params, matches=len(rows))
 
 
-def delete_unused(ids: Collection[int]) -> Writes:
+@lru_cache(maxsize=16)
+def _inventories_update(size: int) -> sa.Update:
+    column = _inventory.c
+    values = {field: bulk.case_by_id(column[field], size, f"new_{field}") for field in FIELDS}
+    now = sa.bindparam("now", type_=column.updated_at.type)
+    return sa.update(_inventory).where(bulk.in_list(column.id)).values(updated_at=now, **values)
+
+
+_DELETE_UNUSED = sa.delete(_inventory).where(_inventory.c.used == 0, bulk.in_list(_inventory.c.id))
+
+
+def delete_unused(row_ids: Collection[int]) -> Writes:
     """Delete inventories against which nothing is allocated; others are not matched."""
-    delete = sa.delete(inventory).where(inventory.c.used == 0)
-    return Writes(
-        Write(delete.where(inventory.c.id.in_(chunk)), matches=len(chunk))
-        for chunk in sorted_chunks(ids)
-    )
+    return bulk.write_by(_DELETE_UNUSED, row_ids)
 
 
 def move_used(deltas: Mapping[int, int]) -> Writes:
@@ -95,19 +89,16 @@ def move_used(deltas: Mapping[int, int]) -> Writes:
     allowed. What would grow too far is not matched.
     """
     return Writes(
-        Write(_move_used(len(chunk)), fragments.placed(chunk, delta=chunk), matches=len(chunk))
+        Write(_move_used(len(chunk)), bulk.case_params(chunk, delta=chunk), matches=len(chunk))
         for chunk in mapping_chunks(deltas)
     )
 
 
 @lru_cache(maxsize=16)
 def _move_used(size: int) -> sa.Update:
-    delta = fragments.by_place(inventory.c.id, size, "delta", inventory.c.used)
+    column = _inventory.c
+    delta = bulk.case_by_id(column.used, size, "delta")
+    fits = sa.or_(delta <= 0, column.used + delta <= column.capacity)
     return (
-        sa.update(inventory)
-        .where(
-            inventory.c.id.in_(fragments.many("ids", inventory.c.id)),
-            sa.or_(delta <= 0, inventory.c.used + delta <= inventory.c.capacity),
-        )
-        .values(used=inventory.c.used + delta)
+        sa.update(_inventory).where(bulk.in_list(column.id), fits).values(used=column.used + delta)
     )

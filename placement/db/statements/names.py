@@ -8,20 +8,28 @@ from operator import itemgetter
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.db import constructs, fragments
+from placement.db import bulk, constructs
 from placement.db import tables as t
-from placement.db.fragments import Rows, Union
+from placement.db.fragments import Selection, Union, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
 
-# kind -> (table, column that holds the name)
-_CATALOGUES: Mapping[str, tuple[sa.Table, str]] = {
-    "resource_class": (t.resource_classes, "name"),
-    "trait": (t.traits, "name"),
-    "consumer_type": (t.consumer_types, "name"),
-    "project": (t.projects, "external_id"),
-    "user": (t.users, "external_id"),
-    "aggregate": (t.placement_aggregates, "uuid"),
+# kind -> column that holds the name
+_NAMES: Mapping[str, sa.Column[str]] = {
+    "resource_class": t.resource_classes.c.name,
+    "trait": t.traits.c.name,
+    "consumer_type": t.consumer_types.c.name,
+    "project": t.projects.c.external_id,
+    "user": t.users.c.external_id,
+    "aggregate": t.placement_aggregates.c.uuid,
 }
+
+# kind -> column of the rows that use an entry
+_USES: Mapping[str, sa.Column[int]] = {
+    "resource_class": t.inventories.c.resource_class_id,
+    "trait": t.resource_provider_traits.c.trait_id,
+}
+
+# -- ids of names, and trees -------------------------------------------------------------------
 
 
 def ids(names: Mapping[str, Collection[str]]) -> Queries:
@@ -41,7 +49,9 @@ def with_trees(
 
     They are those named and all that the consumers use; the uuid is the provider's own.
     """
-    pairs = [(kind, name) for kind in names for name in sorted(set(names[kind]))]
+    pairs: list[tuple[str, str]] = []
+    for kind, names_of_kind in names.items():
+        pairs += [(kind, name) for name in sorted(set(names_of_kind))]
     pieces = zip_longest(
         chunks(pairs), sorted_chunks(providers), sorted_chunks(consumers), fillvalue=()
     )
@@ -63,109 +73,133 @@ def _ids_and_trees(
 
 
 _root = t.resource_providers.alias("root")
+_TREE = (
+    sa.select(
+        sa.literal("tree").label("kind"),
+        _root.c.id,
+        t.resource_providers.c.uuid,
+        _root.c.revision,
+    )
+    .select_from(t.resource_providers)
+    .join(_root, _root.c.id == t.resource_providers.c.root_provider_id)
+)
 
 
 @lru_cache(maxsize=256)
-def _with_trees(kinds: tuple[str, ...], trees: bool, of_consumers: bool) -> Union:
-    parts: list[Rows] = []
-    for kind in kinds:
-        table, column = _CATALOGUES[kind]
-        name = table.c[column]
-        parts.append(
-            sa.select(
-                sa.literal(kind).label("kind"),
-                table.c.id,
-                name.label("name"),
-                sa.literal_column("0").label("revision"),
-            ).where(name.in_(fragments.many(kind, name)))
-        )
-    provider, root, allocation = t.resource_providers, _root, t.allocations
-    tree = sa.select(
-        sa.literal("tree").label("kind"), root.c.id, provider.c.uuid, root.c.revision
-    ).select_from(provider.join(root, root.c.id == provider.c.root_provider_id))
-    if trees:
-        named = provider.c.uuid.in_(fragments.many("providers", provider.c.uuid))
-        parts.append(tree.where(named))
+def _with_trees(kinds: tuple[str, ...], of_providers: bool, of_consumers: bool) -> Union:
+    parts = [_ids_of(kind) for kind in kinds]
+    provider, allocation = t.resource_providers, t.allocations
+    if of_providers:
+        parts.append(_TREE.where(bulk.in_list(provider.c.uuid, "providers")))
+    # A part by itself: an OR of the two would have engines look at every provider.
     if of_consumers:
-        # A part of its own: an OR of the two would have engines look at every provider.
-        used = allocation.c.consumer_id.in_(fragments.many("consumers", allocation.c.consumer_id))
-        of_provider = allocation.c.resource_provider_id == provider.c.id
-        parts.append(tree.join(allocation, of_provider).where(used))
+        on_provider = allocation.c.resource_provider_id == provider.c.id
+        by_consumer = bulk.in_list(allocation.c.consumer_id, "consumers")
+        parts.append(_TREE.join(allocation, on_provider).where(by_consumer))
     return sa.union_all(*parts)
+
+
+def _ids_of(kind: str) -> Selection:
+    name = _NAMES[kind]
+    return sa.select(
+        sa.literal(kind).label("kind"),
+        name.table.c.id,
+        name.label("name"),
+        sa.literal_column("0").label("revision"),
+    ).where(bulk.in_list(name, kind))
+
+
+# -- reading a catalogue -----------------------------------------------------------------------
 
 
 def all_names(kind: str, limit: int | None = None) -> Query:
     """Select (id, name) of a catalogue, in the order of ids: `limit` of them, or all."""
-    table, column = _CATALOGUES[kind]
-    name = table.c[column].label("name")
-    return Query(sa.select(table.c.id, name).order_by(table.c.id).limit(limit))
+    name = _NAMES[kind]
+    row_id = name.table.c.id
+    return Query(sa.select(row_id, name.label("name")).order_by(row_id).limit(limit))
+
+
+def newest(kind: str) -> Query:
+    """Select the largest id of a catalogue, or null."""
+    return Query(sa.select(sa.func.max(_NAMES[kind].table.c.id)))
+
+
+def dated(
+    kind: str,
+    names: Collection[str] | None = None,
+    prefix: str | None = None,
+    is_used: bool | None = None,
+) -> Query:
+    """Select (id, name, changed_at) of a catalogue's entries, in the order of ids.
+
+    names: of these only. prefix: of those whose name begins so; no character of it is a wildcard.
+    is_used: of those that some provider has (a trait) or has an inventory of (a class), or of
+    the others.
+    """
+    name = _NAMES[kind]
+    table = name.table
+    rows = sa.select(table.c.id, name.label("name"), changed_at(table)).order_by(table.c.id)
+    if names is not None:
+        rows = rows.where(name.in_(sorted(names)))
+    if prefix is not None:
+        rows = rows.where(name.startswith(prefix, autoescape=True))
+    if is_used is not None:
+        rows = rows.where(_is_used(kind) if is_used else ~_is_used(kind))
+    return Query(rows)
+
+
+def _is_used(kind: str) -> ColumnElement[bool]:
+    use = _USES[kind]
+    rows = sa.select(sa.literal(1)).select_from(use.table)
+    return rows.where(use == _NAMES[kind].table.c.id).exists()
+
+
+# -- locks -------------------------------------------------------------------------------------
+
+
+def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
+    """Select (id, name) of those that exist; they stay so until this transaction ends."""
+    name = _NAMES[kind]
+    row_id = name.table.c.id
+    rows = sa.select(row_id, name.label("name")).where(bulk.in_list(row_id))
+    return bulk.select_by(rows.with_for_update(read=True), row_ids)
+
+
+def lock_exclusive(kind: str, name: str) -> Query:
+    """Select an entry's id, once no other transaction has locked it."""
+    column = _NAMES[kind]
+    return Query(sa.select(column.table.c.id).where(column == name).with_for_update())
+
+
+# -- writing -----------------------------------------------------------------------------------
 
 
 def add_unless_present(kind: str, names: Collection[str]) -> Writes:
     """Insert those names that the database does not take for one that it has."""
-    table, column = _CATALOGUES[kind]
-    created = t.now()
-    insert = constructs.insert_unless_present(table)
+    name = _NAMES[kind]
+    created_at = t.now()
+    insert = constructs.insert_unless_present(name.table)
     writes = []
     for chunk in sorted_chunks(names):
-        rows = [{column: name, "created_at": created} for name in chunk]
+        rows = [{name.key: value, "created_at": created_at} for value in chunk]
         writes.append(Write(insert.values(rows), matches=len(rows), or_fewer=True))
     return Writes(writes)
 
 
 def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
-    """Insert entries; each row has `name`, and `id` where the catalogue's ids are given."""
-    table, column = _CATALOGUES[kind]
+    """Insert entries; each row has `name`, and `id` where the catalogue's ids are not generated."""
+    name = _NAMES[kind]
     values = []
     for row in rows:
-        value = {column if key == "name" else key: value for key, value in row.items()}
+        value = {name.key if key == "name" else key: value for key, value in row.items()}
         values.append({**value, "created_at": t.now()})
-    return Write(sa.insert(table).values(values), matches=len(rows))
+    return Write(sa.insert(name.table).values(values), matches=len(rows))
 
 
 def change_id(kind: str, old_id: int, new_id: int) -> Write:
     """Give an entry another id."""
-    table, _ = _CATALOGUES[kind]
+    table = _NAMES[kind].table
     return Write(sa.update(table).where(table.c.id == old_id).values(id=new_id), matches=1)
-
-
-def newest(kind: str) -> Query:
-    """Select the largest id of a catalogue, or null."""
-    return Query(sa.select(sa.func.max(_CATALOGUES[kind][0].c.id)))
-
-
-def dated(kind: str, *conditions: ColumnElement[bool]) -> Query:
-    """Select (id, name, changed_at) of a catalogue's entries that meet the conditions."""
-    table, column = _CATALOGUES[kind]
-    changed = sa.func.coalesce(table.c.updated_at, table.c.created_at).label("changed_at")
-    rows = sa.select(table.c.id, table.c[column].label("name"), changed).order_by(table.c.id)
-    return Query(rows.where(*conditions))
-
-
-def named(kind: str, names: Collection[str]) -> ColumnElement[bool]:
-    """The entry is one of the names."""
-    table, column = _CATALOGUES[kind]
-    return table.c[column].in_(sorted(names))
-
-
-def starts_with(kind: str, prefix: str) -> ColumnElement[bool]:
-    """The entry's name begins with the prefix; no character of it is a wildcard."""
-    table, column = _CATALOGUES[kind]
-    return table.c[column].startswith(prefix, autoescape=True)
-
-
-def trait_is_associated() -> ColumnElement[bool]:
-    """Some provider has the trait."""
-    link = t.resource_provider_traits
-    return (
-        sa.select(sa.literal(1)).select_from(link).where(link.c.trait_id == t.traits.c.id).exists()
-    )
-
-
-def delete_trait(name: str) -> Write:
-    """Delete a trait that no provider has; another is not matched."""
-    delete = sa.delete(t.traits).where(t.traits.c.name == name, ~trait_is_associated())
-    return Write(delete, matches=1)
 
 
 def rename_resource_class(name: str, new_name: str) -> Write:
@@ -175,32 +209,7 @@ def rename_resource_class(name: str, new_name: str) -> Write:
     return Write(update.values(name=new_name, updated_at=t.now()), matches=1)
 
 
-def lock_shared(kind: str, ids: Collection[int]) -> Queries:
-    """Select (id, name) of those that exist; they stay so until this transaction ends."""
-    table, column = _CATALOGUES[kind]
-    rows = sa.select(table.c.id, table.c[column].label("name")).with_for_update(read=True)
-    return Queries(Query(rows.where(table.c.id.in_(chunk))) for chunk in sorted_chunks(ids))
-
-
-def lock_exclusive(kind: str, name: str) -> Query:
-    """Select an entry's id, once no other transaction holds it."""
-    table, column = _CATALOGUES[kind]
-    return Query(sa.select(table.c.id).where(table.c[column] == name).with_for_update())
-
-
-def resource_class_is_stocked() -> ColumnElement[bool]:
-    """Some provider has an inventory of the class."""
-    inventory = t.inventories
-    return (
-        sa.select(sa.literal(1))
-        .select_from(inventory)
-        .where(inventory.c.resource_class_id == t.resource_classes.c.id)
-        .exists()
-    )
-
-
-def delete_resource_class(name: str) -> Write:
-    """Delete a class that no inventory uses; another is not matched."""
-    table = t.resource_classes
-    delete = sa.delete(table).where(table.c.name == name, ~resource_class_is_stocked())
-    return Write(delete, matches=1)
+def delete_unused(kind: str, name: str) -> Write:
+    """Delete a trait or class that nothing uses; one that is used is not matched."""
+    column = _NAMES[kind]
+    return Write(sa.delete(column.table).where(column == name, ~_is_used(kind)), matches=1)

@@ -23,7 +23,7 @@ from placement.db.conditions import (
     root_meets,
 )
 from placement.db.constructs import in_written_order
-from placement.db.fragments import Rows, Union
+from placement.db.fragments import Selection, Union
 from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import Query
 
@@ -63,43 +63,33 @@ def outermost_roots() -> Query:
 # -- one provider -----------------------------------------------------------------------------
 
 
-def _serving_members(condition: MemberCondition) -> Rows:
+def _serving_members(condition: MemberCondition) -> Selection:
     """Select the root ids of the members that meet the condition, not looking at reach.
 
     For the members of one tree: each of them is asked for its inventories.
     """
     member = _member
-    where = [_has_room(member.c.id, *resource) for resource in condition.resources]
+    where = [_has_room(class_id, amount) for class_id, amount in condition.resources]
     where += [fragments.has_any_trait(member.c.id, traits) for traits in condition.traits]
     if condition.forbidden:
         where.append(~fragments.has_any_trait(member.c.id, condition.forbidden))
     if condition.aggregates:
-        own = _in_all(member.c.id, condition.aggregates)
-        root = _in_all(member.c.root_provider_id, condition.aggregates)
-        where.append(sa.or_(own, root) if condition.spans else own)
-    if condition.not_aggregates:
-        barred = condition.not_aggregates
-        where.append(~fragments.in_any_aggregate(member.c.id, barred))
+        in_all = _in_all(member.c.id, condition.aggregates)
         if condition.spans:
-            where.append(~fragments.in_any_aggregate(member.c.root_provider_id, barred))
+            in_all = sa.or_(in_all, _in_all(member.c.root_provider_id, condition.aggregates))
+        where.append(in_all)
+    if condition.not_aggregates:
+        aggregates = condition.not_aggregates
+        where.append(~fragments.in_any_aggregate(member.c.id, aggregates))
+        if condition.spans:
+            where.append(~fragments.in_any_aggregate(member.c.root_provider_id, aggregates))
     if condition.tree is not None:
         where.append(member.c.root_provider_id == condition.tree)
     return sa.select(member.c.root_provider_id).where(*where)
 
 
-def _has_room(member_id: ColumnElement[int], class_id: int, amount: int) -> ColumnElement[bool]:
-    inventory = _inventory
-    return (
-        sa.select(sa.literal(1))
-        .select_from(inventory)
-        .where(
-            inventory.c.resource_provider_id == member_id,
-            inventory.c.resource_class_id == class_id,
-            fragments.fits(inventory, amount),
-        )
-        .correlate(_member)
-        .exists()
-    )
+def _has_room(class_id: int, amount: int) -> ColumnElement[bool]:
+    return fragments.stock_with_room(_member.c.id, class_id, amount).correlate(_member).exists()
 
 
 def _in_all(
@@ -113,7 +103,7 @@ def _in_all(
 # -- whole trees ------------------------------------------------------------------------------
 
 
-def _reached_roots(aggregates: Collection[int]) -> Rows:
+def _reached_roots(aggregates: Collection[int]) -> Selection:
     """Select the roots of trees with a member in one of the aggregates."""
     link = _link
     return (
@@ -126,7 +116,7 @@ def _reached_roots(aggregates: Collection[int]) -> Rows:
 def _tree_meets(
     root_id: ColumnElement[int], conditions: Sequence[MemberCondition], root: RootCondition
 ) -> ColumnElement[bool]:
-    def among(roots: Rows) -> ColumnElement[bool]:
+    def among(roots: Selection) -> ColumnElement[bool]:
         return roots.where(roots.selected_columns[0] == root_id).exists()
 
     where = root_meets(root_id, root)
@@ -141,12 +131,12 @@ def _tree_meets(
 # -- where the database begins ----------------------------------------------------------------
 
 
-def _roots_in_aggregates(condition: MemberCondition) -> Rows:
+def _roots_in_aggregates(condition: MemberCondition) -> Selection:
     """Select the roots of trees with a member in one of the first set of aggregates."""
     return _reached_roots(condition.aggregates[0])
 
 
-def _roots_with_traits(condition: MemberCondition) -> Rows:
+def _roots_with_traits(condition: MemberCondition) -> Selection:
     """Select the roots of trees with a member that has one of the first set of traits."""
     link = t.resource_provider_traits
     return (
@@ -156,7 +146,7 @@ def _roots_with_traits(condition: MemberCondition) -> Rows:
     )
 
 
-def _roots_with_room(condition: MemberCondition) -> Rows:
+def _roots_with_room(condition: MemberCondition) -> Selection:
     """Select the roots of trees with a member that has room for the first of the resources."""
     (class_id, amount), *_others = condition.resources
     return (
@@ -173,7 +163,7 @@ _DRIVEN_BY = {
 }
 
 
-def _roots_having(traits: Collection[int]) -> Rows:
+def _roots_having(traits: Collection[int]) -> Selection:
     """Select the providers that have all of the traits."""
     link = t.resource_provider_traits
     return (
@@ -186,7 +176,7 @@ def _roots_having(traits: Collection[int]) -> Rows:
 
 def _driving_roots(
     tree_filter: TreeFilter, driving: DrivingCondition | None
-) -> Rows | Union | None:
+) -> Selection | Union | None:
     """Select the roots to look at one by one; None for all.
 
     Engines do not know how rare a class, trait or aggregate is. Told to begin with one, and to
@@ -242,7 +232,7 @@ _MANY_ROOTS = 12  # bits of an id: roots in one text, of some 30 bytes each
 
 # PERF: schedulers ask for the same few flavors again and again.
 @lru_cache(maxsize=256)
-def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -> Rows:
+def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -> Selection:
     root = _root
     source: sa.FromClause = root
     conditions: Sequence[MemberCondition] = tree_filter.conditions

@@ -74,9 +74,10 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
         .distinct()
         .subquery("pairs")
     )
+    # Each tree becomes a few numbers, whose bits are the aggregates: so equal sets are one row.
     masks = []
-    for number, some in enumerate(_masked(aggregates)):
-        bits = {aggregate: 1 << bit for bit, aggregate in enumerate(some)}
+    for number, part in enumerate(_parts(aggregates)):
+        bits = {aggregate: 1 << bit for bit, aggregate in enumerate(part)}
         mask = sa.func.sum(sa.case(bits, value=pairs.c.aggregate_id, else_=0))
         masks.append(mask.label(f"mask{number}"))
     sums = sa.select(*masks).group_by(pairs.c.root_id).subquery("sums")
@@ -86,13 +87,13 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
 def _parse_masks(aggregates: Sequence[int], rows: Sequence[Any]) -> list[frozenset[int]]:
     sets = []
     for row in rows:
-        reached: set[int] = set()
-        for mask, some in zip(row, _masked(aggregates), strict=True):
-            reached.update(each for bit, each in enumerate(some) if int(mask) >> bit & 1)
-        sets.append(frozenset(reached))
+        aggregate_ids: list[int] = []
+        for mask, part in zip(row, _parts(aggregates), strict=True):
+            aggregate_ids += [part[bit] for bit in range(len(part)) if int(mask) >> bit & 1]
+        sets.append(frozenset(aggregate_ids))
     return sets
 
 
-def _masked(aggregates: Sequence[int]) -> list[Sequence[int]]:
-    """Cut aggregates into those of each mask."""
+def _parts(aggregates: Sequence[int]) -> list[Sequence[int]]:
+    """Cut aggregates into the parts that have a mask each."""
     return [aggregates[start : start + _BITS] for start in range(0, len(aggregates), _BITS)]

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.db import fragments
+from placement.db import bulk, fragments
 from placement.db import tables as t
 from placement.db.json_rows import JsonRows, parse_text
-from placement.db.statement import Queries, Query, sorted_chunks
+from placement.db.statement import Queries
 
 provider = t.resource_providers
 _inventory = t.inventories
@@ -49,7 +49,7 @@ _MEMBERS = sa.select(
         _link.join(_aggregate, _aggregate.c.id == _link.c.aggregate_id),
         _link.c.resource_provider_id,
     ).label("aggregates"),
-).where(provider.c.root_provider_id.in_(fragments.many("roots", provider.c.root_provider_id)))
+).where(bulk.in_list(provider.c.root_provider_id))
 
 
 class MemberRow(NamedTuple):
@@ -70,9 +70,7 @@ class MemberRow(NamedTuple):
 
 def members(root_ids: Collection[int]) -> Queries:
     """Select the members of trees, in any order; a row is a `MemberRow`."""
-    return Queries(
-        Query(_MEMBERS, {"roots": chunk}, parse=_parse_members) for chunk in sorted_chunks(root_ids)
-    )
+    return bulk.select_by(_MEMBERS, root_ids, parse=_parse_members)
 
 
 def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
@@ -95,11 +93,9 @@ def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
     ]
 
 
-_TRAIT_NAMES = sa.select(t.traits.c.id, t.traits.c.name).where(
-    t.traits.c.id.in_(fragments.many("ids", t.traits.c.id))
-)
+_TRAIT_NAMES = sa.select(t.traits.c.id, t.traits.c.name).where(bulk.in_list(t.traits.c.id))
 
 
 def trait_names(ids: Collection[int]) -> Queries:
     """Select (id, name) of traits."""
-    return Queries(Query(_TRAIT_NAMES, {"ids": chunk}) for chunk in sorted_chunks(ids))
+    return bulk.select_by(_TRAIT_NAMES, ids)

@@ -1,4 +1,4 @@
-"""What projects and users consume, by type of consumer (contract resources.md section 6.2)."""
+"""What projects and users consume, by type of consumer."""
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement

@@ -15,7 +15,7 @@ WHERE allocations.id IN (:ids …);
 
 -- allocations.delete_consumers: Delete consumers that are still at the generation that was read (id -> generation).
 DELETE FROM consumers
-WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :key_0 THEN
+WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :id_0 THEN
     :generation_0 END;
 
 
@@ -28,20 +28,20 @@ FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumer
     JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
     JOIN inventories ON inventories.resource_provider_id = allocations.resource_provider_id AND
     inventories.resource_class_id = allocations.resource_class_id
-WHERE consumers.uuid IN (:uuids …)
+WHERE consumers.uuid IN (:ids …)
 ORDER BY consumers.id, allocations.id;
 
 
--- allocations.on_provider: Select what is allocated on a provider: consumer, its generation, class, amount.
+-- allocations.on_provider: Select the allocations on a provider: consumer, its generation, class, amount, time.
 SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
     coalesce(allocations.updated_at, allocations.created_at) AS changed_at
 FROM allocations JOIN consumers ON consumers.uuid = allocations.consumer_id JOIN resource_classes ON
     resource_classes.id = allocations.resource_class_id
-WHERE allocations.resource_provider_id = 1
+WHERE allocations.resource_provider_id = :provider_id
 ORDER BY consumers.id, allocations.id;
 
 
--- allocations.show: Select a consumer's allocations as the API shows them: one row an allocation.
+-- allocations.show: Select consumers' allocations as the API shows them: one row an allocation.
 SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
     user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
     resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
@@ -51,14 +51,14 @@ FROM allocations JOIN consumers ON consumers.uuid = allocations.consumer_id JOIN
     resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects ON projects.id =
     consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT OUTER JOIN
     consumer_types ON consumer_types.id = consumers.consumer_type_id
-WHERE allocations.consumer_id IN ('c0ffee00-0000-4000-8000-000000000000')
+WHERE allocations.consumer_id IN (:ids …)
 ORDER BY allocations.id;
 
 
 -- allocations.update_consumers: Add 1 to the generations of consumers and set their owners, by id.
 UPDATE consumers
-SET updated_at=:now, project_id=CASE consumers.id WHEN :key_0 THEN :new_project_id_0 END,
-    user_id=CASE consumers.id WHEN :key_0 THEN :new_user_id_0 END, generation=(consumers.generation
-    + 1), consumer_type_id=CASE consumers.id WHEN :key_0 THEN :new_consumer_type_id_0 END
-WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :key_0 THEN
+SET updated_at=:now, project_id=CASE consumers.id WHEN :id_0 THEN :new_project_id_0 END,
+    user_id=CASE consumers.id WHEN :id_0 THEN :new_user_id_0 END, generation=(consumers.generation +
+    1), consumer_type_id=CASE consumers.id WHEN :id_0 THEN :new_consumer_type_id_0 END
+WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :id_0 THEN
     :new_generation_0 END;

@@ -18,13 +18,14 @@ ORDER BY placement_aggregates.uuid;
 
 -- associations.remove_aggregates: Take a provider out of aggregates that it is in.
 DELETE FROM resource_provider_aggregates
-WHERE resource_provider_aggregates.resource_provider_id = 1 AND
-    resource_provider_aggregates.aggregate_id IN (2);
+WHERE resource_provider_aggregates.resource_provider_id = :provider_id AND
+    resource_provider_aggregates.aggregate_id IN (:ids …);
 
 
 -- associations.remove_traits: Take traits from a provider that has them.
 DELETE FROM resource_provider_traits
-WHERE resource_provider_traits.resource_provider_id = 1 AND resource_provider_traits.trait_id IN (2);
+WHERE resource_provider_traits.resource_provider_id = :provider_id AND
+    resource_provider_traits.trait_id IN (:ids …);
 
 
 -- associations.traits_of: Select (id, name, changed_at) of a provider's traits.

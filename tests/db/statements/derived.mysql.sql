@@ -8,7 +8,7 @@ ORDER BY inventories.id
 LIMIT 1000;
 
 
--- derived.roots: Select the ids of the next roots, once no other transaction has them.
+-- derived.roots: Select the ids of the next roots, once no other transaction has locked them.
 SELECT resource_providers.id
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
@@ -18,17 +18,17 @@ LIMIT 1000 FOR UPDATE;
 
 -- derived.set_column: Set `used` or `capacity` of inventories, by id.
 UPDATE inventories
-SET used=CASE inventories.id WHEN 1 THEN 2 END
-WHERE inventories.id IN (1);
+SET used=CASE inventories.id WHEN :id_0 THEN :value_0 END
+WHERE inventories.id IN (:ids …);
 
 
 -- derived.set_revisions: Set the revisions of roots, by id.
 UPDATE resource_providers
-SET revision=CASE resource_providers.id WHEN 1 THEN 2 END
-WHERE resource_providers.id IN (1);
+SET revision=CASE resource_providers.id WHEN :id_0 THEN :value_0 END
+WHERE resource_providers.id IN (:ids …);
 
 
--- derived.sums: Select (provider id, class id, used) of all that is allocated.
+-- derived.sums: Select (provider id, class id, used) of all allocations.
 SELECT allocations.resource_provider_id, allocations.resource_class_id, sum(allocations.used) AS
     used
 FROM allocations

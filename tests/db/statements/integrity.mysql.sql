@@ -19,14 +19,14 @@ FROM (SELECT resource_providers.uuid AS provider
   WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.revision = 0) AS anon_1;
 
 
--- integrity.delete_idle_consumers: Delete what `idle_consumers` selects; it was so many rows.
+-- integrity.delete_idle_consumers: Delete what `idle_consumers` selects, which was `count` rows.
 DELETE FROM consumers
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM allocations
     WHERE allocations.consumer_id = consumers.uuid));
 
 
--- integrity.delete_lost: Delete what `lost` selects; it was so many rows.
+-- integrity.delete_lost: Delete what `lost` selects, which was `count` rows.
 
 -- inventories
 DELETE FROM inventories
@@ -47,7 +47,7 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
 -- integrity.detach: Leave providers without a parent.
 UPDATE resource_providers
 SET parent_provider_id=:parent_provider_id
-WHERE resource_providers.id IN (1);
+WHERE resource_providers.id IN (:ids …);
 
 
 -- integrity.examples: Select the first rows of a statement, or all.
@@ -130,7 +130,7 @@ SELECT resource_providers.uuid AS provider, coalesce(resource_classes.name, '?')
 FROM inventories INNER JOIN resource_providers ON resource_providers.id =
     inventories.resource_provider_id LEFT OUTER JOIN resource_classes ON resource_classes.id =
     inventories.resource_class_id
-WHERE inventories.id IN (1);
+WHERE inventories.id IN (:ids …);
 
 
 -- integrity.overcommitted: Select inventories of which more is used than their capacity.
@@ -145,7 +145,7 @@ WHERE inventories.used > inventories.capacity;
 -- integrity.parents: Select (id, parent id) of providers.
 SELECT resource_providers.id, resource_providers.parent_provider_id AS parent_id
 FROM resource_providers
-WHERE resource_providers.id IN (1);
+WHERE resource_providers.id IN (:ids …);
 
 
 -- integrity.record_consumers: Insert records of generation 0 and without a type.
@@ -163,8 +163,8 @@ LIMIT 1000;
 
 -- integrity.set_roots: Set the root ids of providers, by id.
 UPDATE resource_providers
-SET root_provider_id=CASE resource_providers.id WHEN 1 THEN 2 END
-WHERE resource_providers.id IN (1);
+SET root_provider_id=CASE resource_providers.id WHEN :id_0 THEN :value_0 END
+WHERE resource_providers.id IN (:ids …);
 
 
 -- integrity.shape: Select nothing from any column; it fails unless all are there and may be read.

@@ -10,16 +10,16 @@ VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :m
 
 -- inventories.delete_unused: Delete inventories against which nothing is allocated; others are not matched.
 DELETE FROM inventories
-WHERE inventories.used = 0 AND inventories.id IN (1);
+WHERE inventories.used = 0 AND inventories.id IN (:ids …);
 
 
 -- inventories.move_used: Add to `used`, by inventory id, where it does not grow beyond the capacity.
 UPDATE inventories
-SET used=(inventories.used + CASE inventories.id WHEN :key_0 THEN :delta_0 WHEN :key_1 THEN :delta_1
+SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1
     END)
-WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :key_0 THEN :delta_0 WHEN :key_1 THEN
-    :delta_1 END <= 0 OR inventories.used + CASE inventories.id WHEN :key_0 THEN :delta_0 WHEN
-    :key_1 THEN :delta_1 END <= inventories.capacity);
+WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN
+    :delta_1 END <= 0 OR inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1
+    THEN :delta_1 END <= inventories.capacity);
 
 
 -- inventories.of_providers: Select all inventories of the providers, with the names of their classes.
@@ -35,9 +35,10 @@ ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 -- inventories.update: Set the FIELDS of inventories, by id.
 UPDATE inventories
-SET updated_at=:updated_at, total=CASE inventories.id WHEN 1 THEN 8 END, reserved=CASE
-    inventories.id WHEN 1 THEN 0 END, min_unit=CASE inventories.id WHEN 1 THEN 1 END, max_unit=CASE
-    inventories.id WHEN 1 THEN 8 END, step_size=CASE inventories.id WHEN 1 THEN 1 END,
-    allocation_ratio=CASE inventories.id WHEN 1 THEN 1.0 END, capacity=CASE inventories.id WHEN 1
-    THEN 8 END
-WHERE inventories.id IN (1);
+SET updated_at=:now, total=CASE inventories.id WHEN :id_0 THEN :new_total_0 END, reserved=CASE
+    inventories.id WHEN :id_0 THEN :new_reserved_0 END, min_unit=CASE inventories.id WHEN :id_0 THEN
+    :new_min_unit_0 END, max_unit=CASE inventories.id WHEN :id_0 THEN :new_max_unit_0 END,
+    step_size=CASE inventories.id WHEN :id_0 THEN :new_step_size_0 END, allocation_ratio=CASE
+    inventories.id WHEN :id_0 THEN :new_allocation_ratio_0 END, capacity=CASE inventories.id WHEN
+    :id_0 THEN :new_capacity_0 END
+WHERE inventories.id IN (:ids …);

@@ -11,16 +11,16 @@ VALUES (:resource_provider_id_0::INTEGER, :resource_class_id_0::INTEGER, :total_
 
 -- inventories.delete_unused: Delete inventories against which nothing is allocated; others are not matched.
 DELETE FROM inventories
-WHERE inventories.used = 0 AND inventories.id IN (1);
+WHERE inventories.used = 0 AND inventories.id IN (:ids …);
 
 
 -- inventories.move_used: Add to `used`, by inventory id, where it does not grow beyond the capacity.
 UPDATE inventories
-SET used=(inventories.used + CASE inventories.id WHEN :key_0::INTEGER THEN :delta_0::BIGINT WHEN
-    :key_1::INTEGER THEN :delta_1::BIGINT END)
-WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :key_0::INTEGER THEN :delta_0::BIGINT
-    WHEN :key_1::INTEGER THEN :delta_1::BIGINT END <= 0 OR inventories.used + CASE inventories.id
-    WHEN :key_0::INTEGER THEN :delta_0::BIGINT WHEN :key_1::INTEGER THEN :delta_1::BIGINT END <=
+SET used=(inventories.used + CASE inventories.id WHEN :id_0::INTEGER THEN :delta_0::BIGINT WHEN
+    :id_1::INTEGER THEN :delta_1::BIGINT END)
+WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0::INTEGER THEN :delta_0::BIGINT
+    WHEN :id_1::INTEGER THEN :delta_1::BIGINT END <= 0 OR inventories.used + CASE inventories.id
+    WHEN :id_0::INTEGER THEN :delta_0::BIGINT WHEN :id_1::INTEGER THEN :delta_1::BIGINT END <=
     inventories.capacity);
 
 
@@ -37,9 +37,12 @@ ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 -- inventories.update: Set the FIELDS of inventories, by id.
 UPDATE inventories
-SET updated_at=:updated_at::TIMESTAMP WITHOUT TIME ZONE, total=CASE inventories.id WHEN 1 THEN 8
-    END, reserved=CASE inventories.id WHEN 1 THEN 0 END, min_unit=CASE inventories.id WHEN 1 THEN 1
-    END, max_unit=CASE inventories.id WHEN 1 THEN 8 END, step_size=CASE inventories.id WHEN 1 THEN 1
-    END, allocation_ratio=CASE inventories.id WHEN 1 THEN 1.0 END, capacity=CASE inventories.id WHEN
-    1 THEN 8 END
-WHERE inventories.id IN (1);
+SET updated_at=:now::TIMESTAMP WITHOUT TIME ZONE, total=CASE inventories.id WHEN :id_0::INTEGER THEN
+    :new_total_0::INTEGER END, reserved=CASE inventories.id WHEN :id_0::INTEGER THEN
+    :new_reserved_0::INTEGER END, min_unit=CASE inventories.id WHEN :id_0::INTEGER THEN
+    :new_min_unit_0::INTEGER END, max_unit=CASE inventories.id WHEN :id_0::INTEGER THEN
+    :new_max_unit_0::INTEGER END, step_size=CASE inventories.id WHEN :id_0::INTEGER THEN
+    :new_step_size_0::INTEGER END, allocation_ratio=CASE inventories.id WHEN :id_0::INTEGER THEN
+    :new_allocation_ratio_0 END, capacity=CASE inventories.id WHEN :id_0::INTEGER THEN
+    :new_capacity_0::BIGINT END
+WHERE inventories.id IN (:ids …);

@@ -1,4 +1,4 @@
--- names.add: Insert entries; each row has `name`, and `id` where the catalogue's ids are given.
+-- names.add: Insert entries; each row has `name`, and `id` where the catalogue's ids are not generated.
 INSERT INTO resource_classes (created_at, id, name)
 VALUES (:created_at_m0::TIMESTAMP WITHOUT TIME ZONE, 10000, 'CUSTOM_A');
 
@@ -21,7 +21,7 @@ SET id=0
 WHERE resource_classes.id = -1;
 
 
--- names.dated: Select (id, name, changed_at) of a catalogue's entries that meet the conditions.
+-- names.dated: Select (id, name, changed_at) of a catalogue's entries, in the order of ids.
 
 -- of one name
 SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
@@ -43,28 +43,29 @@ WHERE EXISTS (SELECT 1 AS anon_1
   WHERE resource_provider_traits.trait_id = traits.id)
 ORDER BY traits.id;
 
--- that are stocked
+-- of which there is no inventory
 SELECT resource_classes.id, resource_classes.name AS name, coalesce(resource_classes.updated_at,
     resource_classes.created_at) AS changed_at
 FROM resource_classes
-WHERE EXISTS (SELECT 1 AS anon_1
-  FROM inventories
-  WHERE inventories.resource_class_id = resource_classes.id)
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM inventories
+    WHERE inventories.resource_class_id = resource_classes.id))
 ORDER BY resource_classes.id;
 
 
--- names.delete_resource_class: Delete a class that no inventory uses; another is not matched.
-DELETE FROM resource_classes
-WHERE resource_classes.name = 'CUSTOM_A' AND NOT (EXISTS (SELECT 1 AS anon_1
-    FROM inventories
-    WHERE inventories.resource_class_id = resource_classes.id));
+-- names.delete_unused: Delete a trait or class that nothing uses; one that is used is not matched.
 
-
--- names.delete_trait: Delete a trait that no provider has; another is not matched.
+-- of traits
 DELETE FROM traits
 WHERE traits.name = 'CUSTOM_A' AND NOT (EXISTS (SELECT 1 AS anon_1
     FROM resource_provider_traits
     WHERE resource_provider_traits.trait_id = traits.id));
+
+-- of classes
+DELETE FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A' AND NOT (EXISTS (SELECT 1 AS anon_1
+    FROM inventories
+    WHERE inventories.resource_class_id = resource_classes.id));
 
 
 -- names.ids: Select (kind, id, name, 0) of the names of every kind, a thousand in one statement.
@@ -73,7 +74,7 @@ FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …);
 
 
--- names.lock_exclusive: Select an entry's id, once no other transaction holds it.
+-- names.lock_exclusive: Select an entry's id, once no other transaction has locked it.
 SELECT resource_classes.id
 FROM resource_classes
 WHERE resource_classes.name = 'CUSTOM_A' FOR UPDATE;
@@ -82,7 +83,7 @@ WHERE resource_classes.name = 'CUSTOM_A' FOR UPDATE;
 -- names.lock_shared: Select (id, name) of those that exist; they stay so until this transaction ends.
 SELECT resource_classes.id, resource_classes.name AS name
 FROM resource_classes
-WHERE resource_classes.id IN (10000) FOR SHARE;
+WHERE resource_classes.id IN (:ids …) FOR SHARE;
 
 
 -- names.newest: Select the largest id of a catalogue, or null.

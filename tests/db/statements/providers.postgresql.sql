@@ -1,12 +1,12 @@
 -- providers.bump_generations: Add to the generations of providers, by id.
 UPDATE resource_providers
 SET updated_at=:now::TIMESTAMP WITHOUT TIME ZONE, generation=(resource_providers.generation + CASE
-    resource_providers.id WHEN :key_0::INTEGER THEN :step_0::INTEGER WHEN :key_1::INTEGER THEN
-    :step_1::INTEGER END)
+    resource_providers.id WHEN :id_0::INTEGER THEN :increment_0::INTEGER WHEN :id_1::INTEGER THEN
+    :increment_1::INTEGER END)
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.clashing: Select (id, uuid) of the providers that hold the uuid or the name.
+-- providers.clashing: Select (id, uuid) of the providers that have the uuid or the name.
 SELECT resource_providers.id, resource_providers.uuid
 FROM resource_providers
 WHERE resource_providers.name = :name::VARCHAR OR resource_providers.uuid = :uuid::VARCHAR;
@@ -49,114 +49,11 @@ SELECT (SELECT count(*) AS count_1
     WHERE allocations.resource_provider_id = 1)) THEN 1 ELSE 0 END AS allocations;
 
 
--- providers.listed: Select the id and the other fields of `Provider`, in the order of ids.
-
--- all
-SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, CASE WHEN
-    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
-            (resource_providers.root_provider_id = resource_providers.id) THEN
-            resource_providers.uuid ELSE (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
-FROM resource_providers
-GROUP BY resource_providers.id >> 8;
-
--- by name and uuid
-SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, CASE WHEN
-    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
-            (resource_providers.root_provider_id = resource_providers.id) THEN
-            resource_providers.uuid ELSE (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
-FROM resource_providers
-WHERE resource_providers.name = 'host' AND resource_providers.uuid IN
-    ('c0ffee00-0000-4000-8000-000000000000')
-GROUP BY resource_providers.id >> 8;
-
--- by tree, traits, aggregates and room
-SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, CASE WHEN
-    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
-            (resource_providers.root_provider_id = resource_providers.id) THEN
-            resource_providers.uuid ELSE (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
-FROM resource_providers
-WHERE resource_providers.root_provider_id = 1 AND (SELECT count(*) AS count_1
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-      resource_provider_traits.trait_id IN (1, 2)) = 2 AND (EXISTS (SELECT 1 AS anon_1
-    FROM resource_provider_aggregates
-    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT 1 AS anon_2
-    FROM inventories
-    WHERE inventories.resource_provider_id = resource_providers.id AND inventories.resource_class_id
-        = 0 AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-        inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND NOT (EXISTS (SELECT 1 AS
-        anon_3
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (4)))
-GROUP BY resource_providers.id >> 8;
-
--- by more conditions than are joined
-SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, CASE WHEN
-    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
-            (resource_providers.root_provider_id = resource_providers.id) THEN
-            resource_providers.uuid ELSE (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
-FROM resource_providers
-WHERE (EXISTS (SELECT 1 AS anon_1
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (0))) AND (EXISTS (SELECT 1 AS anon_2
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (1))) AND (EXISTS (SELECT 1 AS anon_3
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (2))) AND (EXISTS (SELECT 1 AS anon_4
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (3))) AND (EXISTS (SELECT 1 AS anon_5
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (4))) AND (EXISTS (SELECT 1 AS anon_6
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (5))) AND (SELECT 1 AS anon_7
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-      resource_provider_traits.trait_id IN (6)
-  LIMIT 1) IS NOT NULL
-GROUP BY resource_providers.id >> 8;
-
-
 -- providers.locked: Select what writes look at of the providers named; a row is a `LockedProvider`.
 SELECT resource_providers.uuid, resource_providers.generation, resource_providers.id,
     resource_providers.root_provider_id, resource_providers.parent_provider_id
 FROM resource_providers
-WHERE resource_providers.uuid IN (:uuids …);
+WHERE resource_providers.uuid IN (:ids …);
 
 
 -- providers.members_of_tree: Select (id, parent id) of a tree's members.
@@ -172,16 +69,16 @@ SET updated_at=:updated_at::TIMESTAMP WITHOUT TIME ZONE, name='host',
 WHERE resource_providers.id = 1;
 
 
--- providers.renew_revisions: Give the trees a new revision; with it this transaction owns them until its end.
+-- providers.renew_revisions: Give trees a new revision, and so lock them until the end of this transaction.
 UPDATE resource_providers
 SET revision=:new_revision::BIGINT
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.revisions: Select (id, revision) of trees, once no other transaction has them.
+-- providers.revisions: Select (id, revision) of trees, once no other transaction has locked them.
 SELECT resource_providers.id, resource_providers.revision
 FROM resource_providers
-WHERE resource_providers.id IN (1) FOR UPDATE;
+WHERE resource_providers.id IN (:ids …) FOR UPDATE;
 
 
 -- providers.roots_stocking: Select (id, revision) of the roots of the trees that have an inventory of the class.
@@ -205,5 +102,5 @@ SELECT resource_providers.uuid, resource_providers.name, resource_providers.gene
 FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:uuids …)
+WHERE resource_providers.uuid IN (:ids …)
 ORDER BY resource_providers.id;

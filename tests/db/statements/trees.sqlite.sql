@@ -13,7 +13,7 @@ SELECT resource_providers.root_provider_id, resource_providers.id,
       resource_provider_aggregates.aggregate_id
   WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id) AS aggregates
 FROM resource_providers
-WHERE resource_providers.root_provider_id IN (:roots …);
+WHERE resource_providers.root_provider_id IN (:ids …);
 
 
 -- trees.trait_names: Select (id, name) of traits.

@@ -1,0 +1,137 @@
+"""Statements on many rows at once.
+
+The SQL is built once for each number of rows; what differs from call to call are parameters.
+SQLAlchemy takes several times as long to build a statement as an engine to run it.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db.fragments import Selection
+from placement.db.statement import (
+    Key,
+    Queries,
+    Query,
+    Write,
+    Writes,
+    chunks,
+    mapping_chunks,
+    sorted_chunks,
+)
+
+# -- lists of ids or names ---------------------------------------------------------------------
+
+
+def in_list(column: ColumnElement[Any], name: str = "ids") -> ColumnElement[bool]:
+    """The column is one of the values of a parameter."""
+    return column.in_(sa.bindparam(name, expanding=True, type_=column.type))
+
+
+def select_by(
+    rows: Selection,
+    keys: Collection[Key],
+    parse: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+) -> Queries:
+    """Select rows whose condition is `in_list` of the keys."""
+    return Queries(Query(rows, {"ids": chunk}, parse) for chunk in sorted_chunks(keys))
+
+
+def write_by(
+    statement: sa.Update | sa.Delete, keys: Collection[Key], params: Mapping[str, Any] | None = None
+) -> Writes:
+    """Write the rows whose condition is `in_list` of the keys, one row for each."""
+    return Writes(
+        Write(statement, {"ids": chunk, **(params or {})}, matches=len(chunk))
+        for chunk in sorted_chunks(keys)
+    )
+
+
+# -- values by id ------------------------------------------------------------------------------
+
+
+def case_by_id(column: sa.Column[Any], size: int, name: str = "value") -> ColumnElement[Any]:
+    """`CASE id WHEN … THEN … END`: what `size` rows of the column's table are given, each its own.
+
+    Ids and values are the parameters of `case_params`. They have the column's type, which engines
+    cannot tell from a null.
+    """
+    row_id = column.table.c.id
+    values = {}
+    for place in range(size):
+        key = sa.bindparam(f"id_{place}", type_=row_id.type)
+        values[key] = sa.bindparam(f"{name}_{place}", type_=column.type)
+    return sa.case(values, value=row_id)
+
+
+def case_params(row_ids: Collection[int], **values: Mapping[int, object]) -> dict[str, Any]:
+    """Return the parameters of `in_list` of the ids, and of `case_by_id` of each of the values."""
+    params: dict[str, Any] = {"ids": list(row_ids)}
+    for place, row_id in enumerate(row_ids):
+        params[f"id_{place}"] = row_id
+        for name, values_by_id in values.items():
+            params[f"{name}_{place}"] = values_by_id[row_id]
+    return params
+
+
+def set_by_id(column: sa.Column[int], values: Mapping[int, int]) -> Writes:
+    """Set a column of the rows with these ids, each to its own value."""
+    return Writes(
+        Write(_set_column(column, len(chunk)), case_params(chunk, value=chunk), matches=len(chunk))
+        for chunk in mapping_chunks(values)
+    )
+
+
+@lru_cache(maxsize=16)
+def _set_column(column: sa.Column[int], size: int) -> sa.Update:
+    update = sa.update(column.table).where(in_list(column.table.c.id))
+    return update.values({column.name: case_by_id(column, size)})
+
+
+# -- new rows ----------------------------------------------------------------------------------
+
+
+def insert(
+    table: sa.Table, rows: Sequence[Mapping[str, Any]], computed: tuple[tuple[str, str], ...] = ()
+) -> Writes:
+    """Insert rows that have the same columns.
+
+    computed: (column, SQL) pairs of further columns; the SQL may name a row's own values, as
+    `:column_{place}`.
+    """
+    return Writes(_insert_chunk(table, chunk, computed) for chunk in chunks(rows))
+
+
+def _insert_chunk(
+    table: sa.Table, rows: Sequence[Mapping[str, Any]], computed: tuple[tuple[str, str], ...]
+) -> Write:
+    columns = tuple(rows[0])
+    params = {}
+    for place, row in enumerate(rows):
+        for column in columns:
+            params[f"{column}_{place}"] = row[column]
+    return Write(_insert(table, columns, computed, len(rows)), params, matches=len(rows))
+
+
+@lru_cache(maxsize=64)
+def _insert(
+    table: sa.Table, columns: tuple[str, ...], computed: tuple[tuple[str, str], ...], size: int
+) -> sa.TextClause:
+    # As text, for SQLAlchemy compiles an INSERT of several rows again each time.
+    names = [*columns]
+    values = [f":{column}_{{place}}" for column in columns]
+    for name, sql in computed:
+        names.append(name)
+        values.append(sql)
+    row = f"({', '.join(values)})"
+    rows = ", ".join(row.replace("{place}", str(place)) for place in range(size))
+    text = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {rows}"  # noqa: S608
+
+    params = []
+    for place in range(size):
+        for column in columns:
+            params.append(sa.bindparam(f"{column}_{place}", type_=table.c[column].type))
+    return sa.text(text).bindparams(*params)

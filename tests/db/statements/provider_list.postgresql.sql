@@ -1,0 +1,104 @@
+-- provider_list.listed: Select the id and the other fields of `Provider` of those that meet the condition, by id.
+
+-- all
+SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.uuid ELSE (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END,
+            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
+            json_rows_1
+FROM resource_providers
+GROUP BY resource_providers.id >> 8;
+
+-- by name and uuid
+SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.uuid ELSE (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END,
+            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
+            json_rows_1
+FROM resource_providers
+WHERE resource_providers.name = 'host' AND resource_providers.uuid IN
+    ('c0ffee00-0000-4000-8000-000000000000')
+GROUP BY resource_providers.id >> 8;
+
+-- by tree, traits, aggregates and room
+SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.uuid ELSE (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END,
+            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
+            json_rows_1
+FROM resource_providers
+WHERE resource_providers.root_provider_id = 1 AND (SELECT count(*) AS count_1
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
+      resource_provider_traits.trait_id IN (1, 2)) = 2 AND (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_aggregates
+    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+        resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT 1 AS anon_2
+    FROM inventories
+    WHERE inventories.resource_provider_id = resource_providers.id AND inventories.resource_class_id
+        = 0 AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+        inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND NOT (EXISTS (SELECT 1 AS
+        anon_3
+    FROM resource_provider_traits
+    WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
+        resource_provider_traits.trait_id IN (4))) AND NOT (EXISTS (SELECT 1 AS anon_4
+    FROM resource_provider_aggregates
+    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+        resource_provider_aggregates.aggregate_id IN (5)))
+GROUP BY resource_providers.id >> 8;
+
+-- by more conditions than are joined
+SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.uuid ELSE (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END,
+            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
+            json_rows_1
+FROM resource_providers
+WHERE (EXISTS (SELECT 1 AS anon_1
+    FROM resource_provider_aggregates
+    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+        resource_provider_aggregates.aggregate_id IN (0))) AND (EXISTS (SELECT 1 AS anon_2
+    FROM resource_provider_aggregates
+    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+        resource_provider_aggregates.aggregate_id IN (1))) AND (EXISTS (SELECT 1 AS anon_3
+    FROM resource_provider_aggregates
+    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+        resource_provider_aggregates.aggregate_id IN (2))) AND (EXISTS (SELECT 1 AS anon_4
+    FROM resource_provider_aggregates
+    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+        resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT 1 AS anon_5
+    FROM resource_provider_aggregates
+    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+        resource_provider_aggregates.aggregate_id IN (4))) AND (EXISTS (SELECT 1 AS anon_6
+    FROM resource_provider_aggregates
+    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+        resource_provider_aggregates.aggregate_id IN (5))) AND (SELECT 1 AS anon_7
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
+      resource_provider_aggregates.aggregate_id IN (6)
+  LIMIT 1) IS NOT NULL
+GROUP BY resource_providers.id >> 8;
