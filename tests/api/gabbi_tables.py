@@ -24,10 +24,13 @@ Several requests, in each of several versions, or once for each of several cases
       steps:                            steps:
       - claim: PUT /allocations/…       - is refused: POST /traits/…
 
-where ``$CONSUMER`` and ``$NAME`` have the values of the version or case; without values
-``each_version`` is a text of versions. ``$P1``, ``$C1`` and ``$A1`` are everywhere the UUIDs of a
-provider, a consumer and an aggregate, ``$LATEST`` the newest version, ``$BEYOND`` the one that
-would come next, and ``$VERSION`` the one in which a request is sent.
+where ``$CONSUMER`` and ``$NAME`` have the values of the version or case. Without values
+``each_version`` is a text of versions; a case that has one value and no names for it has
+``$VALUE``, and its own text is ``$CASE``.
+
+Everywhere ``$P1``, ``$C1`` and ``$A1`` are the UUIDs of a provider, a consumer and an aggregate,
+``$LATEST`` is the newest version, ``$BEYOND`` the one that would come next, and ``$VERSION`` the
+one in which a request is sent.
 
 A test in gabbi's own form is left alone. ``parts`` of a file hold what YAML's anchors repeat.
 """
@@ -183,8 +186,9 @@ def _expand_versions(arc: Test) -> Iterator[Test]:
 
 def _expand_cases(arc: Test, default_version: str) -> Iterator[Test]:
     """Take the steps of an arc for each case, with the values of its names there."""
-    for case, names in arc["each"].items():
-        for test in _expand_steps(arc["steps"], names, default_version):
+    for case, value in arc["each"].items():
+        values = value if isinstance(value, Mapping) else {"VALUE": value}
+        for test in _expand_steps(arc["steps"], {"CASE": case, **values}, default_version):
             yield {**test, "name": f"{test['name']}: {case}"}
 
 

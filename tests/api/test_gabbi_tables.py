@@ -128,6 +128,21 @@ def test_cases_are_arcs_of_one_version(tmp_path: Path) -> None:
     ]
 
 
+def test_a_case_may_be_the_query_and_have_one_value(tmp_path: Path) -> None:
+    text = """
+- each:
+    limit=0: /limit/
+    in_tree=$P1: /in_tree/
+  steps:
+  - refused: GET /x?$CASE
+    answer: [400, $VALUE]
+"""
+    tests = load(tmp_path, text)
+    assert [test["GET"] for test in tests] == ["/x?limit=0", f"/x?in_tree={P1}"]
+    details = [test["response_json_paths"]["$.errors[0].detail"] for test in tests]
+    assert details == ["/limit/", "/in_tree/"]
+
+
 def test_a_test_in_the_form_of_gabbi_is_left_alone(tmp_path: Path) -> None:
     (test,) = load(tmp_path, "- name: plain\n  GET: /x?$RESPONSE['$.a']\n  status: 200\n")
     assert test == {"name": "plain", "GET": "/x?$RESPONSE['$.a']", "status": 200}
