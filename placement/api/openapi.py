@@ -16,7 +16,6 @@ from placement.api import problems, samples
 from placement.api.components import Components, example_of
 from placement.api.history import HISTORY, v
 from placement.api.microversion import HEADER, Microversion
-from placement.api.query import Parameter
 from placement.api.query.candidates import SUFFIX
 from placement.api.routes import OPERATIONS, Route
 from placement.api.shapes import Fragment
@@ -107,6 +106,7 @@ def _paths(version: Microversion, components: Components) -> dict[str, Any]:
 
 
 def _operation(route: Route, version: Microversion, components: Components) -> dict[str, Any]:
+    # What a reader of the handler reads, a reader of the document reads too.
     summary, _blank, more = (inspect.getdoc(route.handler) or "").partition("\n\n")
     operation: dict[str, Any] = {
         "operationId": route.handler.__name__,
@@ -115,18 +115,9 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
         "parameters": [
             *_path(route.path),
             {"$ref": "#/components/parameters/Microversion"},
-            *_query(route, version),
+            *_query(route, version, components),
         ],
-        "responses": {
-            **{
-                str(status): _success(route, status, version, components)
-                for status in route.response.statuses
-            },
-            **{
-                str(status): {"$ref": f"#/components/responses/{_failure_name(status)}"}
-                for status in sorted(_failures(route))
-            },
-        },
+        "responses": _responses(route, version, components),
     }
     if route.public:
         operation["security"] = []
@@ -136,9 +127,22 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
         operation["description"] = more
     if route.body_schema is not None:
         schema = route.body_schema.at(version).schema
+        # Bodies that several operations share have names of their own.
         named = {"title": f"{_capitalised(route.handler.__name__)}Request", **schema}
         operation["requestBody"] = {"required": True, "content": _content(named, components)}
     return operation
+
+
+def _responses(
+    route: Route, version: Microversion, components: Components
+) -> Mapping[str, Mapping[str, Any]]:
+    responses: dict[str, Mapping[str, Any]] = {}
+    for status in route.response.statuses:
+        responses[str(status)] = _success(route, status, version, components)
+    for status in sorted(_failures(route)):
+        # Failures are alike in all operations.
+        responses[str(status)] = {"$ref": f"#/components/responses/{_failure_name(status)}"}
+    return responses
 
 
 def _content(schema: Fragment, components: Components) -> Mapping[str, Any]:
@@ -172,23 +176,46 @@ def _header(version: Microversion, components: Components) -> Mapping[str, Any]:
     }
 
 
-def _query(route: Route, version: Microversion) -> Iterable[Mapping[str, Any]]:
-    for name, parameter in (route.parameters or {}).items():
-        if version >= v(parameter.since):
-            yield {
-                "name": name,
-                "in": "query",
-                "required": parameter.required,
-                "description": _about(parameter, version),
-                "schema": parameter.schema,
-            }
+def _query(
+    route: Route, version: Microversion, components: Components
+) -> Iterable[Mapping[str, Any]]:
+    parameters = {
+        name: parameter
+        for name, parameter in (route.parameters or {}).items()
+        if version >= v(parameter.since)
+    }
+    for name, parameter in parameters.items():
+        yield {
+            "name": name,
+            "in": "query",
+            "required": parameter.required,
+            "description": parameter.about,
+            "schema": parameter.schema,
+        }
+    suffixed = [name for name, parameter in parameters.items() if parameter.suffixed]
+    if suffixed and SUFFIX.at(version):
+        yield _groups(suffixed, SUFFIX.at(version), components)
 
 
-def _about(parameter: Parameter, version: Microversion) -> str:
-    suffix = SUFFIX.at(version) if parameter.suffixed else ""
-    if not suffix:
-        return parameter.about
-    return f"{parameter.about} With a suffix ({suffix}) it belongs to a further request group."
+def _groups(names: Iterable[str], suffix: str, components: Components) -> Mapping[str, Any]:
+    """Return the parameters of further request groups, as one object of any such members."""
+    keys = f"^({'|'.join(names)}){suffix.removesuffix('?')}$"
+    schema = {
+        "title": "RequestGroups",
+        "type": "object",
+        "propertyNames": {"type": "string", "pattern": keys},
+        "additionalProperties": {"type": "string"},
+    }
+    return {
+        "name": "groups",
+        "in": "query",
+        "style": "form",
+        "explode": True,
+        "description": "Further request groups: the same parameters with a suffix, which they "
+        "have in common. Each group is served by one provider.",
+        "schema": components.place(schema),
+        "example": {"resources_GPU": "VGPU:1", "required_GPU": samples.TRAIT},
+    }
 
 
 def _success(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from typing import Any
 
@@ -106,6 +107,30 @@ def test_parameters_have_the_types_that_generators_take() -> None:
     assert parameters["limit"] == {"type": "integer", "minimum": 1}
     assert parameters["associated"] == {"type": "boolean"}
     assert parameters["group_policy"]["enum"] == ["none", "isolate"]
+
+
+@pytest.mark.parametrize(
+    ("version", "known", "unknown"),
+    [
+        ("1.25", ["resources1"], ["resources", "resources_A", "in_tree1"]),
+        ("1.39", ["resources1", "resources_A", "in_tree1"], ["resources", "limit1"]),
+    ],
+)
+def test_request_groups_are_a_parameter_that_is_many(
+    version: str, known: list[str], unknown: list[str]
+) -> None:
+    document = describe(v(version))
+    parameters = document["paths"]["/allocation_candidates"]["get"]["parameters"]
+    [groups] = [each for each in parameters if each.get("name") == "groups"]
+    assert groups["explode"]
+    pattern = resolved(document, groups["schema"])["propertyNames"]["pattern"]
+    assert all(re.search(pattern, name) for name in known)
+    assert not any(re.search(pattern, name) for name in unknown)
+
+
+def test_a_version_without_request_groups_has_no_such_parameter() -> None:
+    parameters = describe(v("1.24"))["paths"]["/allocation_candidates"]["get"]["parameters"]
+    assert "groups" not in [each.get("name") for each in parameters]
 
 
 def resolved(document: Any, value: Any) -> Any:

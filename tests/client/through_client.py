@@ -24,9 +24,11 @@ from generated.api.providers import (  # noqa: E402
 from generated.models import (  # noqa: E402
     CreateResourceProviderRequest,
     Errors,
+    ListAllocationCandidatesGroupPolicy,
     Microversion,
     NewInventories,
     RequestedAllocations,
+    RequestGroups,
 )
 
 CONSUMER = "30328d13-e299-4a93-a102-61e4ccabe474"
@@ -48,6 +50,11 @@ assert replace_inventories.sync(host.uuid, body=inventories, **at).inventories["
 
 candidates = list_allocation_candidates.sync(resources="VCPU:2", limit=1, **at)
 [request] = candidates.allocation_requests
+groups = RequestGroups.from_dict({"resources1": "VCPU:1", "resources2": "VCPU:9"})
+none = list_allocation_candidates.sync(
+    groups=groups, group_policy=ListAllocationCandidatesGroupPolicy.NONE, **at
+)
+assert none.allocation_requests == []
 claim = RequestedAllocations.from_dict(
     {
         **request.to_dict(), "project_id": "project", "user_id": "user",
