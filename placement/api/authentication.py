@@ -62,10 +62,10 @@ class Keystone:
     def __init__(
         self, application: "WSGIApplication", conf: cfg.ConfigOpts, public: Collection[str]
     ) -> None:
-        """Raises ConfigurationError for `[keystone_authtoken]` that cannot be used."""
+        """Read `[keystone_authtoken]`.  Raises ConfigurationError if it cannot be used."""
         # PERF: imported only where needed, since they take half a second and 15 MB.
-        from keystoneauth1.exceptions import ClientException
-        from keystonemiddleware import auth_token
+        from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
+        from keystonemiddleware import auth_token  # noqa: PLC0415
 
         # A delayed decision about invalid tokens would be left to the rules, and the rule `@`
         # admits everybody.
@@ -102,7 +102,7 @@ class Keystone:
         return _unavailable(environ, start_response)
 
 
-def _let_pass(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+def _let_pass(_environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
     start_response(VALID, [])
     return []
 

@@ -56,7 +56,7 @@ def _within(keyword: str, value: Any) -> Any:
     return in_order(value) if keyword == "items" else value
 
 
-def _type(validator: Any, types: Any, value: Any, schema: Any) -> Errors:
+def _type(validator: Any, types: Any, value: Any, _schema: Any) -> Errors:
     names = [types] if isinstance(types, str) else types
     if not any(validator.is_type(value, name) for name in names):
         yield ValidationError(
@@ -64,13 +64,13 @@ def _type(validator: Any, types: Any, value: Any, schema: Any) -> Errors:
         )
 
 
-def _at_most(validator: Any, limit: int, value: Any, schema: Any) -> Errors:
+def _at_most(_validator: Any, limit: int, value: Any, _schema: Any) -> Errors:
     """`maxLength`, `maxItems` or `maxProperties` of what is of the type that can have it."""
     if value is not None and len(value) > limit:
         yield ValidationError(f"{_BRIEF.repr(value)} is too long: {limit} at the most")
 
 
-def _additional(validator: Any, allowed: bool, value: Any, schema: Any) -> Errors:
+def _additional(_validator: Any, _allowed: bool, value: Any, schema: Any) -> Errors:
     """`additionalProperties`: false."""
     properties, patterns = schema.get("properties", ()), schema.get("patternProperties", ())
     for key in value:
@@ -83,18 +83,18 @@ def _additional(validator: Any, allowed: bool, value: Any, schema: Any) -> Error
             )
 
 
-def _nothing(validator: Any, names: Any, value: Any, schema: Any) -> Errors:
+def _nothing(_validator: Any, _names: Any, _value: Any, _schema: Any) -> Errors:
     """`propertyNames`, which only names the keys of an object for complaints."""
     return iter(())
 
 
-def _properties(validator: Any, schemas: Any, value: Any, schema: Any) -> Errors:
+def _properties(validator: Any, schemas: Any, value: Any, _schema: Any) -> Errors:
     for key, within in schemas.items():
         if key in value:
             yield from _descend(validator, within, [(key, value[key])])
 
 
-def _pattern_properties(validator: Any, schemas: Any, value: Any, schema: Any) -> Errors:
+def _pattern_properties(validator: Any, schemas: Any, value: Any, _schema: Any) -> Errors:
     for pattern, within in schemas.items():
         search = re.compile(pattern).search
         yield from _descend(
@@ -102,7 +102,7 @@ def _pattern_properties(validator: Any, schemas: Any, value: Any, schema: Any) -
         )
 
 
-def _items(validator: Any, within: Any, value: Any, schema: Any) -> Errors:
+def _items(validator: Any, within: Any, value: Any, _schema: Any) -> Errors:
     yield from _descend(validator, within, enumerate(value))
 
 

@@ -118,7 +118,7 @@ def _version(req: falcon.Request) -> Microversion | None:
 
 
 def domain_error(
-    req: falcon.Request, resp: falcon.Response, error: errors.PlacementError, params: Any
+    req: falcon.Request, resp: falcon.Response, error: errors.PlacementError, _params: Any
 ) -> None:
     """Answer a domain error."""
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
@@ -133,7 +133,7 @@ def domain_error(
     )
 
 
-def refusal(req: falcon.Request, resp: falcon.Response, error: Refusal, params: Any) -> None:
+def refusal(req: falcon.Request, resp: falcon.Response, error: Refusal, _params: Any) -> None:
     """Answer a request that the pipeline refused."""
     resp.set_headers(dict(error.headers))
     _render(
@@ -150,7 +150,7 @@ def refusal(req: falcon.Request, resp: falcon.Response, error: Refusal, params: 
 
 
 def http_error(
-    req: falcon.Request, resp: falcon.Response, error: falcon.HTTPError, params: Any
+    req: falcon.Request, resp: falcon.Response, error: falcon.HTTPError, _params: Any
 ) -> None:
     """Answer what Falcon itself refuses: unknown paths, malformed lines."""
     status = falcon.http_status_to_code(error.status)
@@ -158,7 +158,7 @@ def http_error(
     _render(resp, status, envelope(status, detail, req.context.request_id, _version(req)))
 
 
-def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, params: Any) -> None:
+def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _params: Any) -> None:
     """Answer a fault of the service."""
     LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
     _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))

@@ -5,7 +5,6 @@ again), 2 when a migration failed, 127 for a wrong --max-count.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import prettytable
@@ -61,9 +60,8 @@ def _run_all(
         limit_left = None if limit is None else limit - sum(completed.values())
         if limit_left == 0:
             break
-        work = partial(migration, consumer_owner=consumer_owner)
         try:
-            completed[name] = _run(database, work, limit_left)
+            completed[name] = _run(database, migration, consumer_owner, limit_left)
         except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
             print(f"{name} failed: {console.describe(error)}")
             completed[name] = 0
@@ -71,11 +69,16 @@ def _run_all(
     return completed, failed
 
 
-def _run(database: Database, migration: Callable[..., int], limit: int | None) -> int:
+def _run(
+    database: Database,
+    migration: Callable[..., int],
+    consumer_owner: tuple[str, str],
+    limit: int | None,
+) -> int:
     """Complete up to `limit` rows, or all; return how many."""
     if limit is not None:
-        return database.write(partial(migration, limit=limit))
+        return database.write(lambda conn: migration(conn, limit, consumer_owner))
     total = 0
-    while count := database.write(partial(migration, limit=BATCH)):
+    while count := database.write(lambda conn: migration(conn, BATCH, consumer_owner)):
         total += count
     return total

@@ -1,0 +1,1 @@
+"""The revisions of the schema, and Alembic's entry to them."""

@@ -11,7 +11,7 @@ from placement.errors import ConfigurationError
 from placement.objects import catalog, lineage, locking
 
 
-def set_root_provider_ids(conn: Connection, limit: int, consumer_owner: tuple[str, str]) -> int:
+def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[str, str]) -> int:
     """Give up to `limit` providers without a root id the one that follows from their parents.
 
     Returns how many. Raises ConfigurationError when the parents of one of them form a cycle.

@@ -1,0 +1,1 @@
+"""The entry for WSGI servers, and gunicorn's worker and signals."""

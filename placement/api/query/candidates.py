@@ -222,7 +222,7 @@ def _groups(query: Pairs, version: Microversion) -> dict[str, _Group]:
 
 
 def _check_all_have_resources(
-    groups: Mapping[str, _Group], subtrees: Iterable[frozenset[str]]
+    groups: Mapping[str, _Group], _subtrees: Iterable[frozenset[str]]
 ) -> None:
     if not groups:
         raise BadQuery("resources: this parameter is required: resources=CLASS:AMOUNT")

@@ -1,0 +1,1 @@
+"""The schemas of request bodies, by noun."""

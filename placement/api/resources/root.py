@@ -5,7 +5,7 @@ from placement.api.history import LINES
 from placement.objects import health
 
 
-def list_versions(call: Call) -> Reply:
+def list_versions(_call: Call) -> Reply:
     """List the microversions that the service has."""
     return Reply(200, LINES, changed_at=NOW)
 

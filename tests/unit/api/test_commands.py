@@ -83,7 +83,7 @@ def test_keys_that_are_no_uuids_or_mean_one_are_refused_where_they_stand(
     with pytest.raises(BadBody, match=f"^{CONSUMER}.allocations: .*{words}"):
         commands.claims({CONSUMER: allocations})
     with pytest.raises(BadBody, match=f"^body: .*{words}"):
-        commands.claims({key: allocations for key in keys})
+        commands.claims(dict.fromkeys(keys, allocations))
     shape = {"resource_provider_generation": 0, "inventories": {}}
     with pytest.raises(BadBody, match=f"^inventories: .*{words}"):
         commands.reshape({"inventories": dict.fromkeys(keys, shape), "allocations": {}})
