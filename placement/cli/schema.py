@@ -40,8 +40,7 @@ def _sync(conf: cfg.ConfigOpts) -> int:
 def _version(conf: cfg.ConfigOpts) -> int:
     with connect(conf).read() as conn:
         adopted = schema.adopted_version(conn)
-        tables = f"(tables of {adopted})" if adopted else "(no tables)"
-        print(schema.version(conn) or "none", tables)
+        print(schema.version(conn) or "none", f"(tables of {adopted or 'no version'})")
     return 0
 
 

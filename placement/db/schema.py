@@ -80,10 +80,21 @@ def refuse_unknown(conn: Connection) -> bool:
     """
     present = TABLES & set(sa.inspect(conn).get_table_names())
     adopted = adopted_version(conn)
+    known = ", ".join(sorted(ADOPTABLE))
+    if present and adopted is None:
+        raise ConfigurationError(
+            f"the database has tables of a schema without a version: if they are of one of {known}, "
+            f"record it with placement-manage db stamp"
+        )
     if present and adopted not in ADOPTABLE:
         raise ConfigurationError(
-            f"the database has tables of schema {adopted or 'without a version'}, which is not "
-            f"one of {', '.join(sorted(ADOPTABLE))}: upgrade it with the software that made it"
+            f"the database has tables of schema {adopted}, which is not one of {known}: "
+            f"upgrade it with the software that made it"
+        )
+    if adopted is not None and adopted not in ADOPTABLE:
+        raise ConfigurationError(
+            f"the database is of other software, whose schema is {adopted}: "
+            f"name one of its own in [placement_database] connection"
         )
     return present == TABLES
 

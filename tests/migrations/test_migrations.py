@@ -246,6 +246,20 @@ def test_an_unknown_schema_is_refused_in_one_line_and_left_alone(
     assert ("capacity" in {column["name"] for column in columns}) == been_here
 
 
+def test_the_database_of_other_software_is_refused_and_left_alone(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with database.writer.begin() as conn:
+        conn.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
+        conn.execute(sa.text("INSERT INTO alembic_version VALUES ('960aac0e09ea')"))
+    assert manage("db", "sync") == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "960aac0e09ea" in line
+    assert "[placement_database] connection" in line
+    with database.read() as conn:
+        assert sa.inspect(conn).get_table_names() == ["alembic_version"]
+
+
 @pytest.mark.parametrize(
     ("damage", "word"),
     [
@@ -305,7 +319,7 @@ def test_the_first_class_has_id_0_on_empty_tables(database: Database, manage: An
 
 def test_versions_are_printed_and_stamped(manage: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert manage("db", "version") == 0
-    assert capsys.readouterr().out == "none (no tables)\n"
+    assert capsys.readouterr().out == "none (tables of no version)\n"
     assert manage("db", "sync") == 0
     assert capsys.readouterr().out.startswith("schema: 0003, was none\n")
     assert manage("db", "version") == 0
@@ -343,6 +357,7 @@ def test_an_adopted_revision_is_stamped_for_what_it_is(
     with database.writer.begin() as conn:
         conn.execute(sa.text("DROP TABLE alembic_version"))
     assert manage("db", "sync") == 1
+    assert "placement-manage db stamp" in capsys.readouterr().err
     for revision in ADOPTABLE:
         assert manage("db", "stamp", revision) == 0
         capsys.readouterr()
