@@ -55,8 +55,17 @@ def newest() -> str | None:
 
 
 def version(conn: Connection) -> str | None:
-    """The revision of our own that the database has, or None."""
-    return _migration_context(conn).get_current_revision()
+    """The revision of our own that the database has, or None.
+
+    Raises ConfigurationError where it has several.
+    """
+    heads = _migration_context(conn).get_current_heads()
+    if len(heads) > 1:
+        raise ConfigurationError(
+            f"{VERSION_TABLE} has {len(heads)} versions, {', '.join(sorted(heads))}: "
+            f"run placement-manage db stamp with the one that the database has"
+        )
+    return next(iter(heads), None)
 
 
 def _migration_context(conn: Connection) -> MigrationContext:
@@ -83,7 +92,7 @@ def refuse_unknown(conn: Connection) -> bool:
     known = ", ".join(sorted(ADOPTABLE))
     if present and adopted is None:
         raise ConfigurationError(
-            f"the database has tables of a schema without a version: if they are of one of {known}, "
+            f"the database has tables of a schema without a version: if it is one of {known}, "
             f"record it with placement-manage db stamp"
         )
     if present and adopted not in ADOPTABLE:
@@ -135,6 +144,8 @@ def stamp(conn: Connection, revision: str) -> None:
     Raises ConfigurationError for one that is unknown, or that the database has not.
     """
     adopted = revision in ADOPTABLE
+    if not revision:
+        raise ConfigurationError("cannot stamp an empty revision")
     try:
         absent = lacking(conn, FIRST if adopted else revision)
         if absent:
@@ -145,6 +156,9 @@ def stamp(conn: Connection, revision: str) -> None:
         if adopted:
             _stamp_adopted(conn, revision)
         else:
+            # Whatever is recorded, even what nobody knows, gives way.
+            if sa.inspect(conn).has_table(VERSION_TABLE):
+                conn.execute(sa.delete(sa.table(VERSION_TABLE)))
             _migration_context(conn).stamp(_script(), revision)
     except CommandError as error:
         raise ConfigurationError(f"cannot stamp {revision}: {error}") from None

@@ -332,6 +332,34 @@ def test_versions_are_printed_and_stamped(manage: Any, capsys: pytest.CaptureFix
     assert "nothing" in capsys.readouterr().err
 
 
+def test_several_versions_are_one_line_and_give_way_to_the_one_that_is_stamped(
+    database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert manage("db", "sync") == 0
+    with database.writer.begin() as conn:
+        conn.execute(sa.text(f"INSERT INTO {schema.VERSION_TABLE} VALUES ('9999')"))
+    for command_ in ("version", "check", "sync"):
+        capsys.readouterr()
+        assert manage("db", command_) == 1
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert "2 versions, 0003, 9999: run placement-manage db stamp" in line
+    assert manage("db", "stamp", "head") == 0
+    assert manage("db", "sync") == 0
+
+
+@pytest.mark.parametrize("revision", ["", "+1", "head-1", "0003:0001", "%", "00"])
+def test_what_is_no_revision_is_not_stamped(
+    manage: Any, capsys: pytest.CaptureFixture[str], revision: str
+) -> None:
+    assert manage("db", "sync") == 0
+    capsys.readouterr()
+    assert manage("db", "stamp", revision) == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "cannot stamp" in line
+    assert manage("db", "version") == 0
+    assert capsys.readouterr().out.startswith("0003 ")
+
+
 @pytest.mark.parametrize("revision", ["head", "0002", "0003", "0001", *ADOPTABLE])
 def test_a_version_that_the_database_has_not_is_not_stamped(
     database: Database, manage: Any, capsys: pytest.CaptureFixture[str], revision: str
