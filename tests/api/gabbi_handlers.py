@@ -60,14 +60,14 @@ class Candidate:
 
     @classmethod
     def from_answer(cls, item: dict[str, Any], names: dict[str, str]) -> Candidate:
-        held = item["allocations"]
-        if isinstance(held, list):  # as versions below 1.12 show it
-            held = {each["resource_provider"]["uuid"]: each for each in held}
+        allocations = item["allocations"]
+        if isinstance(allocations, list):  # as versions below 1.12 show it
+            allocations = {each["resource_provider"]["uuid"]: each for each in allocations}
         mappings = item.get("mappings")  # from 1.34 on
         return cls(
             frozenset(
                 (names.get(uuid, uuid), resource_class, amount)
-                for uuid, allocation in held.items()
+                for uuid, allocation in allocations.items()
                 for resource_class, amount in allocation["resources"].items()
             ),
             None
@@ -134,12 +134,12 @@ class CandidatesHandler(_ListHandler):
     def check(
         self, test: HTTPTestCase, expected: list[str], answer: Any, names: dict[str, str]
     ) -> None:
-        wanted = [Candidate.parse(line) for line in expected]
-        answered = [Candidate.from_answer(c, names) for c in answer["allocation_requests"]]
-        lines = differences(wanted, answered)
+        candidates = [Candidate.parse(line) for line in expected]
+        answers = [Candidate.from_answer(c, names) for c in answer["allocation_requests"]]
+        lines = differences(candidates, answers)
         if lines:
             query = test.test_data["query_parameters"]
-            counts = f"expected {len(wanted)} candidates, answered {len(answered)}"
+            counts = f"expected {len(candidates)} candidates, answered {len(answers)}"
             test.fail("\n".join([f"{query}: {counts}", *lines]))
 
 
@@ -149,9 +149,9 @@ class SummariesHandler(_ListHandler):
     def check(
         self, test: HTTPTestCase, expected: list[str], answer: Any, names: dict[str, str]
     ) -> None:
-        answered = [names.get(uuid, uuid) for uuid in answer["provider_summaries"]]
-        if sorted(expected) != sorted(answered):
-            test.fail(f"expected summaries of {sorted(expected)}, answered {sorted(answered)}")
+        summaries = [names.get(uuid, uuid) for uuid in answer["provider_summaries"]]
+        if sorted(expected) != sorted(summaries):
+            test.fail(f"expected summaries of {sorted(expected)}, answered {sorted(summaries)}")
 
 
 def _names(test: HTTPTestCase) -> dict[str, str]:

@@ -80,11 +80,11 @@ def with_keystone(
     tmp_path: Path, url: str, policy: str = "", **options: str
 ) -> falcon.testing.TestClient:
     """A service that asks the identity service; options: of `[keystone_authtoken]`."""
-    known, database = make_database(tmp_path)
+    settings, database = make_database(tmp_path)
     (tmp_path / "placement.conf").write_text(
         f"""
         [placement_database]
-        connection = {known.database.connection}
+        connection = {settings.database.connection}
         [keystone_authtoken]
         www_authenticate_uri = {url}
         auth_url = {url}

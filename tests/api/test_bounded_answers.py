@@ -65,15 +65,15 @@ def test_no_candidate_is_longer_than_it_was_taken_for(tmp_path: Path, minor: int
             yield Provider({"VGPU": 10, "PGPU": 2 * 10**9}, (), 1)
 
     service = client(tmp_path, Cloud("spread", members))
-    asked = [FLAT]
+    paths = [FLAT]
     if minor >= 29:
-        asked.append(f"{devices(3)}&limit=5")
+        paths.append(f"{devices(3)}&limit=5")
     if minor >= 33:
-        asked.append(f"{NAMED}&group_policy=isolate")
-    for path in asked:
-        found = candidates(service, path, minor)
-        assert found
-        lengths = [len(orjson.dumps(candidate)) + 1 for candidate in found]
+        paths.append(f"{NAMED}&group_policy=isolate")
+    for path in paths:
+        answer = candidates(service, path, minor)
+        assert answer
+        lengths = [len(orjson.dumps(candidate)) + 1 for candidate in answer]
         assert max(lengths) <= _least(path)
         if path.startswith(NAMED) and minor >= 34:
             assert max(lengths) >= 0.9 * _least(path)

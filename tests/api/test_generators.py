@@ -159,7 +159,7 @@ def test_what_the_shipped_file_has_commented_out_are_the_defaults(tmp_path: Path
     sections: dict[str, dict[str, list[str]]] = {}
     cfg.ConfigParser(str(path), sections).parse()
     for group, options in config.OPTIONS.items():
-        stated = commented & sections.get(group, {}).keys()
+        names = commented & sections.get(group, {}).keys()
         for option in options:
-            if option.dest in stated:
+            if option.dest in names:
                 assert conf[group][option.dest] == option.default

@@ -114,20 +114,20 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 def state(api: Api, cloud: Cloud) -> State:
     """Return what the server holds of the providers of ``cloud``, generations left out."""
-    found = {}
-    listed = {p["uuid"]: p for p in api("GET", "/resource_providers")["resource_providers"]}
+    records = {}
+    providers = {p["uuid"]: p for p in api("GET", "/resource_providers")["resource_providers"]}
     for provider in cloud.providers:
         path = f"/resource_providers/{provider.uuid}"
-        shown = listed[provider.uuid]
+        summary = providers[provider.uuid]
         inventories = api("GET", f"{path}/inventories")["inventories"]
-        found[provider.uuid] = (
-            shown["name"],
-            shown["parent_provider_uuid"],
-            {name: tuple(sorted(record.items())) for name, record in inventories.items()},
+        records[provider.uuid] = (
+            summary["name"],
+            summary["parent_provider_uuid"],
+            {name: tuple(sorted(inventory.items())) for name, inventory in inventories.items()},
             set(api("GET", f"{path}/traits")["traits"]),
             set(api("GET", f"{path}/aggregates")["aggregates"]),
         )
-    return found
+    return records
 
 
 def wanted(cloud: Cloud) -> State:
@@ -542,17 +542,17 @@ def test_only_if_empty(load: Load, api: Api, small: Path) -> None:
 def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> None:
     path = tmp_path / "cloud.yaml"
     path.write_text("providers:\n- name: a\n- name: b\n")
-    shown: list[str] = []
+    names: list[str] = []
 
     def progress(
         providers: Sequence[CloudProvider],
     ) -> AbstractContextManager[Iterable[CloudProvider]]:
-        shown.extend(provider.name for provider in providers)
+        names.extend(provider.name for provider in providers)
         return nullcontext(providers)
 
     client = PlacementClient(live_server, "admin")
     assert apply(load_file(path), client, progress).created == 2
-    assert shown == ["a", "b"]
+    assert names == ["a", "b"]
     path.write_text("providers:\n- name: a\n  uuid: 5ac00000-0000-4000-8000-000000000001\n")
     with pytest.raises(LoadError, match=":2: provider a: "):
         apply(load_file(path), client, progress)

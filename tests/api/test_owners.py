@@ -29,7 +29,7 @@ def test_allocations_without_an_owner_belong_to_the_configured_one(
         service.expect(201, "POST", "/resource_providers", {"name": "cn", "uuid": PROVIDER}, "1.0")
         service.expect(201, "POST", path, inventory, "1.0")
         service.expect(204, "PUT", f"/allocations/{CONSUMER}", claim, "1.7")
-        shown = service.get(f"/allocations/{CONSUMER}", "1.12")
+        allocations = service.get(f"/allocations/{CONSUMER}", "1.12")
     nil = "00000000-0000-0000-0000-000000000000"
-    assert shown["project_id"] == options.get("incomplete_consumer_project_id", nil)
-    assert shown["user_id"] == options.get("incomplete_consumer_user_id", nil)
+    assert allocations["project_id"] == options.get("incomplete_consumer_project_id", nil)
+    assert allocations["user_id"] == options.get("incomplete_consumer_user_id", nil)

@@ -1,4 +1,4 @@
-"""Rules, their defaults, and what an operator can change about them (contract policy.md)."""
+"""Rules, their defaults, and what an operator can change about them."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def let_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def caller(*roles: str, **values: Any) -> RequestContext:
-    stated = {"user_id": "u", "project_id": "p", **values}
-    return RequestContext(roles=list(roles), overwrite=False, **stated)
+    credentials = {"user_id": "u", "project_id": "p", **values}
+    return RequestContext(roles=list(roles), overwrite=False, **credentials)
 
 
 def test_every_operation_has_its_rule() -> None:
@@ -107,16 +107,16 @@ def test_every_operation_has_its_rule() -> None:
 
 
 def test_rules_have_the_defaults_and_scope_that_operators_know(tmp_path: Path) -> None:
-    known = policy(tmp_path).rules()
+    rules = policy(tmp_path).rules()
     for name, (check, deprecated) in BASE.items():
-        assert known[name].check_str == check, name
-        former = known[name].deprecated_rule
-        assert (former.check_str if former else None) == deprecated
+        assert rules[name].check_str == check, name
+        deprecated_rule = rules[name].deprecated_rule
+        assert (deprecated_rule.check_str if deprecated_rule else None) == deprecated
     for rule in RULES.values():
         name = f"placement:{rule}"
-        assert known[name].check_str == DEFAULTS.get(name, ADMIN_OR_SERVICE)
-    assert all(rule.scope_types == ["project"] for rule in known.values())
-    assert known.keys() == BASE.keys() | {f"placement:{rule}" for rule in RULES.values()}
+        assert rules[name].check_str == DEFAULTS.get(name, ADMIN_OR_SERVICE)
+    assert all(rule.scope_types == ["project"] for rule in rules.values())
+    assert rules.keys() == BASE.keys() | {f"placement:{rule}" for rule in RULES.values()}
 
 
 @pytest.mark.parametrize(
@@ -327,8 +327,8 @@ def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_pat
 def test_nobody_is_judged_while_another_thread_reads_the_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = policy(tmp_path)
-    enforcer = made._enforcer
+    service_policy = policy(tmp_path)
+    enforcer = service_policy._enforcer
     reading, go_on = threading.Event(), threading.Event()
 
     def load_rules() -> None:
@@ -341,7 +341,7 @@ def test_nobody_is_judged_while_another_thread_reads_the_files(
     answers: list[bool] = []
 
     def ask() -> None:
-        answers.append(made.allows("placement:traits:list", caller("admin")))
+        answers.append(service_policy.allows("placement:traits:list", caller("admin")))
 
     threads = [threading.Thread(target=ask) for _ in range(2)]
     threads[0].start()

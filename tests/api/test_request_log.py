@@ -208,13 +208,13 @@ def test_the_line_is_not_made_where_nobody_reads_it(monkeypatch: pytest.MonkeyPa
         start_response("200 OK", [])
         return []
 
-    made: list[object] = []
-    monkeypatch.setattr(request_log, "_uri", made.append)
+    uris: list[object] = []
+    monkeypatch.setattr(request_log, "_uri", uris.append)
     monkeypatch.setattr(request_log.REQUEST_LOG, "level", logging.WARNING)
     request_log.REQUEST_LOG.manager._clear_cache()  # type: ignore[attr-defined]
     call(application, [])
-    assert made == []
+    assert uris == []
     monkeypatch.setattr(request_log.REQUEST_LOG, "level", logging.INFO)
     request_log.REQUEST_LOG.manager._clear_cache()  # type: ignore[attr-defined]
     call(application, [])
-    assert len(made) == 1
+    assert len(uris) == 1

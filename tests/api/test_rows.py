@@ -1,4 +1,4 @@
-"""Rows of the contract that a gabbit cannot send, or that only several requests show."""
+"""What a gabbit cannot send, or what only several requests show."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_a_crafted_name_makes_nothing(
 def test_a_provider_is_found_by_any_form_of_its_uuid(client: falcon.testing.TestClient) -> None:
     canonical = "abcdef00-0000-4000-8000-000000000001"
     forms = (canonical, canonical.upper(), canonical.replace("-", ""), f"urn:uuid:{canonical}")
-    made = send(client, "POST", "/resource_providers", {"name": "n", "uuid": forms[3]})
-    assert made.json["uuid"] == canonical
+    answer = send(client, "POST", "/resource_providers", {"name": "n", "uuid": forms[3]})
+    assert answer.json["uuid"] == canonical
     for form in forms:
         assert send(client, "GET", f"/resource_providers/{form}").json["uuid"] == canonical
     consumer = canonical.replace("8000", "9000")
@@ -90,16 +90,16 @@ def test_a_provider_is_found_by_any_form_of_its_uuid(client: falcon.testing.Test
     }
     assert send(client, "PUT", f"/allocations/{consumer.upper()}", body).status_code == 204
     for form in (consumer, consumer.upper(), consumer.replace("-", "")):
-        shown = send(client, "GET", f"/allocations/{form}").json
-        assert shown["allocations"].keys() == {canonical}
+        answer = send(client, "GET", f"/allocations/{form}")
+        assert answer.json["allocations"].keys() == {canonical}
     assert send(client, "DELETE", f"/allocations/{consumer.upper()}").status_code == 204
 
 
 def test_two_keys_that_mean_one_uuid_are_refused(client: falcon.testing.TestClient) -> None:
     one = "abcdef00-0000-4000-8000-000000000001"
-    held = {"resources": {"VCPU": 1}}
+    allocation = {"resources": {"VCPU": 1}}
     body = {
-        "allocations": {one: held, one.upper(): held},
+        "allocations": {one: allocation, one.upper(): allocation},
         "project_id": "p",
         "user_id": "u",
         "consumer_generation": None,
@@ -144,11 +144,13 @@ def test_text_that_no_database_stores_is_refused_by_its_field(
 
 
 def test_a_request_id_is_ours_and_in_the_error(client: falcon.testing.TestClient) -> None:
-    sent = "req-00000000-0000-4000-8000-000000000000"
-    answer = send(client, "GET", "/nowhere", headers={**HEADERS, "X-Openstack-Request-Id": sent})
-    given = answer.headers["x-openstack-request-id"]
-    assert given != sent
-    assert answer.json["errors"][0]["request_id"] == given
+    claimed_id = "req-00000000-0000-4000-8000-000000000000"
+    answer = send(
+        client, "GET", "/nowhere", headers={**HEADERS, "X-Openstack-Request-Id": claimed_id}
+    )
+    request_id = answer.headers["x-openstack-request-id"]
+    assert request_id != claimed_id
+    assert answer.json["errors"][0]["request_id"] == request_id
 
 
 def test_last_modified_is_the_newest_change(client: falcon.testing.TestClient) -> None:
@@ -163,5 +165,5 @@ def test_last_modified_is_the_newest_change(client: falcon.testing.TestClient) -
         send(client, "GET", f"/resource_providers/{provider_uuid(number)}").headers["last-modified"]
         for number in (1, 2)
     ]
-    shown = send(client, "GET", "/resource_providers").headers["last-modified"]
-    assert shown == max(dates)
+    newest = send(client, "GET", "/resource_providers").headers["last-modified"]
+    assert newest == max(dates)

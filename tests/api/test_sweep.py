@@ -14,7 +14,7 @@ from placement.api.routes import OPERATIONS, ROUTES, Route, operations
 from placement.api.shapes import CREATED, View
 from tests.kit.builders import make_app
 
-# The first version of each operation, and the answer below it (contract README section 2).
+# The first version of each operation, and the answer below it.
 FIRST = {
     ("GET", "/"): ("1.0", None),
     ("GET", "/healthcheck"): ("1.0", None),

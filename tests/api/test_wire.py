@@ -53,10 +53,10 @@ def _latest(route: Route) -> object:
 
 def error(answer: Any, status: int) -> str:
     assert answer.status_code == status, answer.text
-    (found,) = answer.json["errors"]
-    assert found["status"] == status
-    assert found["request_id"] == answer.headers["x-openstack-request-id"]
-    return str(found["detail"])
+    (member,) = answer.json["errors"]
+    assert member["status"] == status
+    assert member["request_id"] == answer.headers["x-openstack-request-id"]
+    return str(member["detail"])
 
 
 def test_a_body_that_is_too_large_is_refused(client: falcon.testing.TestClient) -> None:
@@ -136,14 +136,14 @@ def test_a_text_in_a_path_that_nothing_is_called_is_400_or_404(
         raw = falcon.testing.create_environ(method=route.method, body=body or b"", headers=headers)
         raw["PATH_INFO"] = urllib.parse.unquote(path, "latin-1")
         answer = falcon.testing.StartResponseMock()
-        found = b"".join(service.app(raw, answer))
+        content = b"".join(service.app(raw, answer))
         if (route.method, name) == ("GET", "consumer") and text not in UNHEARD_OF:
             assert str(answer.status).startswith("200")
             continue
-        assert str(answer.status)[:3] in {"400", "404"}, found
+        assert str(answer.status)[:3] in {"400", "404"}, content
         if text in UNHEARD_OF:
             assert str(answer.status).startswith("400")
-            assert orjson.loads(found)["errors"][0]["detail"].startswith(f"{name}: ")
+            assert orjson.loads(content)["errors"][0]["detail"].startswith(f"{name}: ")
 
 
 def test_a_path_and_query_beyond_64_kib_are_refused(client: falcon.testing.TestClient) -> None:
