@@ -16,7 +16,7 @@ from placement.api import problems, samples
 from placement.api.components import Components, example_of
 from placement.api.history import HISTORY, v
 from placement.api.microversion import HEADER, Microversion
-from placement.api.query.candidates import SUFFIX
+from placement.api.query.groups import SUFFIX
 from placement.api.routes import OPERATIONS, Route
 from placement.api.shapes import Fragment
 

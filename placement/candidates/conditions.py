@@ -4,7 +4,7 @@ The conditions may let through too many trees, never too few: the search decides
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from placement.candidates.model import Slot
@@ -82,6 +82,7 @@ def _member_condition(
     """Return what the slot asks; terms beyond `max_terms` are left to the search."""
     group, most = slot.group, tuning.max_terms
     required = group.required[:most] if with_traits else ()
+    tree = group.in_tree or group.subtree
     return MemberCondition(
         resources=resolved.resource_ids(slot.resources[:most]),
         traits=tuple(resolved.ids_of_traits(traits) for traits in required),
@@ -89,17 +90,22 @@ def _member_condition(
         aggregates=tuple(resolved.ids_of_aggregates(uuids) for uuids in group.member_of[:most]),
         not_aggregates=resolved.ids_of_aggregates(group.not_member_of),
         spans=not group.suffixed,
-        tree=None if group.in_tree is None else resolved.root_ids[group.in_tree],
+        tree=None if tree is None else resolved.root_ids[tree],
         reach=reach,
     )
 
 
 def root_condition(resolved: ResolvedRequest) -> RootCondition:
     """Return what the request asks of an anchor's root."""
-    request = resolved.request
+    root = resolved.request.root
+    single = [traits for traits in root.required if len(traits) == 1]
+    several = [traits for traits in root.required if len(traits) > 1]
     return RootCondition(
-        traits=resolved.ids_of_traits(request.root_required),
-        forbidden=resolved.ids_of_traits(request.root_forbidden),
+        traits=resolved.ids_of_traits(frozenset().union(*single)),
+        any_traits=tuple(resolved.ids_of_traits(traits) for traits in several),
+        forbidden=resolved.ids_of_traits(root.forbidden),
+        aggregates=tuple(resolved.ids_of_aggregates(uuids) for uuids in root.member_of),
+        not_in=resolved.ids_of_aggregates(root.not_member_of),
     )
 
 
@@ -110,11 +116,8 @@ def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
     """
     excluded = [group.not_member_of for group in resolved.request.groups if not group.suffixed]
     root = root_condition(resolved)
-    return RootCondition(
-        root.traits,
-        root.forbidden,
-        not_in=resolved.ids_of_aggregates(frozenset().union(*excluded)),
-    )
+    not_in = resolved.ids_of_aggregates(frozenset().union(*excluded))
+    return replace(root, not_in=root.not_in | not_in)
 
 
 def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
@@ -135,9 +138,9 @@ def choose_driver(
 
     No engine knows how rare a class, trait or aggregate is. Where one begins decides whether it
     reads three rows or all. A condition that sharing providers help to meet cannot lead to all
-    trees. None: begin with the roots, by their traits where the request names some.
+    trees. None: begin with the roots, by their aggregates or traits where the request names some.
     """
-    most_unmet = stats.wrong_root if root.traits else -1
+    most_unmet = stats.wrong_root if root.aggregates or root.traits else -1
     driving: DrivingCondition | None = None
     for place, condition in enumerate(conditions):
         member = condition.member

@@ -59,6 +59,14 @@ class Tree:
         """Whether the provider is a member."""
         return any(member.uuid == uuid for member in self.members)
 
+    def subtree(self, uuid: str) -> frozenset[int]:
+        """Return the positions of a provider and of all below it; none where it is no member."""
+        positions: set[int] = set()
+        for position, member in enumerate(self.members):  # parents before children
+            if member.uuid == uuid or member.parent in positions:
+                positions.add(position)
+        return frozenset(positions)
+
 
 class SharingMember(NamedTuple):
     """A sharing provider where it stands: it may serve anchors of other trees.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from placement.candidates.model import Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest
-from placement.candidates.requirements import Requirement, requirements
+from placement.candidates.requirements import Requirement, requirements, root_conditions
 from placement.candidates.stats import TraitSet
 from placement.candidates.trace import Refusal
 
@@ -25,6 +25,7 @@ class SearchPlan:
         self.request = request
         self.slots = slots_of(request)
         self.requirements: list[Requirement] = requirements(self.slots)
+        self._root_conditions = root_conditions(request.root)
         self.unsuffixed_slots = self._slots_where(suffixed=False)
         suffixed = self._slots_where(suffixed=True)
         self.isolated_slots = suffixed if request.isolate else ()
@@ -68,11 +69,9 @@ class SearchPlan:
 
     def root_refusal(self, anchor: Tree) -> Refusal | None:
         """Return why the anchor's root is not as the request says, or None."""
-        traits = anchor.root.traits
-        if not self.request.root_required <= traits:
-            return Refusal.ROOT_TRAIT_MISSING
-        if not self.request.root_forbidden.isdisjoint(traits):
-            return Refusal.ROOT_TRAIT_FORBIDDEN
+        for code, holds in self._root_conditions:
+            if not holds(anchor.root):
+                return code
         return None
 
     def unmet_traits(self, pool: Pool) -> tuple[TraitSet, ...]:

@@ -1,11 +1,20 @@
-"""What a client asks for: request groups and what joins them (contract candidates.md).
+"""What a client asks for: request groups and what joins them.
 
 One value serves whatever form the request arrives in.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 UNSUFFIXED = ""
+
+# (keyword, suffix of its group, name) -> what a client calls the place where it said the name.
+Place = Callable[[str, str, str], str]
+
+
+def parameter_of(keyword: str, suffix: str, _name: str) -> str:
+    """Return the parameter of a query: the keyword and the suffix of its group."""
+    return f"{keyword}{suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +25,7 @@ class RequestGroup:
     required: a trait of every set.  forbidden: no trait of these.
     member_of: in an aggregate of every set.  not_member_of: in none of these.
     in_tree: uuid of any provider of the only tree that may serve.
+    subtree: uuid of the only provider that may serve, together with those below it.
     """
 
     suffix: str
@@ -25,11 +35,25 @@ class RequestGroup:
     member_of: tuple[frozenset[str], ...] = ()
     not_member_of: frozenset[str] = frozenset()
     in_tree: str | None = None
+    subtree: str | None = None
 
     @property
     def suffixed(self) -> bool:
         """One provider serves the whole group; otherwise each class may have its own."""
         return self.suffix != UNSUFFIXED
+
+
+@dataclass(frozen=True, slots=True)
+class RootTerms:
+    """What the root of the anchor's tree must be, whether or not it serves anything.
+
+    The members mean what they mean in a group.
+    """
+
+    required: tuple[frozenset[str], ...] = ()
+    forbidden: frozenset[str] = frozenset()
+    member_of: tuple[frozenset[str], ...] = ()
+    not_member_of: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +63,16 @@ class CandidateRequest:
     isolate: suffixed groups use different providers.
     same_subtree: for each set of suffixes, one of the providers serving them is
     ancestor-or-self of all of them.
+    root: what the root of the tree must be.
     limit: candidates wanted at the most; None: all.
     nested: a candidate may use several providers of one tree.
+    place: where the request says what, for errors about it.
     """
 
     groups: tuple[RequestGroup, ...]
     isolate: bool = False
     same_subtree: tuple[frozenset[str], ...] = ()
-    root_required: frozenset[str] = frozenset()
-    root_forbidden: frozenset[str] = frozenset()
+    root: RootTerms = RootTerms()
     limit: int | None = None
     nested: bool = True
+    place: Place = field(default=parameter_of, compare=False, repr=False)

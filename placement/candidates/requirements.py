@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import starmap
 
 from placement.candidates.model import Member, Pool, Slot, Tree
-from placement.candidates.request import RequestGroup
+from placement.candidates.request import RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
 from placement.objects.capacity import Stock, fits
 
 # Whether the member of the pool at this position meets one condition.
 Condition = Callable[[Pool, int], bool]
+
+# Whether the root of a tree meets one condition.
+RootCondition = Callable[[Member], bool]
 
 
 class Requirement:
@@ -92,6 +95,7 @@ def requirements(slots: Sequence[Slot]) -> list[Requirement]:
             group.member_of,
             group.not_member_of,
             group.in_tree,
+            group.subtree,
         )
         requirement = by_key.setdefault(key, Requirement(slot, alone=alone))
         requirement.slots.append(position)
@@ -129,6 +133,8 @@ def _conditions(group: RequestGroup, alone: bool) -> Iterator[tuple[Refusal, Con
         yield Refusal.IN_FORBIDDEN_AGGREGATE, _exclusion(group)
     if group.in_tree is not None:
         yield Refusal.IN_TREE, _InTree(group.in_tree)
+    if group.subtree is not None:
+        yield Refusal.SUBTREE, _InSubtree(group.subtree)
 
 
 class _InTree:
@@ -143,6 +149,22 @@ class _InTree:
         if self._latest[0] is not tree:
             self._latest = (tree, tree.has(self._uuid))
         return self._latest[1]
+
+
+class _InSubtree:
+    """Whether a member is the provider with this UUID, or stands below it."""
+
+    def __init__(self, uuid: str) -> None:
+        self._uuid = uuid
+        self._latest: tuple[Tree | None, frozenset[int]] = (None, frozenset())
+
+    def __call__(self, pool: Pool, position: int) -> bool:
+        tree = pool.tree(position)
+        if self._latest[0] is not tree:
+            self._latest = (tree, tree.subtree(self._uuid))
+        if position >= pool.local:
+            position = pool.sharing[position - pool.local].position
+        return position in self._latest[1]
 
 
 def _in_all(member: Member, aggregate_sets: Iterable[frozenset[str]]) -> bool:
@@ -177,3 +199,37 @@ def _exclusion(group: RequestGroup) -> Condition:
         return itself(pool, position)
 
     return itself if group.suffixed else itself_and_anchor
+
+
+def root_conditions(root: RootTerms) -> tuple[tuple[Refusal, RootCondition], ...]:
+    """Return what the request asks of the root of an anchor; only what it does ask."""
+    conditions: list[tuple[Refusal, RootCondition]] = []
+    single = [traits for traits in root.required if len(traits) == 1]
+    several = [traits for traits in root.required if len(traits) > 1]
+    if single:
+        needed = frozenset().union(*single)
+        conditions.append((Refusal.ROOT_TRAIT_MISSING, lambda member: needed <= member.traits))
+    if several:
+        conditions.append(
+            (
+                Refusal.ROOT_TRAIT_MISSING,
+                lambda member: not any(map(member.traits.isdisjoint, several)),
+            )
+        )
+    if root.forbidden:
+        conditions.append(
+            (
+                Refusal.ROOT_TRAIT_FORBIDDEN,
+                lambda member: root.forbidden.isdisjoint(member.traits),
+            )
+        )
+    if root.member_of:
+        conditions.append((Refusal.ROOT_AGGREGATE, lambda member: _in_all(member, root.member_of)))
+    if root.not_member_of:
+        conditions.append(
+            (
+                Refusal.ROOT_AGGREGATE,
+                lambda member: root.not_member_of.isdisjoint(member.aggregates),
+            )
+        )
+    return tuple(conditions)

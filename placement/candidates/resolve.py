@@ -2,15 +2,18 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
 from placement.candidates.model import SHARING_TRAIT
-from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
 from placement.db.statements import names as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
+
+Terms = TypeVar("Terms", RequestGroup, RootTerms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +21,8 @@ class ResolvedRequest:
     """A request whose names are known, with the ids of what it names.
 
     request: aggregates by `identifiers.key`, trees as rows hold them. aggregate_ids: key -> ids of
-    the rows that mean it. root_ids: provider of `in_tree` -> id of its root. unsatisfiable: (why,
-    suffix) of groups that ask for aggregates or trees that do not exist.
+    the rows that mean it. root_ids: provider of `in_tree` or `subtree` -> id of its root.
+    unsatisfiable: (why, suffix) of groups that ask for aggregates or trees that do not exist.
     """
 
     request: CandidateRequest
@@ -49,12 +52,13 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
     Raises UnknownResourceClasses and UnknownTraits, wherever the name stands.
     """
     class_names = {name for group in request.groups for name, _amount in group.resources}
-    trait_names = set(request.root_required | request.root_forbidden)
+    trait_names: set[str] = set()
     aggregates: set[str] = set()
-    for group in request.groups:
-        trait_names = trait_names.union(group.forbidden, *group.required)
-        aggregates = aggregates.union(group.not_member_of, *group.member_of)
-    trees = {group.in_tree for group in request.groups if group.in_tree is not None}
+    all_terms: list[RootTerms | RequestGroup] = [request.root, *request.groups]
+    for terms in all_terms:
+        trait_names = trait_names.union(terms.forbidden, *terms.required)
+        aggregates = aggregates.union(terms.not_member_of, *terms.member_of)
+    trees: set[str] = set().union(*map(_trees, request.groups))
 
     ids_by_kind: dict[str, dict[str, int]] = {
         "resource_class": {},
@@ -82,42 +86,57 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
         replace(
             request,
             groups=tuple(
-                _as_stored(group, aggregate_ids.keys(), stored_trees) for group in request.groups
+                replace(
+                    _with_keys(group, aggregate_ids.keys()),
+                    in_tree=stored_trees.get(group.in_tree or ""),
+                    subtree=stored_trees.get(group.subtree or ""),
+                )
+                for group in request.groups
             ),
+            root=_with_keys(request.root, aggregate_ids.keys()),
         ),
         class_ids,
         trait_ids,
         aggregate_ids,
         tree_ids,
-        tuple(_unsatisfiable(request.groups, aggregate_ids.keys(), stored_trees)),
+        tuple(_unsatisfiable(request, aggregate_ids.keys(), stored_trees)),
     )
 
 
-def _as_stored(
-    group: RequestGroup, aggregates: Collection[str], trees: Mapping[str, str]
-) -> RequestGroup:
-    """Replace the group's identifiers. Unknown aggregates cannot be met, nor excluded."""
+def _trees(group: RequestGroup) -> set[str]:
+    """Return the providers by which the group names a tree or a part of one."""
+    return {uuid for uuid in (group.in_tree, group.subtree) if uuid is not None}
 
-    def stored(uuids: Iterable[str]) -> frozenset[str]:
+
+def _with_keys(terms: Terms, aggregates: Collection[str]) -> Terms:
+    """Replace aggregates by their keys. Unknown ones cannot be met, nor excluded."""
+
+    def keys(uuids: Iterable[str]) -> frozenset[str]:
         return frozenset(map(identifiers.key, uuids)).intersection(aggregates)
 
     return replace(
-        group,
-        member_of=tuple(stored(uuids) for uuids in group.member_of),
-        not_member_of=stored(group.not_member_of),
-        in_tree=None if group.in_tree is None else trees.get(group.in_tree),
+        terms,
+        member_of=tuple(keys(uuids) for uuids in terms.member_of),
+        not_member_of=keys(terms.not_member_of),
     )
 
 
 def _unsatisfiable(
-    groups: Iterable[RequestGroup], aggregates: Collection[str], trees: Mapping[str, str]
+    request: CandidateRequest, aggregates: Collection[str], trees: Mapping[str, str]
 ) -> Iterable[tuple[Refusal, str]]:
-    for group in groups:
-        terms = [set(map(identifiers.key, uuids)) for uuids in group.member_of]
-        if any(keys.isdisjoint(aggregates) for keys in terms):
+    if _asks_for_unknown(request.root, aggregates):
+        yield Refusal.UNKNOWN_AGGREGATE, UNSUFFIXED
+    for group in request.groups:
+        if _asks_for_unknown(group, aggregates):
             yield Refusal.UNKNOWN_AGGREGATE, group.suffix
-        if group.in_tree is not None and group.in_tree not in trees:
+        if not trees.keys() >= _trees(group):
             yield Refusal.UNKNOWN_TREE, group.suffix
+
+
+def _asks_for_unknown(terms: RequestGroup | RootTerms, aggregates: Collection[str]) -> bool:
+    """Whether some term has no aggregate that exists."""
+    keys_of_terms = [set(map(identifiers.key, uuids)) for uuids in terms.member_of]
+    return any(keys.isdisjoint(aggregates) for keys in keys_of_terms)
 
 
 def _refuse_unknown(
@@ -127,21 +146,27 @@ def _refuse_unknown(
     trait_names: Collection[str],
 ) -> None:
     """Raise for the first parameter that names something unknown, naming the parameter."""
-    _refuse_unknown_traits(
-        conn, request.root_required | request.root_forbidden, trait_names, "root_required"
-    )
+    root_traits = request.root.forbidden.union(*request.root.required)
+    _refuse_unknown_traits(conn, root_traits, trait_names, request, "root_required", UNSUFFIXED)
     for group in request.groups:
         unknown = {name for name, _amount in group.resources}.difference(class_names)
         if unknown:
+            place = request.place("resources", group.suffix, min(unknown))
             nearest = catalog.nearest(conn, "resource_class", unknown)
-            raise UnknownResourceClasses(unknown, f"resources{group.suffix}", nearest)
+            raise UnknownResourceClasses(unknown, place, nearest)
         traits = group.forbidden.union(*group.required)
-        _refuse_unknown_traits(conn, traits, trait_names, f"required{group.suffix}")
+        _refuse_unknown_traits(conn, traits, trait_names, request, "required", group.suffix)
 
 
 def _refuse_unknown_traits(
-    conn: Connection, traits: Collection[str], trait_names: Collection[str], parameter: str
+    conn: Connection,
+    traits: Collection[str],
+    trait_names: Collection[str],
+    request: CandidateRequest,
+    keyword: str,
+    suffix: str,
 ) -> None:
     unknown = set(traits).difference(trait_names)
     if unknown:
-        raise UnknownTraits(unknown, parameter, catalog.nearest(conn, "trait", unknown))
+        place = request.place(keyword, suffix, min(unknown))
+        raise UnknownTraits(unknown, place, catalog.nearest(conn, "trait", unknown))

@@ -17,6 +17,7 @@ class Refusal(StrEnum):
     # the root of a tree
     ROOT_TRAIT_MISSING = "root_trait_missing"
     ROOT_TRAIT_FORBIDDEN = "root_trait_forbidden"
+    ROOT_AGGREGATE = "root_aggregate"
     # each provider of a tree, for one group
     NO_INVENTORY = "no_inventory"
     MIN_UNIT = "min_unit"
@@ -28,6 +29,7 @@ class Refusal(StrEnum):
     NOT_IN_AGGREGATE = "not_in_aggregate"
     IN_FORBIDDEN_AGGREGATE = "in_forbidden_aggregate"
     IN_TREE = "in_tree"
+    SUBTREE = "subtree"
     # several groups together
     COLLECTIVE_TRAITS = "collective_traits"
     ONE_PER_TREE = "one_per_tree"
@@ -51,10 +53,11 @@ WITHOUT_CAPACITY = frozenset(
 )
 
 MEANINGS: Mapping[Refusal, str] = {
-    Refusal.UNKNOWN_AGGREGATE: "no aggregate of member_of exists",
-    Refusal.UNKNOWN_TREE: "the provider of in_tree does not exist",
+    Refusal.UNKNOWN_AGGREGATE: "no aggregate of member_of or root_member_of exists",
+    Refusal.UNKNOWN_TREE: "the provider of in_tree or subtree does not exist",
     Refusal.ROOT_TRAIT_MISSING: "the root lacks a required trait",
     Refusal.ROOT_TRAIT_FORBIDDEN: "the root has a forbidden trait",
+    Refusal.ROOT_AGGREGATE: "the root is in the wrong aggregates",
     Refusal.NO_INVENTORY: "no provider has inventory of every class",
     Refusal.MIN_UNIT: "the amount is below min_unit",
     Refusal.MAX_UNIT: "the amount is above max_unit",
@@ -65,6 +68,7 @@ MEANINGS: Mapping[Refusal, str] = {
     Refusal.NOT_IN_AGGREGATE: "no provider with room is in the aggregates",
     Refusal.IN_FORBIDDEN_AGGREGATE: "every provider with room is in a forbidden aggregate",
     Refusal.IN_TREE: "no provider with room is in the tree",
+    Refusal.SUBTREE: "no provider with room is in the subtree",
     Refusal.COLLECTIVE_TRAITS: "no combination has all required traits",
     Refusal.ONE_PER_TREE: "several providers of one tree, which the request does not combine",
     Refusal.ISOLATE: "groups must use different providers",

@@ -12,14 +12,16 @@ from placement.db import fragments
 class ProviderCondition:
     """What a listed provider must meet.
 
-    uuids: its uuid is one of these. root_id: the root of its tree. resources: (class, amount)
-    pairs, all with room in its own inventories. traits: any of each set. forbidden: none of these
-    traits. aggregates: directly in any of each set. not_aggregates: directly in none of these.
+    uuids: its uuid is one of these. root_id: the root of its tree. subtree: it has one of
+    these uuids, or is below one that has. resources: (class, amount) pairs, all with room in its
+    own inventories. traits: any of each set. forbidden: none of these traits.
+    aggregates: directly in any of each set. not_aggregates: directly in none of these.
     """
 
     name: str | None = None
     uuids: frozenset[str] | None = None
     root_id: int | None = None
+    subtree: frozenset[str] | None = None
     resources: tuple[tuple[int, int], ...] = ()
     traits: tuple[frozenset[int], ...] = ()
     forbidden: frozenset[int] = frozenset()
@@ -51,11 +53,17 @@ class MemberCondition:
 
 @dataclass(frozen=True, slots=True)
 class RootCondition:
-    """What the root itself must have: all of `traits`, none of `forbidden` and `not_in`."""
+    """What the root itself must have, by ids.
+
+    traits: all of them.  forbidden: none of these traits.  not_in: in none of these aggregates.
+    any_traits: any of each set.  aggregates: in any of each set.
+    """
 
     traits: frozenset[int] = frozenset()
     forbidden: frozenset[int] = frozenset()
     not_in: frozenset[int] = frozenset()
+    any_traits: tuple[frozenset[int], ...] = ()
+    aggregates: tuple[frozenset[int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +103,10 @@ def root_meets(root_id: ColumnElement[int], condition: RootCondition) -> list[Co
     where: list[ColumnElement[bool]] = []
     if condition.traits:
         where.append(fragments.has_all_traits(root_id, condition.traits))
+    where += [fragments.has_any_trait(root_id, traits) for traits in condition.any_traits]
+    where += [
+        fragments.in_any_aggregate(root_id, aggregates) for aggregates in condition.aggregates
+    ]
     if condition.forbidden:
         where.append(~fragments.has_any_trait(root_id, condition.forbidden))
     if condition.not_in:

@@ -24,6 +24,7 @@ class ProviderFilter:
     name: str | None = None
     uuid: str | None = None
     in_tree: str | None = None
+    subtree: str | None = None
     required: tuple[frozenset[str], ...] = ()
     forbidden: frozenset[str] = frozenset()
     member_of: tuple[frozenset[str], ...] = ()
@@ -41,6 +42,11 @@ class ProviderFilter:
         return self.not_member_of.union(*self.member_of)
 
     @property
+    def trees(self) -> frozenset[str]:
+        """The providers by which the filter names a tree or a part of one."""
+        return frozenset(uuid for uuid in (self.in_tree, self.subtree) if uuid is not None)
+
+    @property
     def classes(self) -> frozenset[str]:
         """All resource classes that the filter names."""
         return frozenset(name for name, _amount in self.resources)
@@ -50,14 +56,14 @@ class ProviderFilter:
 class _FilterIds:
     """The ids of what a filter names.
 
-    aggregates: key -> ids of all rows that mean the aggregate. root: of the tree of `in_tree`, if
-    that exists.
+    aggregates: key -> ids of all rows that mean the aggregate. roots: of those trees
+    that the filter names and that exist.
     """
 
     traits: Mapping[str, int]
     classes: Mapping[str, int]
     aggregates: Mapping[str, frozenset[int]]
-    root: int | None
+    roots: Mapping[str, int]
 
     def of_traits(self, names: Iterable[str]) -> frozenset[int]:
         """Return the ids of traits, all of which exist."""
@@ -78,8 +84,9 @@ def find(conn: Connection, conditions: ProviderFilter) -> list[Provider]:
     """
     ids = _resolve(conn, conditions)
     _refuse_unknown(conn, conditions, ids)
-    # A tree or aggregate that does not exist has no members: nothing need be read.
-    if conditions.in_tree is not None and ids.root is None:
+    # A tree or aggregate that does not exist has no members, and no provider is in two trees:
+    # nothing need be read.
+    if not ids.roots.keys() >= conditions.trees or len(set(ids.roots.values())) > 1:
         return []
     if not all(ids.of_aggregates(uuids) for uuids in conditions.member_of):
         return []
@@ -92,14 +99,13 @@ def find(conn: Connection, conditions: ProviderFilter) -> list[Provider]:
 
 def _resolve(conn: Connection, conditions: ProviderFilter) -> _FilterIds:
     """Look up every name of the filter in one statement; in none when it has no names."""
-    in_tree = () if conditions.in_tree is None else (conditions.in_tree,)
     query = names.with_trees(
         {
             "trait": conditions.traits,
             "resource_class": conditions.classes,
             "aggregate": identifiers.spellings(*conditions.aggregates),
         },
-        identifiers.stored_forms(*in_tree),
+        identifiers.stored_forms(*conditions.trees),
     )
     ids: dict[str, dict[str, int]] = {
         "trait": {},
@@ -113,7 +119,7 @@ def _resolve(conn: Connection, conditions: ProviderFilter) -> _FilterIds:
         ids["trait"],
         ids["resource_class"],
         identifiers.ids_by_key(ids["aggregate"]),
-        identifiers.match(in_tree, ids["tree"]).get(in_tree[0]) if in_tree else None,
+        identifiers.match(conditions.trees, ids["tree"]),
     )
 
 
@@ -131,10 +137,12 @@ def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: _FilterId
 def _condition(conditions: ProviderFilter, ids: _FilterIds) -> ProviderCondition:
     """Return the filter by ids."""
     uuids = None if conditions.uuid is None else identifiers.stored_forms(conditions.uuid)
+    subtree = conditions.subtree
     return ProviderCondition(
         name=conditions.name,
         uuids=None if uuids is None else frozenset(uuids),
-        root_id=ids.root,
+        root_id=min(ids.roots.values(), default=None),
+        subtree=None if subtree is None else frozenset(identifiers.stored_forms(subtree)),
         resources=tuple((ids.classes[name], amount) for name, amount in conditions.resources),
         traits=tuple(ids.of_traits(names_of_term) for names_of_term in conditions.required),
         forbidden=ids.of_traits(conditions.forbidden),

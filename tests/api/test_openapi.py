@@ -52,6 +52,8 @@ KNOWN = {
     "required": ["HW_CPU_X86_AVX2", "!HW_CPU_X86_AVX2"],
     "member_of": [aggregate_uuid(1), f"in:{aggregate_uuid(1)},{aggregate_uuid(2)}"],
     "in_tree": [provider_uuid(1)],
+    "subtree": [provider_uuid(1)],
+    "root_member_of": [aggregate_uuid(1)],
     "root_required": ["HW_CPU_X86_AVX2"],
     "limit": ["1", "5"],
     "project_id": ["p"],

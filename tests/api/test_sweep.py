@@ -8,7 +8,7 @@ import pytest
 from placement.api.history import HISTORY, v
 from placement.api.microversion import Microversion
 from placement.api.query import Parameter
-from placement.api.query.candidates import GROUP_KEYS
+from placement.api.query.groups import GROUP_PARAMETERS
 from placement.api.resources import inventories, root, traits
 from placement.api.routes import OPERATIONS, ROUTES, Route, operations
 from placement.api.shapes import CREATED, View
@@ -167,6 +167,8 @@ VALUES = {
     "required": "HW_CPU_X86_AVX2",
     "root_required": "HW_CPU_X86_AVX2",
     "member_of": "a0000000-0000-4000-8000-000000000001",
+    "subtree": "a0000000-0000-4000-8000-000000000001",
+    "root_member_of": "a0000000-0000-4000-8000-000000000001",
     "in_tree": "a0000000-0000-4000-8000-000000000001",
     "uuid": "a0000000-0000-4000-8000-000000000001",
     "project_id": "p",
@@ -194,7 +196,7 @@ def test_each_parameter_is_known_from_its_version_on(
         assert known or name in answer.text
 
 
-@pytest.mark.parametrize("name", GROUP_KEYS)
+@pytest.mark.parametrize("name", GROUP_PARAMETERS)
 def test_each_group_parameter_takes_a_suffix_from_its_version_on(
     client: falcon.testing.TestClient, name: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Brute-force `GET /allocation_candidates`, microversion 1.39, from the definitions alone.
+"""Brute-force `GET /allocation_candidates`, microversions 1.39 and 2.0, from the definitions alone.
 
 Products first, filters afterwards; the section numbers are those of the API contract's page on
 allocation candidates. Shares no code with the service, so that the two can be compared.
@@ -80,6 +80,7 @@ class Group:
     member_of: tuple[frozenset[str], ...] = ()
     not_member_of: frozenset[str] = frozenset()
     in_tree: str | None = None
+    subtree: str | None = None
 
     def to_params(self) -> list[tuple[str, str]]:
         """The query parameters of this group (section 2)."""
@@ -95,27 +96,40 @@ class Group:
             pairs.append(("member_of", "!" + _any_of(self.not_member_of)))
         if self.in_tree is not None:
             pairs.append(("in_tree", self.in_tree))
+        if self.subtree is not None:
+            pairs.append(("subtree", self.subtree))
         return [(key + self.suffix, value) for key, value in pairs]
 
 
 @dataclass(frozen=True)
 class Query:
-    """A whole request (section 2)."""
+    """A whole request (section 2); in `same_subtree`, "!" stands before a negated suffix."""
 
     groups: tuple[Group, ...]
     group_policy: str | None = None
     same_subtree: tuple[tuple[str, ...], ...] = ()
-    root_required: frozenset[str] = frozenset()
+    root_required: tuple[frozenset[str], ...] = ()
     root_forbidden: frozenset[str] = frozenset()
+    root_member_of: tuple[frozenset[str], ...] = ()
+    root_not_member_of: frozenset[str] = frozenset()
+    isolate: frozenset[str] = frozenset()
 
     def to_params(self) -> list[tuple[str, str]]:
         """The query string, as pairs in a stable order (section 2)."""
         pairs = [pair for group in self.groups for pair in group.to_params()]
         if self.group_policy is not None:
             pairs.append(("group_policy", self.group_policy))
+        if self.isolate:
+            pairs.append(("isolate", ",".join(sorted(self.isolate))))
         pairs += [("same_subtree", ",".join(suffixes)) for suffixes in self.same_subtree]
-        if self.root_required or self.root_forbidden:
-            pairs.append(("root_required", _signed(self.root_required, self.root_forbidden)))
+        traits = [name for names in self.root_required if len(names) == 1 for name in names]
+        if traits or self.root_forbidden:
+            pairs.append(("root_required", _signed(traits, self.root_forbidden)))
+        several = [names for names in self.root_required if len(names) > 1]
+        pairs += [("root_required", _any_of(names)) for names in several]
+        pairs += [("root_member_of", _any_of(names)) for names in self.root_member_of]
+        if self.root_not_member_of:
+            pairs.append(("root_member_of", "!" + _any_of(self.root_not_member_of)))
         return pairs
 
 
@@ -191,15 +205,15 @@ def summaries(world: World, found: Iterable[Candidate]) -> dict[str, Any]:
     }
 
 
-def _lineage(world: World, uuid: str) -> list[str]:
+def lineage(world: World, uuid: str) -> list[str]:
     """The provider itself, its parent and so on up to its root."""
     parent = world[uuid].parent
-    return [uuid] if parent is None else [uuid, *_lineage(world, parent)]
+    return [uuid] if parent is None else [uuid, *lineage(world, parent)]
 
 
 def root(world: World, uuid: str) -> str:
     """The root of the provider's tree."""
-    return _lineage(world, uuid)[-1]
+    return lineage(world, uuid)[-1]
 
 
 def _anchors(world: World, provider: Provider) -> set[str]:
@@ -215,8 +229,13 @@ def _anchors(world: World, provider: Provider) -> set[str]:
 
 
 def _root_passes(anchor: Provider, query: Query) -> bool:
-    """`root_required`, judged on the anchor whether or not it contributes (section 8)."""
-    return query.root_required <= anchor.traits and not query.root_forbidden & anchor.traits
+    """What is asked of the root, judged on the anchor whether or not it contributes (section 8)."""
+    return (
+        all(anchor.traits & any_of for any_of in query.root_required)
+        and not anchor.traits & query.root_forbidden
+        and all(anchor.aggregates & any_of for any_of in query.root_member_of)
+        and not anchor.aggregates & query.root_not_member_of
+    )
 
 
 def _matches(
@@ -236,6 +255,7 @@ def _suffixed_matches(world: World, group: Group, pool: Sequence[Provider]) -> I
             and _is_member(provider, group)
             and not provider.aggregates & group.not_member_of
             and _is_in_tree(world, provider, group)
+            and _is_in_subtree(world, provider, group)
         ):
             yield Match(
                 frozenset({provider.uuid}),
@@ -255,6 +275,7 @@ def _unsuffixed_matches(
             and all(_spanned_member(world, p, group, anchor) for p in providers)
             and not any((p.aggregates | anchor.aggregates) & group.not_member_of for p in providers)
             and all(_is_in_tree(world, provider, group) for provider in providers)
+            and all(_is_in_subtree(world, provider, group) for provider in providers)
         ):
             yield Match(
                 frozenset(provider.uuid for provider in providers),
@@ -285,10 +306,16 @@ def _is_in_tree(world: World, provider: Provider, group: Group) -> bool:
     )
 
 
+def _is_in_subtree(world: World, provider: Provider, group: Group) -> bool:
+    """Whether the provider is the one that `subtree` names, who may be unknown, or below it."""
+    return group.subtree is None or group.subtree in lineage(world, provider.uuid)
+
+
 def _acceptable(world: World, query: Query, choice: Choice) -> bool:
     """The filters across groups (section 8)."""
     return (
         (query.group_policy != "isolate" or _is_isolated(choice))
+        and all(_is_alone(choice, suffix) for suffix in query.isolate)
         and all(_is_subtree(world, choice, suffixes) for suffixes in query.same_subtree)
         and _has_capacity(world, choice)
     )
@@ -300,10 +327,26 @@ def _is_isolated(choice: Choice) -> bool:
     return not any(one & other for one, other in combinations(suffixed, 2))
 
 
+def _is_alone(choice: Choice, suffix: str) -> bool:
+    """Whether the provider of this group serves no other suffixed group."""
+    others = [match.providers for other, match in choice.items() if other not in ("", suffix)]
+    return not any(choice[suffix].providers & providers for providers in others)
+
+
 def _is_subtree(world: World, choice: Choice, suffixes: Collection[str]) -> bool:
-    """Whether one provider of the listed groups is ancestor-or-self of all of theirs."""
-    chosen = frozenset[str]().union(*(choice[suffix].providers for suffix in suffixes))
-    return any(all(top in _lineage(world, uuid) for uuid in chosen) for top in chosen)
+    """Whether one provider of the listed groups is ancestor-or-self of all of theirs.
+
+    And whether the providers of the negated groups are all outside the subtree of that one.
+    """
+    positive = [suffix for suffix in suffixes if not suffix.startswith("!")]
+    negated = [suffix.removeprefix("!") for suffix in suffixes if suffix.startswith("!")]
+    chosen = frozenset[str]().union(*(choice[suffix].providers for suffix in positive))
+    outside = frozenset[str]().union(*(choice[suffix].providers for suffix in negated))
+    return any(
+        all(top in lineage(world, uuid) for uuid in chosen)
+        and not any(top in lineage(world, uuid) for uuid in outside)
+        for top in chosen
+    )
 
 
 def _has_capacity(world: World, choice: Choice) -> bool:

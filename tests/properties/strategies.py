@@ -140,7 +140,7 @@ def roll_query(dice: Dice, world: World) -> Query:
         groups=tuple(groups),
         group_policy=_roll_policy(dice, len(suffixes)),
         same_subtree=_roll_subtrees(dice, suffixes, bare),
-        root_required=frozenset(root_required),
+        root_required=tuple(frozenset({name}) for name in sorted(root_required)),
         root_forbidden=frozenset(root_forbidden),
     )
 

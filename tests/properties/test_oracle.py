@@ -155,7 +155,7 @@ def parse(query_string: str) -> Query:
         groups=tuple(groups.values()),
         group_policy=policy,
         same_subtree=tuple(subtrees),
-        root_required=frozenset(t for t in root_traits if not t.startswith("!")),
+        root_required=tuple(frozenset({t}) for t in root_traits if not t.startswith("!")),
         root_forbidden=frozenset(t[1:] for t in root_traits if t.startswith("!")),
     )
 

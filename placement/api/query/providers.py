@@ -31,6 +31,11 @@ PARAMETERS: Mapping[str, Parameter] = {
         "The UUID of a provider: only providers of its tree are listed.",
         matching(DASHED_UUID),
     ),
+    "subtree": Parameter(
+        "2.0",
+        "The UUID of a provider: only this one and those below it are listed.",
+        matching(DASHED_UUID),
+    ),
     "required": Parameter(
         "1.18",
         "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
@@ -42,7 +47,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter:
     """Read the filters.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
-    for key in ("uuid", "in_tree"):
+    for key in ("uuid", "in_tree", "subtree"):
         if key in values and not _DASHED_UUID.match(values[key]):
             raise bad(key, values[key], "expected a UUID with dashes")
     traits, membership = Traits(version), Membership(version)
@@ -63,6 +68,7 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
         name=values.get("name") or None,
         uuid=values.get("uuid"),
         in_tree=values.get("in_tree"),
+        subtree=values.get("subtree"),
         required=tuple(traits.required),
         forbidden=frozenset(traits.forbidden),
         member_of=tuple(membership.positive),

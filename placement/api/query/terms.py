@@ -82,13 +82,6 @@ class Traits:
             raise bad(key, value, "expected names of traits, separated by commas")
         return names
 
-    @property
-    def contradictions(self) -> list[str]:
-        """The traits that are required and forbidden at once."""
-        return sorted(
-            frozenset().union(*(term for term in self.required if term <= self.forbidden))
-        )
-
 
 @dataclass(slots=True)
 class Membership:

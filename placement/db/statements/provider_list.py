@@ -1,6 +1,6 @@
 """The list of providers that meet a condition."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -65,11 +65,21 @@ def _parse(texts: Sequence[Any]) -> list[list[Any]]:
     return rows
 
 
+def _subtree(uuids: Collection[str]) -> Selection:
+    """Select the ids of the provider that has one of the uuids, and of all below it."""
+    top, below = _provider.alias("top"), _provider.alias("below")
+    subtree = sa.select(top.c.id).where(top.c.uuid.in_(sorted(uuids))).cte(recursive=True)
+    children = sa.select(below.c.id).where(below.c.parent_provider_id == subtree.c.id)
+    return sa.select(subtree.union_all(children).c.id)
+
+
 def _of_row(condition: ProviderCondition) -> list[ColumnElement[bool]]:
     """Return what the provider's row and its traits must meet."""
     where: list[ColumnElement[bool]] = []
     if condition.root_id is not None:
         where.append(_provider.c.root_provider_id == condition.root_id)
+    if condition.subtree is not None:
+        where.append(_provider.c.id.in_(_subtree(condition.subtree)))
     if condition.name is not None:
         where.append(_provider.c.name == condition.name)
     if condition.uuids is not None:

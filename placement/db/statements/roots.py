@@ -174,6 +174,15 @@ def _roots_having(traits: Collection[int]) -> Selection:
     )
 
 
+def _members_of(aggregates: Collection[int]) -> Selection:
+    """Select the providers in any of the aggregates, each once."""
+    link = t.resource_provider_aggregates
+    members = sa.select(link.c.resource_provider_id).where(
+        link.c.aggregate_id.in_(sorted(aggregates))
+    )
+    return members.distinct()
+
+
 def _driving_roots(
     tree_filter: TreeFilter, driving: DrivingCondition | None
 ) -> Selection | Union | None:
@@ -188,6 +197,8 @@ def _driving_roots(
     if driving is not None:
         select = _DRIVEN_BY[driving.driver]
         return in_written_order(select(conditions[driving.place])).distinct()
+    if tree_filter.root.aggregates:
+        return _members_of(tree_filter.root.aggregates[0])
     if tree_filter.root.traits:
         return _roots_having(tree_filter.root.traits)
     return None

@@ -19,7 +19,8 @@ AGG = "a0000000-0000-4000-8000-000000000001"
 OTHER = "a0000000-0000-4000-8000-000000000002"
 KEYS = (
     "resources", "resources_A", "required", "required1", "member_of", "in_tree", "limit",
-    "group_policy", "root_required", "same_subtree", "name", "uuid", "associated", "project_id",
+    "group_policy", "root_required", "root_member_of", "subtree", "same_subtree", "name",
+    "uuid", "associated", "project_id",
 )  # fmt: skip
 PIECES = (
     "VCPU:1",
@@ -190,3 +191,25 @@ def test_whatever_a_client_sends_is_understood_or_refused(
 def test_any_bytes_are_a_query_string_or_refused(raw: bytes) -> None:
     with contextlib.suppress(BadQuery):
         query.pairs(raw.decode("latin-1"))
+
+
+def test_since_2_0_the_root_may_have_any_number_of_terms() -> None:
+    pairs = [
+        ("resources", "VCPU:1"),
+        ("root_required", "T1,!T2"),
+        ("root_required", "in:T3,T4"),
+        ("root_member_of", AGG),
+        ("root_member_of", f"!{OTHER}"),
+    ]
+    root = parse(*pairs, version="2.0").root
+    assert root.required == (frozenset({"T1"}), frozenset({"T3", "T4"}))
+    assert root.forbidden == {"T2"}
+    assert root.member_of == (frozenset({AGG}),)
+    assert root.not_member_of == {OTHER}
+
+
+def test_the_conditions_on_roots_are_bounded() -> None:
+    pairs = [("root_member_of", AGG[:-2] + str(number)) for number in range(10, 61)]
+    assert parse(("resources", "VCPU:1"), *pairs[:50], version="2.0").root.member_of
+    with pytest.raises(BadQuery, match="51 conditions"):
+        parse(("resources", "VCPU:1"), *pairs, version="2.0")

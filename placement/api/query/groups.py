@@ -1,0 +1,124 @@
+"""The parameters of request groups, which share a suffix."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from placement.api.microversion import Microversion
+from placement.api.query.strings import Pairs, Parameter, bad
+from placement.api.query.terms import Membership, Traits, effective, resources
+from placement.api.versioned import Versioned
+from placement.candidates.request import UNSUFFIXED, RequestGroup
+from placement.objects import identifiers
+
+GROUP_PARAMETERS: Mapping[str, Parameter] = {
+    "resources": Parameter(
+        "1.10",
+        "Amounts of resource classes to find: `CLASS:AMOUNT`, separated by commas.",
+        suffixed=True,
+    ),
+    "required": Parameter(
+        "1.17",
+        "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
+        "(`in:T1,T2`).",
+        suffixed=True,
+    ),
+    "member_of": Parameter(
+        "1.21",
+        "Aggregates that providers must be in (`UUID`), must be in one of (`in:UUID,UUID`), or "
+        "must not be in (`!UUID`).",
+        suffixed=True,
+    ),
+    "in_tree": Parameter(
+        "1.31",
+        "The UUID of a provider: only providers of its tree are considered.",
+        suffixed=True,
+    ),
+    "subtree": Parameter(
+        "2.0",
+        "The UUID of a provider: only this one and those below it are considered.",
+        suffixed=True,
+    ),
+}
+
+# What may follow the name of a group's parameter.
+SUFFIX = Versioned({"1.10": "", "1.25": "([1-9][0-9]*)?", "1.33": "([a-zA-Z0-9_-]{1,64})?"})
+_GROUP_KEY = SUFFIX.map(
+    lambda suffix: re.compile(
+        rf"(?P<key>{'|'.join(GROUP_PARAMETERS)})(?P<suffix>{suffix})\Z", re.ASCII
+    )
+)
+_SUFFIX_FORM = Versioned(
+    {
+        "1.10": "request groups with a suffix need microversion 1.25 or later",
+        "1.25": "the suffix of a request group is a number from 1 on, without leading zeros",
+        "1.33": "the suffix of a request group has 1 to 64 letters, digits, _ and -",
+    }
+)
+
+
+@dataclass(slots=True)
+class Group:
+    """A request group while its parameters are read."""
+
+    traits: Traits
+    membership: Membership
+    first: str = ""  # the parameter that began the group
+    resources: tuple[tuple[str, int], ...] = ()
+    providers: dict[str, str] = field(default_factory=dict)  # keyword -> UUID
+
+    @classmethod
+    def at(cls, version: Microversion) -> "Group":
+        """Return a group before its first parameter."""
+        return cls(Traits(version), Membership(version))
+
+    def add(self, keyword: str, key: str, value: str) -> None:
+        """Read one parameter; `keyword` is its name without the suffix."""
+        self.first = self.first or key
+        if keyword == "resources":
+            self.resources = resources(key, value)
+        elif keyword == "required":
+            self.traits.add(key, value)
+        elif keyword == "member_of":
+            self.membership.add(key, value)
+        else:
+            uuid = value.strip()
+            if not identifiers.canonical(uuid):
+                raise bad(key, value, "expected the UUID of a resource provider")
+            self.providers[keyword] = uuid
+
+    def frozen(self, suffix: str) -> RequestGroup:
+        """Return the group as the search takes it."""
+        return RequestGroup(
+            suffix,
+            self.resources,
+            tuple(dict.fromkeys(self.traits.required)),
+            frozenset(self.traits.forbidden),
+            tuple(dict.fromkeys(self.membership.positive)),
+            frozenset(self.membership.negative),
+            self.providers.get("in_tree"),
+            self.providers.get("subtree"),
+        )
+
+
+def read_groups(query: Pairs, version: Microversion) -> dict[str, Group]:
+    """Read the parameters of groups, by suffix in the order of the query.  Raises BadQuery."""
+    groups: dict[str, Group] = {}
+    for key, value in effective(query, version):
+        match = _GROUP_KEY.at(version).match(key)
+        if match:
+            group = groups.setdefault(match["suffix"] or UNSUFFIXED, Group.at(version))
+            group.add(match["key"], key, value)
+    return groups
+
+
+def keyword_of(key: str, version: Microversion) -> str | None:
+    """Return a group's parameter without the suffix; None where it is none of a group."""
+    match = _GROUP_KEY.at(version).match(key)
+    return match["key"] if match else None
+
+
+def check_suffix(key: str, value: str, version: Microversion) -> None:
+    """Raise BadQuery for the parameter of a group whose suffix has a wrong form."""
+    if keyword_of(key, version) is None and key.startswith(tuple(GROUP_PARAMETERS)):
+        raise bad(key, value, f"no such parameter: {_SUFFIX_FORM.at(version)}")

@@ -1,0 +1,99 @@
+"""What must hold between the parts of a request for candidates, whatever form it arrives in."""
+
+from collections.abc import Callable, Mapping
+
+from placement.api.history import Feature
+from placement.api.query.strings import bad
+from placement.api.versioned import Versioned
+from placement.candidates.request import (
+    CandidateRequest,
+    Place,
+    RequestGroup,
+    RootTerms,
+    parameter_of,
+)
+from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
+
+# Each is looked up for each root that the database has to look at.
+MAX_ROOT_CONDITIONS = 50
+
+# Takes a request, and what the client calls each group, by suffix.
+Check = Callable[[CandidateRequest, Mapping[str, str]], None]
+
+
+def _check_all_have_resources(request: CandidateRequest, names: Mapping[str, str]) -> None:
+    if not request.groups:
+        raise BadQuery("resources: this parameter is required: resources=CLASS:AMOUNT")
+    for group in request.groups:
+        if not group.resources:
+            raise BadQuery(
+                f"{names[group.suffix]}: this group asks for no resources: "
+                f"add resources{group.suffix}=CLASS:AMOUNT"
+            )
+
+
+def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> None:
+    """Raise BadQuery for groups without resources that nothing joins to others.
+
+    And for `same_subtree` with suffixes of no group.
+    """
+    if not any(group.resources for group in request.groups):
+        place = request.place("resources", "", "")
+        raise BadQuery(
+            f"{place}: at least one group must ask for resources: resources=CLASS:AMOUNT",
+            QUERY_MISSING_VALUE,
+        )
+    joined: frozenset[str] = frozenset().union(*request.same_subtree)
+    for group in request.groups:
+        suffix = group.suffix
+        if not group.resources and suffix not in joined:
+            raise BadQuery(
+                f"{names[suffix]}: this group asks for no resources: add resources{suffix}="
+                f"CLASS:AMOUNT{f', or name {suffix} in same_subtree' if suffix else ''}",
+                QUERY_BAD_VALUE,
+            )
+    _check_suffixes(request, "same_subtree", joined)
+
+
+def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: frozenset[str]) -> None:
+    """Raise BadQuery where some of the suffixes are those of no group."""
+    unknown = suffixes.difference(group.suffix for group in request.groups)
+    if unknown:
+        place = request.place(keyword, "", min(unknown))
+        text = "no request group has this suffix"
+        raise bad(place, ",".join(sorted(unknown)), text, QUERY_BAD_VALUE)
+
+
+CHECK_RESOURCES: Versioned[Check] = Versioned(
+    {"1.10": _check_all_have_resources, Feature.RESOURCELESS_GROUPS.value: check_resourceless}
+)
+
+
+def check_contradictions(request: CandidateRequest) -> None:
+    """Raise BadQuery for a group that requires and forbids the same traits."""
+    for group in request.groups:
+        names = contradictions(group)
+        if names:
+            place = request.place("required", group.suffix, names[0])
+            raise bad(place, ",".join(names), "required and forbidden at once")
+
+
+def check_root(root: RootTerms, place: Place = parameter_of) -> None:
+    """Raise BadQuery for contradictions, or too many conditions, on the root."""
+    names = contradictions(root)
+    if names:
+        where = place("root_required", "", names[0])
+        raise bad(where, ",".join(names), "required and forbidden at once", QUERY_BAD_VALUE)
+    conditions = sum(len(traits) > 1 for traits in root.required) + len(root.member_of)
+    if conditions > MAX_ROOT_CONDITIONS:
+        raise BadQuery(
+            f"{place('root_required', '', '')}, {place('root_member_of', '', '')}: {conditions} "
+            f"conditions (sets of traits, sets of aggregates) are too many together, "
+            f"{MAX_ROOT_CONDITIONS} the most"
+        )
+
+
+def contradictions(terms: RequestGroup | RootTerms) -> list[str]:
+    """Return the traits of terms all of whose traits are forbidden."""
+    barred = [names for names in terms.required if names <= terms.forbidden]
+    return sorted(frozenset().union(*barred))

@@ -1,0 +1,72 @@
+"""What a request can say since 2.0, added to requests that are valid at 1.39."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from tests.properties.oracle import Group, Query, World, root
+from tests.properties.strategies import AGGREGATES, TRAITS, UNKNOWN
+
+# Takes a query and returns one that says more, or None where it cannot.
+Addition = Callable[[random.Random, World, Query], Query | None]
+
+
+def whole_query(rng: random.Random, world: World, query: Query, feature: str) -> Query | None:
+    """The query with one feature for certain and others now and then; None where it cannot be."""
+    whole = FEATURES[feature](rng, world, query)
+    for name, add in FEATURES.items():
+        if whole is not None and name != feature and rng.random() < 0.15:
+            whole = add(rng, world, whole) or whole
+    return whole
+
+
+def _without_policy(rng: random.Random, world: World, query: Query) -> Query | None:
+    several = sum(bool(group.suffix) for group in query.groups) > 1
+    return replace(query, group_policy=None) if several else None
+
+
+def _with_choice_of_root_traits(rng: random.Random, world: World, query: Query) -> Query | None:
+    traits = list(TRAITS)
+    terms = [frozenset(rng.sample(traits, rng.randint(1, 3))) for _ in range(rng.randint(1, 2))]
+    wanted = tuple(
+        term for term in (*query.root_required, *terms) if not term <= query.root_forbidden
+    )
+    several = any(len(term) > 1 for term in wanted)
+    return replace(query, root_required=tuple(dict.fromkeys(wanted))) if several else None
+
+
+def _with_root_member_of(rng: random.Random, world: World, query: Query) -> Query | None:
+    aggregates = [*AGGREGATES] * 4 + [UNKNOWN]
+    anchors = [each.aggregates for each in world.values() if each.parent is None]
+    usual = sorted(rng.choice(anchors)) or aggregates
+    terms = [
+        frozenset({rng.choice(usual), *rng.sample(aggregates, rng.choice((0, 0, 1, 2)))})
+        for _ in range(rng.choice((0, 1, 1, 1, 2)))
+    ]
+    barred = (
+        frozenset(rng.sample(aggregates, 1)) if not terms or rng.random() < 0.2 else frozenset()
+    )
+    return replace(query, root_member_of=tuple(dict.fromkeys(terms)), root_not_member_of=barred)
+
+
+def _with_subtree(rng: random.Random, world: World, query: Query) -> Query | None:
+    place = rng.randrange(len(query.groups))
+    top = rng.choice(sorted(world))
+    if rng.random() < 0.5:
+        top = root(world, top)
+    if rng.random() < 0.03:
+        top = UNKNOWN
+    return replace(query, groups=_changed(query.groups, place, subtree=top))
+
+
+def _changed(groups: tuple[Group, ...], place: int, **changes: object) -> tuple[Group, ...]:
+    changed = replace(groups[place], **changes)  # type: ignore[arg-type]
+    return (*groups[:place], changed, *groups[place + 1 :])
+
+
+FEATURES: Mapping[str, Addition] = {
+    "no group_policy": _without_policy,
+    "root_required=in:": _with_choice_of_root_traits,
+    "root_member_of": _with_root_member_of,
+    "subtree": _with_subtree,
+}

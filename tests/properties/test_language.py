@@ -1,0 +1,108 @@
+"""The language of 2.0 against the oracle, each of its features often, alone and with others."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.properties import oracle
+from tests.properties.language import FEATURES, whole_query
+from tests.properties.strategies import seeded_query, seeded_world
+from tests.properties.test_candidates import any_tuning, assert_whole, generating
+from tests.properties.worlds import WorldService
+
+EXAMPLES = 2000
+WORLD_QUERIES = 10
+VERSION = "2.0"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
+    return WorldService(tmp_path_factory.mktemp("language"))
+
+
+def queries(rng: random.Random, world: oracle.World, feature: str) -> Iterator[oracle.Query]:
+    for _ in range(WORLD_QUERIES):
+        query = whole_query(rng, world, seeded_query(rng, world), feature)
+        if query is not None:
+            yield query
+
+
+def check(
+    service: WorldService, world: oracle.World, query: oracle.Query, rng: random.Random
+) -> int:
+    """Compare the whole answer and a limited one; returns how many candidates there are."""
+    expected = oracle.candidates(world, query)
+    params = query.to_params()
+    answer = service.search("/allocation_candidates", params, VERSION)
+    assert answer.status_code == 200, answer.text
+    assert_whole(answer.json, world, query, expected)
+    if rng.random() < 0.2:
+        limit = rng.randint(1, 5)
+        params = [*params, ("limit", str(limit))]
+        part = oracle.parse_answer(service.search("/allocation_candidates", params, VERSION).json)
+        assert part <= expected, params
+        assert len(part) == min(limit, len(expected)), params
+    return len(expected)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_each_feature_agrees_with_the_oracle(
+    service: WorldService, feature: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = random.Random(feature)
+    examples = answers = candidates = 0
+    while examples < EXAMPLES:
+        world = seeded_world(rng)
+        service.load(world)
+        for query in queries(rng, world, feature):
+            count = check(service, world, query, rng)
+            examples += 1
+            answers += bool(count)
+            candidates += count
+    with capsys.disabled():
+        print(f"\n{feature}: {examples} examples, {answers} answers, {candidates} candidates")
+    assert answers > EXAMPLES / 10
+
+
+@pytest.mark.parametrize("randomize", [False, True])
+@pytest.mark.parametrize("strategy", ["breadth-first", "depth-first"])
+def test_windows_of_any_size_lead_to_the_same_answers(
+    tmp_path: Path, strategy: str, randomize: bool
+) -> None:
+    """As they are, a window covers these small clouds, and nothing is asked for in SQL."""
+    service = generating(tmp_path, strategy, randomize)
+    rng = random.Random(f"language {strategy} {randomize}")
+    for _ in range(5):
+        for feature in FEATURES:
+            world = seeded_world(rng)
+            service.load(world)
+            service.renew(rng)
+            for query in queries(rng, world, feature):
+                service.restart(any_tuning(rng))
+                check(service, world, query, rng)
+
+
+def test_the_providers_of_a_subtree_are_listed(service: WorldService) -> None:
+    rng = random.Random(3)
+    listed = 0
+    for _ in range(60):
+        world = seeded_world(rng)
+        service.load(world)
+        for top in world:
+            params = [("subtree", top)]
+            if rng.random() < 0.3:
+                params.append(("in_tree", rng.choice(list(world))))
+            answer = service.search("/resource_providers", params, VERSION)
+            assert answer.status_code == 200, answer.text
+            uuids = {each["uuid"] for each in answer.json["resource_providers"]}
+            tree = dict(params).get("in_tree", top)
+            assert uuids == {
+                uuid
+                for uuid in world
+                if top in oracle.lineage(world, uuid)
+                and oracle.root(world, uuid) == oracle.root(world, tree)
+            }
+            listed += len(uuids)
+    assert listed > 200
