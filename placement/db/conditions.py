@@ -68,7 +68,10 @@ class RootCondition:
 
 @dataclass(frozen=True, slots=True)
 class TreeFilter:
-    """All that a tree must meet; with `own`, at least one condition by a member of its own."""
+    """What a tree must meet.
+
+    own: at least one of the conditions must be met by a member of the tree, not from elsewhere.
+    """
 
     conditions: tuple[MemberCondition, ...]
     root: RootCondition
@@ -76,7 +79,7 @@ class TreeFilter:
 
 
 class Driver(Enum):
-    """Which part of a condition to begin with; in the order of preference."""
+    """The part of a condition with which the database begins; in the order of preference."""
 
     AGGREGATES = "aggregates"
     TRAITS = "traits"
@@ -89,9 +92,9 @@ class Driver(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DrivingCondition:
-    """The condition, by its place in the filter, with which the database is to begin.
+    """The condition, by its place in the filter, with which the database begins.
 
-    Nothing from elsewhere may help to meet it, or trees would be missed.
+    It must be one that only members of the tree can meet, or trees would be missed.
     """
 
     place: int
@@ -99,7 +102,7 @@ class DrivingCondition:
 
 
 def root_meets(root_id: ColumnElement[int], condition: RootCondition) -> list[ColumnElement[bool]]:
-    """The root has what the condition says."""
+    """Return the SQL of the condition."""
     where: list[ColumnElement[bool]] = []
     if condition.traits:
         where.append(fragments.has_all_traits(root_id, condition.traits))

@@ -78,10 +78,10 @@ class Database:
             ) from None
 
     def limit_statements(self) -> None:
-        """From now on let no statement take longer than `statement_timeout`; 0: as it wants.
+        """Let no statement take longer than `statement_timeout` from now on, unless that is 0.
 
-        That is for a service: what migrates, counts or checks a database may take its time. A
-        statement of a write may also wait for others, as long as `write_timeout`.
+        This is for a service: what migrates, counts or checks a database may take longer. A
+        statement of a write may also wait for other writes, as long as `write_timeout`.
         """
         limit = self._settings.statement_timeout
         if limit:
@@ -96,8 +96,8 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Enter one read-only snapshot.
 
-        Raises DatabaseUnavailable when the engine fails, DatabaseUnusable when it will again,
-        StatementTooLong.
+        Raises DatabaseUnavailable when the database fails, DatabaseUnusable when it will fail
+        again, StatementTooLong, Unstorable.
         """
         try:
             with transaction(self.reader) as conn:
@@ -116,10 +116,10 @@ class Database:
 
         `work` may be run several times and must not act outside of the connection. Its domain
         errors pass through after a rollback. Raises LostRace when other writers keep changing
-        what `work` depends on, DatabaseUnavailable when the engine does not let it through
-        within `[placement_database] write_timeout` seconds, DatabaseUnusable when it never will,
-        StatementTooLong, OutcomeUnknown when a COMMIT failed and it cannot be found out whether
-        it happened.
+        what `work` depends on, DatabaseUnavailable when it cannot be committed within
+        `[placement_database] write_timeout` seconds, DatabaseUnusable when it never can be,
+        StatementTooLong, Unstorable, and OutcomeUnknown when a COMMIT failed and it cannot be found
+        out whether it happened.
         """
         retries, pauses = Retries(self._settings), Pauses()
         while True:
@@ -197,7 +197,7 @@ class Database:
                 if no_server or lasting_fault(error) or (tries >= 0 and attempt >= tries):
                     raise self._unusable(complaint) from None
             except (OSError, TypeError, ValueError) as error:
-                # Of a driver that makes nothing of what the URL gives it.
+                # A driver has been given options that it does not understand.
                 raise self._unusable(one_line(error)) from None
             attempt += 1
             LOG.warning("the database does not answer (%s); attempt %s", complaint, attempt)

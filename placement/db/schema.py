@@ -1,12 +1,11 @@
-"""The version of the schema: Alembic's revisions, in a version table of our own.
+"""The version of the schema: Alembic's revisions, in a version table that is this service's.
 
-An adopted database has another table, `alembic_version`, which names the schema of the
-software that made it. It is read to tell whether we know that schema, and never changed.
+An adopted database has another table, `alembic_version`, which names the schema of the software
+that made it. It tells whether that schema is known, and migrations never change it.
 """
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 from alembic import command
@@ -50,12 +49,12 @@ def _script() -> ScriptDirectory:
 
 
 def newest() -> str | None:
-    """The revision that this release needs."""
+    """Return the revision that this release needs."""
     return _script().get_current_head()
 
 
 def version(conn: Connection) -> str | None:
-    """The revision of our own that the database has, or None.
+    """Return the revision that the database records, or None.
 
     Raises ConfigurationError where it has several.
     """
@@ -73,29 +72,27 @@ def _migration_context(conn: Connection) -> MigrationContext:
 
 
 def adopted_version(conn: Connection) -> str | None:
-    """The schema that `alembic_version` names, or None."""
+    """Return the schema that `alembic_version` names, or None."""
     if not sa.inspect(conn).has_table(ADOPTED_TABLE):
         return None
-    found: Any = conn.execute(
-        sa.select(sa.column("version_num")).select_from(sa.table(ADOPTED_TABLE))
-    )
-    return found.scalar()  # type: ignore[no-any-return]
+    column: sa.ColumnClause[str] = sa.column("version_num")
+    return conn.execute(sa.select(column).select_from(sa.table(ADOPTED_TABLE))).scalar()
 
 
 def refuse_unknown(conn: Connection) -> bool:
-    """Whether there are tables to build upon.
+    """Return whether the database has the tables that migrations build upon.
 
-    Raises ConfigurationError for a database whose schema we do not know.
+    Raises ConfigurationError for one whose schema is unknown.
     """
-    present = TABLES & set(sa.inspect(conn).get_table_names())
+    tables = TABLES & set(sa.inspect(conn).get_table_names())
     adopted = adopted_version(conn)
     known = ", ".join(sorted(ADOPTABLE))
-    if present and adopted is None:
+    if tables and adopted is None:
         raise ConfigurationError(
             f"the database has tables of a schema without a version: if it is one of {known}, "
             f"record it with placement-manage db stamp"
         )
-    if present and adopted not in ADOPTABLE:
+    if tables and adopted not in ADOPTABLE:
         raise ConfigurationError(
             f"the database has tables of schema {adopted}, which is not one of {known}: "
             f"upgrade it with the software that made it"
@@ -105,20 +102,21 @@ def refuse_unknown(conn: Connection) -> bool:
             f"the database is of other software, whose schema is {adopted}: "
             f"name one of its own in [placement_database] connection"
         )
-    return present == TABLES
+    return tables == TABLES
 
 
 def upgrade(conn: Connection) -> None:
     """Bring the schema to the newest revision.
 
-    A database that has not what its version says begins anew: each revision finds its work done.
-    Raises Overtaken when the version is none of ours, or is changed by somebody else meanwhile.
+    Raises Overtaken when the version is unknown, or another process changes it meanwhile.
     """
     try:
         with dialect_of(conn).migration_lock(conn):
-            present = version(conn)
-            if present is not None and (absent := lacking(conn, present)):
-                LOG.warning("version %s lacks %s; migrated anew", present, ", ".join(absent))
+            recorded = version(conn)
+            missing = [] if recorded is None else lacking(conn, recorded)
+            if missing:
+                # Begin with the first revision: each that is complete finds its work done.
+                LOG.warning("version %s lacks %s; migrated anew", recorded, ", ".join(missing))
                 _migration_context(conn).stamp(_script(), "base")
             command.upgrade(_config(conn), "head")
     except CommandError as error:
@@ -126,32 +124,35 @@ def upgrade(conn: Connection) -> None:
 
 
 def lacking(conn: Connection, revision: str) -> list[str]:
-    """What the database has not that it has at a revision: tables, columns, indexes.
+    """Return the tables, columns and indexes of a revision that the database does not have.
 
     Raises CommandError for an unknown revision.
     """
     script, inspector = _script(), sa.inspect(conn)
     script.get_revision(revision)
-    for each in reversed(list(script.iterate_revisions(revision, "base"))):
-        if absent := each.module.lacking(inspector):
-            return list(absent)
+    # The oldest first: what a revision adds builds upon those before.
+    for migration in reversed(list(script.iterate_revisions(revision, "base"))):
+        missing = migration.module.lacking(inspector)
+        if missing:
+            return list(missing)
     return []
 
 
 def stamp(conn: Connection, revision: str) -> None:
-    """Record a revision without migrating: ours, or that of an adopted schema.
+    """Record a revision without migrating: one of this service, or of an adopted schema.
 
-    Raises ConfigurationError for one that is unknown, or that the database has not.
+    Raises ConfigurationError for one that is unknown, or whose tables the database lacks.
     """
     adopted = revision in ADOPTABLE
     if not revision:
         raise ConfigurationError("cannot stamp an empty revision")
     try:
-        absent = lacking(conn, FIRST if adopted else revision)
-        if absent:
+        missing = lacking(conn, FIRST if adopted else revision)
+        if missing:
+            more = ", …" if len(missing) > MOST_SHOWN else ""
             raise ConfigurationError(
-                f"cannot stamp {revision}: the database lacks {', '.join(absent[:MOST_SHOWN])}"
-                f"{', …' if len(absent) > MOST_SHOWN else ''}; run placement-manage db sync"
+                f"cannot stamp {revision}: the database lacks {', '.join(missing[:MOST_SHOWN])}"
+                f"{more}; run placement-manage db sync"
             )
         if adopted:
             _stamp_adopted(conn, revision)
@@ -174,9 +175,9 @@ def _stamp_adopted(conn: Connection, revision: str) -> None:
 
 def check(conn: Connection) -> None:
     """Raise ConfigurationError, one line, unless the schema is the newest."""
-    present = version(conn)
-    if present != newest():
+    recorded = version(conn)
+    if recorded != newest():
         raise ConfigurationError(
-            f"the database schema is at {present or 'no version'}, this release needs {newest()}: "
+            f"the database schema is at {recorded or 'no version'}, this release needs {newest()}: "
             f"run placement-manage db sync, or set [placement_database] sync_on_startup"
         )

@@ -1,9 +1,9 @@
-"""The tables, as existing deployments have them plus three columns and an index of ours.
+"""The tables, as existing deployments have them, and three columns and an index more.
 
 The columns are `inventories.used` (sum of the allocations on that provider and class),
 `inventories.capacity` (floor of (total - reserved) * allocation_ratio) and
 `resource_providers.revision` (on root rows: a random number renewed with every change of
-anything in the tree). All three have database defaults, so that a writer who does not know
+anything in the tree). All three have database defaults, so that software which does not know
 them can still insert.
 """
 
@@ -21,7 +21,7 @@ metadata = sa.MetaData(
 
 
 def now() -> datetime:
-    """The time that rows carry: UTC without zone, whole seconds (as existing rows have it)."""
+    """Return the time for a row: UTC without zone, in whole seconds, as existing rows have it."""
     return datetime.now(UTC).replace(tzinfo=None, microsecond=0)
 
 
@@ -130,8 +130,8 @@ users = _table(
     sa.UniqueConstraint("external_id", name="uniq_users0external_id"),
 )
 
-# Ids of classes are given, not generated: standard ones are their order (the first is 0),
-# custom ones begin at 10000.
+# Ids of classes are not generated: those of standard ones are their order (the first is 0), those
+# of custom ones begin at 10000.
 resource_classes = _table(
     "resource_classes",
     _id(autoincrement=False),

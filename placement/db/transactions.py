@@ -43,13 +43,13 @@ def _begin(conn: Connection) -> None:
 
 
 def _end(conn: Connection) -> None:
-    present = conn.get_transaction()
-    if present is None:
+    current = conn.get_transaction()
+    if current is None:
         return  # it has been committed
     over = False
     try:
-        if present.is_active:  # a COMMIT that failed leaves it inactive, and perhaps open
-            present.rollback()
+        if current.is_active:  # a COMMIT that failed leaves it inactive, and perhaps open
+            current.rollback()
             over = True
     except exc.DBAPIError as error:
         LOG.warning("a ROLLBACK failed, its connection is closed: %s", one_line(error))

@@ -1,4 +1,4 @@
-"""What may be wrong with the rows of a database: a selection for each fault, and what mends it.
+"""Faults that rows of a database may have: a selection for each fault, and what mends it.
 
 The columns of a selection are what an operator is shown of an example.
 """

@@ -1,9 +1,8 @@
-"""Which roots to look at: the next ones whoever they are, or those whose trees seem to match.
+"""Roots to look at: the next ones, or those whose trees seem to match.
 
-A `MemberCondition` is what a request asks of one provider of a tree. `next_roots` is unfiltered,
-for trees that are in memory are checked there; `matching_roots` selects the roots of trees in which
-every condition seems to be met, beginning with the one that few meet. It may select too many roots,
-never too few.
+`next_roots` is unfiltered: a tree in memory is checked faster there. `matching_roots` selects the
+roots of trees in which every condition seems to be met, beginning with a condition that few meet.
+It may select too many roots, never too few.
 """
 
 from collections.abc import Collection, Sequence
@@ -64,9 +63,9 @@ def outermost_roots() -> Query:
 
 
 def _serving_members(condition: MemberCondition) -> Selection:
-    """Select the root ids of the members that meet the condition, not looking at reach.
+    """Select the root ids of the members that meet the condition, whatever its reach.
 
-    For the members of one tree: each of them is asked for its inventories.
+    It is for the members of one tree: each is looked up in the inventories.
     """
     member = _member
     where = [_has_room(class_id, amount) for class_id, amount in condition.resources]
@@ -188,8 +187,8 @@ def _driving_roots(
 ) -> Selection | Union | None:
     """Select the roots to look at one by one; None for all.
 
-    Engines do not know how rare a class, trait or aggregate is. Told to begin with one, and to
-    look at all else root by root, they read no more than what this one leaves.
+    Engines do not know how rare a class, trait or aggregate is. If they begin with a rare one, and
+    check the other conditions root by root, they read no more than what that one leaves.
     """
     conditions = tree_filter.conditions
     if tree_filter.own and all(condition.resources for condition in conditions):
@@ -229,16 +228,16 @@ def _revision(root: sa.FromClause) -> ColumnElement[int | None]:
     return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
 
 
-_run = (
+_window = (
     sa.select(t.resource_providers.c.id, _revision(t.resource_providers))
     .where(*_after(t.resource_providers))
     .order_by(t.resource_providers.c.id)
     .limit(sa.bindparam("size", type_=sa.Integer))
-    .subquery("run")
+    .subquery("roots")
 )
-_NEXT_ROOTS = sa.select(JsonRows(_run.c.id, _run.c.revision))
+_NEXT_ROOTS = sa.select(JsonRows(_window.c.id, _window.c.revision))
 
-_MANY_ROOTS = 12  # bits of an id: roots in one text, of some 30 bytes each
+_ROOTS_IN_TEXT = 12  # bits of an id: roots in one text, of some 30 bytes each
 
 
 # PERF: schedulers ask for the same few flavors again and again.
@@ -246,25 +245,35 @@ _MANY_ROOTS = 12  # bits of an id: roots in one text, of some 30 bytes each
 def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -> Selection:
     root = _root
     source: sa.FromClause = root
+    where = _after(root)
     conditions: Sequence[MemberCondition] = tree_filter.conditions
-    pinned = [
-        condition.tree
-        for condition in conditions
-        if condition.tree is not None and not condition.reach
-    ]
-    if not pinned:  # otherwise there is one root to look at
+
+    # Where to begin: with the only tree that may serve, or with the roots of a rare condition.
+    pinned = _pinned_trees(conditions)
+    if pinned:
+        where += [root.c.id == tree for tree in pinned]
+    else:
         driving_roots = _driving_roots(tree_filter, driving)
         conditions = _conditions_left(tree_filter, driving)
         if driving_roots is not None:
             first = driving_roots.subquery("first")
             source = first.join(root, root.c.id == first.c[0])
+
+    # All else is checked root by root. It is selected, for as a condition of the rows engines
+    # would begin with it.
     matches = _tree_meets(root.c.id, conditions, tree_filter.root).label("matches")
-    roots = (
-        sa.select(root.c.id, _revision(root), matches)
-        .select_from(source)
-        .where(*_after(root), *(root.c.id == tree for tree in pinned))
-        .subquery("roots")
-    )
-    whether = sa.case((roots.c.matches, 1), else_=0)
-    texts = sa.select(JsonRows(roots.c.id, roots.c.revision, whether))
-    return in_written_order(texts.group_by(roots.c.id.bitwise_rshift(_MANY_ROOTS)))
+    rows = sa.select(root.c.id, _revision(root), matches).select_from(source).where(*where)
+
+    roots = rows.subquery("roots")
+    number = sa.case((roots.c.matches, 1), else_=0)
+    texts = sa.select(JsonRows(roots.c.id, roots.c.revision, number))
+    return in_written_order(texts.group_by(roots.c.id.bitwise_rshift(_ROOTS_IN_TEXT)))
+
+
+def _pinned_trees(conditions: Sequence[MemberCondition]) -> list[int]:
+    """Return the trees of conditions that name the only one that may serve."""
+    return [
+        condition.tree
+        for condition in conditions
+        if condition.tree is not None and not condition.reach
+    ]

@@ -180,14 +180,14 @@ GROUP BY roots.id >> 12;
 
 
 -- roots.next_roots: Select (id, revision) of the next `size` roots, in the order of ids.
-SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(run.id, 'null'), ',', IFNULL(run.revision,
+SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(roots.id, 'null'), ',', IFNULL(roots.revision,
     'null'), ']')), ']') AS json_rows_1
 FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
     resource_providers.id) THEN resource_providers.revision END AS revision
   FROM resource_providers
   WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > :after
   ORDER BY resource_providers.id
-  LIMIT :size) AS run;
+  LIMIT :size) AS roots;
 
 
 -- roots.outermost_roots: Select the smallest and the largest id of a root, or nulls.

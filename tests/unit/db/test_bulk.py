@@ -1,0 +1,51 @@
+"""Statements on many rows: lists, values by id, and inserts that are longer than one statement."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import bulk
+from placement.db.statement import CHUNK
+
+NAMES = sa.Table(
+    "names",
+    sa.MetaData(),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("size", sa.Integer),
+    sa.Column("double", sa.Integer),
+)
+MANY = CHUNK + 2
+
+
+@pytest.fixture
+def conn() -> Iterator[sa.Connection]:
+    engine = sa.create_engine("sqlite://")
+    with engine.connect() as conn:
+        NAMES.metadata.create_all(conn)
+        rows = [{"id": row_id, "size": 0} for row_id in range(MANY)]
+        writes = bulk.insert(NAMES, rows, (("double", ":id_{place} * 2"),))
+        assert len(writes) == 2
+        writes.execute(conn)
+        yield conn
+
+
+def test_inserts_compute_columns_of_a_rows_own_values(conn: sa.Connection) -> None:
+    row = sa.select(NAMES.c.id, NAMES.c.double).order_by(NAMES.c.id.desc()).limit(1)
+    assert tuple(conn.execute(row).one()) == (MANY - 1, 2 * (MANY - 1))
+
+
+def test_rows_get_each_their_own_value(conn: sa.Connection) -> None:
+    bulk.set_by_id(NAMES.c.size, {row_id: row_id + 1 for row_id in range(MANY)}).execute(conn)
+    wrong = sa.select(sa.func.count()).where(NAMES.c.size != NAMES.c.id + 1)
+    assert conn.execute(wrong).scalar_one() == 0
+
+
+def test_rows_are_selected_and_deleted_by_a_list_of_any_length(conn: sa.Connection) -> None:
+    row_ids = set(range(1, MANY))
+    select = sa.select(NAMES.c.id).where(bulk.in_list(NAMES.c.id))
+    assert {row_id for (row_id,) in bulk.select_by(select, row_ids).rows(conn)} == row_ids
+    delete = sa.delete(NAMES).where(bulk.in_list(NAMES.c.id), NAMES.c.size == sa.bindparam("old"))
+    bulk.write_by(delete, row_ids, {"old": 0}).execute(conn)
+    assert conn.execute(sa.select(NAMES.c.id)).scalars().all() == [0]
+    assert bulk.write_by(delete, [], {"old": 0}) == ()
