@@ -133,9 +133,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         conn.close()
 
     def _make_room(self) -> None:
-        """Drop the connection that has waited for its request longest."""
+        """Drop the connection that has waited longest for its request, or for its client's end."""
         for conn in self._watched:
-            if not conn.arrival.complete:
+            if not conn.sock.unsent:
                 self._drop(conn)
                 return
 

@@ -9,6 +9,7 @@ import pytest
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
+from placement.wsgi.arrival import LONGEST_HEAD
 from placement.wsgi.worker import Worker
 
 MOST = 10  # connections
@@ -65,4 +66,21 @@ def test_a_connection_that_gives_way_while_it_sends_is_dropped_once(
     turn(worker)
     assert worker.nr_conns == sum(map(is_open, clients))
     for client in clients:
+        client.close()
+
+
+def test_clients_that_have_their_answer_and_stay_give_way(
+    worker: Worker, listener: socket.socket
+) -> None:
+    clients = [socket.create_connection(listener.getsockname()) for _ in range(MOST - 1)]
+    turn(worker)
+    for client in clients:
+        client.sendall(b"x" * (LONGEST_HEAD + 1))
+    turn(worker)
+    assert all(client.recv(12) == b"HTTP/1.1 431" for client in clients)
+    newcomers = [socket.create_connection(listener.getsockname()) for _ in range(3)]
+    turn(worker)
+    assert worker.nr_conns < MOST
+    assert all(map(is_open, newcomers))
+    for client in [*clients, *newcomers]:
         client.close()
