@@ -6,7 +6,7 @@ from typing import Any
 
 import falcon
 
-from placement.api.problems import Refusal
+from placement.api.problems import RequestRefused
 
 LOG = logging.getLogger(__name__)
 
@@ -17,10 +17,10 @@ LONGEST_READING = 0.5  # seconds of the processor's time: a server takes some µ
 def read(req: falcon.Request, max_size: int) -> bytes:
     """Return the body.
 
-    Raises Refusal for more than `max_size` bytes, for a body that breaks off or does not have the
+    Raises RequestRefused for more than `max_size` bytes, for a body that breaks off or has not the
     length that its header states, and for one in so many small chunks that reading it costs much.
     """
-    too_large = Refusal(413, f"the body may have {max_size} bytes at the most")
+    too_large = RequestRefused(413, f"the body may have {max_size} bytes at the most")
     stated_size = req.content_length or 0
     if stated_size > max_size:
         raise too_large
@@ -32,11 +32,13 @@ def read(req: falcon.Request, max_size: int) -> bytes:
         chunks.append(chunk)
         size += len(chunk)
         if time.thread_time() - started > LONGEST_READING:
-            raise Refusal(400, "the body comes in chunks of too few bytes: send larger ones")
+            raise RequestRefused(400, "the body comes in chunks of too few bytes: send larger ones")
     if size > max_size:
         raise too_large
     if size < stated_size:
-        raise Refusal(400, f"the body has {size} bytes, and Content-Length says {stated_size}")
+        raise RequestRefused(
+            400, f"the body has {size} bytes, and Content-Length says {stated_size}"
+        )
     return b"".join(chunks)
 
 
@@ -47,11 +49,13 @@ def _stream(req: falcon.Request) -> Any:
 
 
 def _next_chunk(stream: Any) -> bytes:
-    """Return the next bytes of a body, none at its end.  Raises Refusal where reading fails."""
+    """Return the next bytes of a body, none at its end.  Raises RequestRefused if that fails."""
     try:
         chunk: bytes = stream.read(CHUNK)
     # Each server has its own errors for malformed chunks and for clients that have gone.
     except Exception as error:
         LOG.info("a body cannot be read: %r", error)
-        raise Refusal(400, "the body cannot be read: it is malformed or ends early") from error
+        raise RequestRefused(
+            400, "the body cannot be read: it is malformed or ends early"
+        ) from error
     return chunk

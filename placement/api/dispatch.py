@@ -18,7 +18,7 @@ from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import Feature
 from placement.api.microversion import HEADER, Microversion
 from placement.api.policy import Policy
-from placement.api.problems import Refusal
+from placement.api.problems import RequestRefused
 from placement.api.routes import OPERATIONS, Route
 from placement.api.shapes import Response, View
 from placement.api.versioned import Versioned
@@ -72,7 +72,7 @@ class Endpoint:
         routes = methods.get(req.method)
         if routes is None:
             allowed = ", ".join(methods)
-            raise Refusal(
+            raise RequestRefused(
                 405, f"{req.method} is not allowed here: use {allowed}", headers={"Allow": allowed}
             )
         if version >= routes.since:
@@ -80,7 +80,7 @@ class Endpoint:
         first = routes.at(routes.since)
         if first.order.types_below:
             _check_types(req, first)
-        raise Refusal(
+        raise RequestRefused(
             first.order.below,
             f"{first.method} {first.path} exists from microversion {routes.since} on: "
             f"send {HEADER}: placement {routes.since} or later",
@@ -98,7 +98,7 @@ class Endpoint:
         if not self._policy.allows(route.rule, caller, target):
             refusal = f"Policy does not allow {route.rule} to be performed"
             remedy = self._policy.remedy(route.rule, caller, target)
-            raise Refusal(403, f"{refusal}: {remedy}" if remedy else refusal)
+            raise RequestRefused(403, f"{refusal}: {remedy}" if remedy else refusal)
 
     def _with_body(
         self, req: falcon.Request, route: Route, schemas: Versioned[json_body.Schema], call: Call
@@ -146,11 +146,11 @@ def _check_types(req: falcon.Request, route: Route) -> None:
     if route.body_schema is not None:
         media = (req.content_type or "").partition(";")[0].strip().lower()
         if media != falcon.MEDIA_JSON:
-            raise Refusal(
+            raise RequestRefused(
                 415, f"Content-Type {req.content_type!r} is not supported: use application/json"
             )
     if route.accepts_json_only and not req.client_accepts(falcon.MEDIA_JSON):
-        raise Refusal(406, f"Accept {req.accept!r} leaves out application/json")
+        raise RequestRefused(406, f"Accept {req.accept!r} leaves out application/json")
 
 
 def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) -> None:

@@ -6,7 +6,7 @@ import falcon
 
 from placement.api.history import HISTORY, LATEST, LINES, OLDEST
 from placement.api.microversion import HEADER, MalformedVersionError, requested
-from placement.api.problems import Refusal
+from placement.api.problems import RequestRefused
 from placement.api.request_log import REQUEST_ID_KEY, VERSION_KEY
 
 MAX_URI = 64 * 1024  # bytes of path and query
@@ -16,23 +16,23 @@ class Intake:
     """Set each request's id and bound its length."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Set `req.context.request_id`.  Raises Refusal: 414 for a URI that is too long."""
+        """Set `req.context.request_id`.  Raises RequestRefused: 414 for a URI that is too long."""
         req.context.request_id = req.env[REQUEST_ID_KEY]
         if len(req.path) + len(req.query_string) > MAX_URI:
-            raise Refusal(414, f"path and query may have {MAX_URI} bytes together")
+            raise RequestRefused(414, f"path and query may have {MAX_URI} bytes together")
 
 
 class Negotiation:
     """Negotiate the version of a request, and name it in the answer."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Set `req.context.version`.  Raises Refusal: 400 where malformed, 406 where not served."""
+        """Set `req.context.version`.  Raises RequestRefused: 400 malformed, 406 not served."""
         try:
             version = requested(req.get_header(HEADER), LATEST)
         except MalformedVersionError as error:
-            raise Refusal(400, f"{HEADER}: invalid version string: {error}") from None
+            raise RequestRefused(400, f"{HEADER}: invalid version string: {error}") from None
         if version not in HISTORY:
-            raise Refusal(
+            raise RequestRefused(
                 406,
                 f"Unacceptable version header: {version}; this service has "
                 f"{' and '.join(f'{line.oldest} to {line.newest}' for line in LINES)}: "
@@ -42,9 +42,9 @@ class Negotiation:
         req.context.version = version
         req.env[VERSION_KEY] = str(version)
         if req.content_length and req.content_type is None:
-            raise Refusal(400, "Content-Type: this header is required with a body")
+            raise RequestRefused(400, "Content-Type: this header is required with a body")
         if req.method not in falcon.COMBINED_METHODS:
-            raise Refusal(405, f"The method {req.method} is not known")
+            raise RequestRefused(405, f"The method {req.method} is not known")
 
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool

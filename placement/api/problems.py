@@ -61,7 +61,7 @@ ERRORS: Mapping[str, Any] = {
 }
 
 
-class Refusal(Exception):
+class RequestRefused(Exception):
     """The pipeline refuses a request before any handler runs."""
 
     def __init__(
@@ -133,7 +133,9 @@ def domain_error(
     )
 
 
-def refusal(req: falcon.Request, resp: falcon.Response, error: Refusal, _params: Any) -> None:
+def refusal(
+    req: falcon.Request, resp: falcon.Response, error: RequestRefused, _params: Any
+) -> None:
     """Answer a request that the pipeline refused."""
     resp.set_headers(dict(error.headers))
     _render(
@@ -169,4 +171,4 @@ def register(app: falcon.App[Any, Any]) -> None:
     app.add_error_handler(Exception, unexpected)
     app.add_error_handler(falcon.HTTPError, http_error)
     app.add_error_handler(errors.PlacementError, domain_error)
-    app.add_error_handler(Refusal, refusal)
+    app.add_error_handler(RequestRefused, refusal)

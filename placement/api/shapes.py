@@ -1,11 +1,11 @@
-"""What answers show: each shape is declared once, and both rendered and described by that.
+"""Shapes of answers: each is declared once, and rendered and described by that declaration.
 
-A shape says with `schema` what it looks like at a version, and makes with `renderer` the function
-that brings a value into it. A schema with a title is a component of the API's document; its
-examples, and those within it, make up the examples there.
+`schema` returns the JSON schema of a shape at a version, `renderer` the function that brings a
+value into it. A schema with a title is a component of the API's document. The examples there are
+made of those of the schemas.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -116,10 +116,11 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Member:
-    """A member of an object: its name, its shape, and since which version it is there.
+class Property:
+    """A property of an object: its name, its shape, and the first version that has it.
 
-    value: what is shown, of the value that the object stands for; None: its attribute of this name.
+    value: takes what is shown from the value that the object stands for; None: its attribute of
+    this name.
     """
 
     name: str
@@ -128,7 +129,7 @@ class Member:
     since: str = "1.0"
 
     def renderer(self, view: View) -> Renderer:
-        """Return what renders the member of a value."""
+        """Return what renders the property of a value."""
         value = self.value or attrgetter(self.name)
         render = self.shape.renderer(view)
         if render is itself:
@@ -137,44 +138,46 @@ class Member:
 
 
 class Object(Generic[T]):
-    """An object whose members come with versions.
+    """An object whose properties come with versions.
 
-    A member that is declared again, for a later version, takes the place of the earlier one.
+    A property that is declared again, for a later version, takes the place of the earlier one.
     """
 
-    def __init__(self, title: str, *members: Member, optional: Collection[str] = ()) -> None:
-        """`optional`: members that are not always there.
+    def __init__(self, title: str, *properties: Property, optional: Collection[str] = ()) -> None:
+        """`optional`: properties that are not always present.
 
-        Raises ValueError for a version that there is not.
+        Raises ValueError for an unknown version.
         """
         self.title = title
-        self.members = Versioned(dict(_by_version(members)))
+        self.properties = Versioned(_by_version(properties))
         self._optional = frozenset(optional)
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema: these members and no others."""
-        members = self.members.at(version)
+        """Return the schema: these properties and no others."""
+        properties = self.properties.at(version)
         return {
             "title": self.title,
             "type": "object",
-            "properties": {name: each.shape.schema(version) for name, each in members.items()},
-            "required": [name for name in members if name not in self._optional],
+            "properties": {name: each.shape.schema(version) for name, each in properties.items()},
+            "required": [name for name in properties if name not in self._optional],
             "additionalProperties": False,
         }
 
     def renderer(self, view: View) -> Callable[[T], Mapping[str, Any]]:
-        """Return what renders a value, member by member."""
-        members = self.members.at(view.version)
-        renderers = [(name, each.renderer(view)) for name, each in members.items()]
+        """Return what renders a value, property by property."""
+        properties = self.properties.at(view.version)
+        renderers = [(name, each.renderer(view)) for name, each in properties.items()]
         # PERF: this is most of what a list of providers costs.
         return lambda value: {name: render(value) for name, render in renderers}
 
 
-def _by_version(members: Iterable[Member]) -> Iterable[tuple[str, Mapping[str, Member]]]:
-    declared = list(members)
-    for since in sorted({member.since for member in declared}, key=v):
-        there = [member for member in declared if v(member.since) <= v(since)]
-        yield since, {member.name: member for member in there}
+def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Property]]:
+    table: dict[str, Mapping[str, Property]] = {}
+    for since in sorted({each.since for each in properties}, key=v):
+        present = [each for each in properties if v(each.since) <= v(since)]
+        # Of two that have one name the last one counts, in the place of the first.
+        table[since] = {each.name: each for each in present}
+    return table
 
 
 @dataclass(frozen=True)

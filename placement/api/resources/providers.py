@@ -13,8 +13,8 @@ def list_resource_providers(call: Call) -> Reply:
     """List the resource providers that meet all filters."""
     filters = query.parse_provider_filter(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
-        listed = provider_list.find(conn, filters)
-    return Reply(200, listed, changed_at=newest([provider.changed_at for provider in listed]))
+        matching = provider_list.find(conn, filters)
+    return Reply(200, matching, changed_at=newest([provider.changed_at for provider in matching]))
 
 
 def create_resource_provider(call: Call) -> Reply:

@@ -12,8 +12,8 @@ def list_traits(call: Call) -> Reply:
     """List the traits that meet all filters."""
     filters = query.parse_trait_filter(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
-        listed = traits.find(conn, filters)
-    return Reply(200, listed, changed_at=newest([trait.changed_at for trait in listed]))
+        matching = traits.find(conn, filters)
+    return Reply(200, matching, changed_at=newest([trait.changed_at for trait in matching]))
 
 
 def check_trait(call: Call) -> Reply:
@@ -41,14 +41,14 @@ def delete_trait(call: Call) -> Reply:
 def list_provider_traits(call: Call) -> Reply:
     """List the traits of a provider."""
     with call.service.database.read() as conn:
-        provider, listed = traits.of_provider(conn, call.path["uuid"])
-    changed_at = newest([trait.changed_at for trait in listed])
-    return Reply(200, AtGeneration(provider.generation, listed), changed_at=changed_at)
+        provider, provider_traits = traits.of_provider(conn, call.path["uuid"])
+    changed_at = newest([trait.changed_at for trait in provider_traits])
+    return Reply(200, AtGeneration(provider.generation, provider_traits), changed_at=changed_at)
 
 
 def replace_provider_traits(call: Call) -> Reply:
     """Replace the traits of a provider."""
-    generation, listed = call.service.database.write(
+    generation, provider_traits = call.service.database.write(
         partial(
             traits.replace,
             uuid=call.path["uuid"],
@@ -56,8 +56,8 @@ def replace_provider_traits(call: Call) -> Reply:
             trait_names=call.body["traits"],
         )
     )
-    changed_at = newest([trait.changed_at for trait in listed])
-    return Reply(200, AtGeneration(generation, listed), changed_at=changed_at)
+    changed_at = newest([trait.changed_at for trait in provider_traits])
+    return Reply(200, AtGeneration(generation, provider_traits), changed_at=changed_at)
 
 
 def delete_provider_traits(call: Call) -> Reply:

@@ -7,12 +7,12 @@ from operator import attrgetter
 from placement.api import samples
 from placement.api.history import Feature
 from placement.api.responses.common import GENERATION, AtGeneration
-from placement.api.shapes import Array, Json, Member, Object
+from placement.api.shapes import Array, Json, Object, Property
 
 _UUIDS = Array(Json({"type": "string", "examples": [samples.AGGREGATE]}))
 
 AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(
     "ProviderAggregates",
-    Member("aggregates", _UUIDS, attrgetter("value"), since="1.1"),
+    Property("aggregates", _UUIDS, attrgetter("value"), since="1.1"),
     replace(GENERATION, since=Feature.AGGREGATE_GENERATION.value),
 )

@@ -11,7 +11,7 @@ from placement.api.responses.common import (
     UUID_KEY,
     AtGeneration,
 )
-from placement.api.shapes import Json, Member, Object, Renderer, Table, View
+from placement.api.shapes import Json, Object, Property, Renderer, Table, View
 from placement.objects.allocations import ConsumerAllocations, ProviderAllocations
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
@@ -20,7 +20,7 @@ _PROJECT = Json({"type": "string", "examples": [samples.PROJECT]})
 _USER = Json({"type": "string", "examples": [samples.USER]})
 _CONSUMER_GENERATION = Json({"type": "integer", "examples": [1]})
 _ALLOCATION: Object[ProviderAllocations] = Object(
-    "Allocation", Member("generation", PROVIDER_GENERATION), Member("resources", AMOUNTS)
+    "Allocation", Property("generation", PROVIDER_GENERATION), Property("resources", AMOUNTS)
 )
 
 
@@ -35,11 +35,11 @@ class _Consumer(Object[ConsumerAllocations]):
 
 CONSUMER = _Consumer(
     "ConsumerAllocations",
-    Member("allocations", Table(UUID_KEY, _ALLOCATION), attrgetter("by_provider")),
-    Member("project_id", _PROJECT, attrgetter("project"), since="1.12"),
-    Member("user_id", _USER, attrgetter("user"), since="1.12"),
-    Member("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),
-    Member(
+    Property("allocations", Table(UUID_KEY, _ALLOCATION), attrgetter("by_provider")),
+    Property("project_id", _PROJECT, attrgetter("project"), since="1.12"),
+    Property("user_id", _USER, attrgetter("user"), since="1.12"),
+    Property("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),
+    Property(
         "consumer_type",
         _TYPE,
         lambda consumer: consumer.consumer_type or UNKNOWN_CONSUMER_TYPE,
@@ -56,13 +56,13 @@ def _resources(consumer: ConsumerAllocations) -> Mapping[str, int]:
 
 _OF_CONSUMER: Object[ConsumerAllocations] = Object(
     "AllocationOnProvider",
-    Member("resources", AMOUNTS, _resources),
-    Member("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),
+    Property("resources", AMOUNTS, _resources),
+    Property("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),
 )
 ON_PROVIDER: Object[AtGeneration[Mapping[str, ConsumerAllocations]]] = Object(
     "ProviderAllocations",
     GENERATION,
-    Member(
+    Property(
         "allocations",
         Table({"type": "string", "examples": [samples.CONSUMER]}, _OF_CONSUMER),
         attrgetter("value"),

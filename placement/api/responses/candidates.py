@@ -18,8 +18,8 @@ from placement.api.shapes import (
     Array,
     Fragment,
     Json,
-    Member,
     Object,
+    Property,
     Ready,
     Renderer,
     Table,
@@ -57,11 +57,11 @@ def _as_object(spelled: Spelled) -> Mapping[str, Mapping[str, Any]]:
 _LISTED = Array(
     Object(
         "CandidateAllocation",
-        Member("resource_provider", Object("CandidateProvider", Member("uuid", UUID))),
-        Member("resources", AMOUNTS),
+        Property("resource_provider", Object("CandidateProvider", Property("uuid", UUID))),
+        Property("resources", AMOUNTS),
     )
 )
-_BY_PROVIDER = Table(UUID_KEY, Object("CandidateAllocation", Member("resources", AMOUNTS)))
+_BY_PROVIDER = Table(UUID_KEY, Object("CandidateAllocation", Property("resources", AMOUNTS)))
 _MAPPINGS = Json(
     {
         "title": "Mappings",
@@ -72,9 +72,9 @@ _MAPPINGS = Json(
 )
 REQUEST: Object[Spelled] = Object(
     "AllocationRequest",
-    Member("allocations", Ready(_LISTED), _as_list, since="1.10"),
-    Member("allocations", Ready(_BY_PROVIDER), _as_object, since="1.12"),
-    Member("mappings", _MAPPINGS, itemgetter(1), since=Feature.MAPPINGS.value),
+    Property("allocations", Ready(_LISTED), _as_list, since="1.10"),
+    Property("allocations", Ready(_BY_PROVIDER), _as_object, since="1.12"),
+    Property("mappings", _MAPPINGS, itemgetter(1), since=Feature.MAPPINGS.value),
 )
 
 
@@ -101,8 +101,8 @@ def _summaries(candidates: Candidates, view: View) -> list[bytes]:
 
 _MEMBERS: Object[Candidates] = Object(
     "AllocationCandidates",
-    Member("allocation_requests", Array(REQUEST), since="1.10"),
-    Member("provider_summaries", Table(UUID_KEY, SUMMARY), since="1.10"),
+    Property("allocation_requests", Array(REQUEST), since="1.10"),
+    Property("provider_summaries", Table(UUID_KEY, SUMMARY), since="1.10"),
 )
 
 

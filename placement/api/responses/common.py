@@ -4,7 +4,7 @@ from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar
 
 from placement.api import samples
-from placement.api.shapes import Fragment, Json, Member
+from placement.api.shapes import Fragment, Json, Property
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class AtGeneration(NamedTuple, Generic[T]):
 
 
 PROVIDER_GENERATION = Json({"type": "integer", "examples": [7]})
-GENERATION = Member("resource_provider_generation", PROVIDER_GENERATION, attrgetter("generation"))
+GENERATION = Property("resource_provider_generation", PROVIDER_GENERATION, attrgetter("generation"))
 
 
 LINK: Fragment = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from placement.api.responses.common import AMOUNTS, CLASS_KEY, GENERATION, AtGeneration
-from placement.api.shapes import Json, Member, Object, Table
+from placement.api.shapes import Json, Object, Property, Table
 from placement.objects.inventory_rows import Record
 
 _RECORD = {
@@ -17,18 +17,18 @@ _RECORD = {
 }
 
 RECORD: Object[Record] = Object(
-    "InventoryRecord", *(Member(name, shape) for name, shape in _RECORD.items())
+    "InventoryRecord", *(Property(name, shape) for name, shape in _RECORD.items())
 )
 INVENTORY: Object[AtGeneration[Record]] = Object(
     "Inventory",
     GENERATION,
-    *(Member(name, shape, attrgetter(f"value.{name}")) for name, shape in _RECORD.items()),
+    *(Property(name, shape, attrgetter(f"value.{name}")) for name, shape in _RECORD.items()),
 )
 INVENTORIES: Object[AtGeneration[Mapping[str, Record]]] = Object(
     "Inventories",
     GENERATION,
-    Member("inventories", Table(CLASS_KEY, RECORD), attrgetter("value")),
+    Property("inventories", Table(CLASS_KEY, RECORD), attrgetter("value")),
 )
 USAGES: Object[AtGeneration[Mapping[str, int]]] = Object(
-    "ProviderUsages", GENERATION, Member("usages", AMOUNTS, attrgetter("value"))
+    "ProviderUsages", GENERATION, Property("usages", AMOUNTS, attrgetter("value"))
 )

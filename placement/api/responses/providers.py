@@ -10,7 +10,7 @@ from placement.api import samples
 from placement.api.history import v
 from placement.api.microversion import Microversion
 from placement.api.responses.common import LINK, PARENT_UUID, PROVIDER_GENERATION, ROOT_UUID, UUID
-from placement.api.shapes import Array, Fragment, Json, Member, Object, Renderer, View, itself
+from placement.api.shapes import Array, Fragment, Json, Object, Property, Renderer, View, itself
 from placement.objects.providers import Provider
 
 # What a provider has -> the first version whose links lead there.
@@ -26,7 +26,7 @@ _PLACE = "{uuid}"
 
 
 @dataclass(frozen=True, eq=False)
-class _Links:
+class _ProviderLinks:
     """Links to a provider and to what it has, of its UUID."""
 
     def schema(self, version: Microversion) -> Fragment:
@@ -48,13 +48,13 @@ class _Links:
 
 PROVIDER: Object[Provider] = Object(
     "ResourceProvider",
-    Member("uuid", UUID),
-    Member("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
-    Member("generation", PROVIDER_GENERATION),
-    Member("links", _Links(), attrgetter("uuid")),
-    Member("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since="1.14"),
-    Member("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since="1.14"),
+    Property("uuid", UUID),
+    Property("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
+    Property("generation", PROVIDER_GENERATION),
+    Property("links", _ProviderLinks(), attrgetter("uuid")),
+    Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since="1.14"),
+    Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since="1.14"),
 )
 PROVIDERS: Object[Iterable[Provider]] = Object(
-    "ResourceProviders", Member("resource_providers", Array(PROVIDER), itself)
+    "ResourceProviders", Property("resource_providers", Array(PROVIDER), itself)
 )

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from placement.api import samples
 from placement.api.microversion import Microversion
 from placement.api.responses.common import LINK
-from placement.api.shapes import Array, Fragment, Json, Member, Object, Renderer, View, itself
+from placement.api.shapes import Array, Fragment, Json, Object, Property, Renderer, View, itself
 
 _PATH = "/resource_classes/"
 
 
 @dataclass(frozen=True, eq=False)
-class _Links:
+class _ClassLink:
     """The link to a class, of its name."""
 
     def schema(self, version: Microversion) -> Fragment:
@@ -27,9 +27,9 @@ class _Links:
 
 RESOURCE_CLASS: Object[str] = Object(
     "ResourceClass",
-    Member("name", Json({"type": "string", "examples": [samples.CUSTOM_CLASS]}), itself, "1.2"),
-    Member("links", _Links(), itself, "1.2"),
+    Property("name", Json({"type": "string", "examples": [samples.CUSTOM_CLASS]}), itself, "1.2"),
+    Property("links", _ClassLink(), itself, "1.2"),
 )
 RESOURCE_CLASSES: Object[Iterable[str]] = Object(
-    "ResourceClasses", Member("resource_classes", Array(RESOURCE_CLASS), itself, "1.2")
+    "ResourceClasses", Property("resource_classes", Array(RESOURCE_CLASS), itself, "1.2")
 )

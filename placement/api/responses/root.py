@@ -5,32 +5,32 @@ from operator import attrgetter
 
 from placement.api.history import LATEST, OLDEST, Line
 from placement.api.responses.common import LINK
-from placement.api.shapes import Array, Fragment, Json, Member, Object, itself
+from placement.api.shapes import Array, Fragment, Json, Object, Property, itself
 
 _HREF: Fragment = {**LINK["properties"], "href": {"type": "string", "examples": [""]}}
 
 VERSION: Object[Line] = Object(
     "Version",
-    Member("id", Json({"type": "string", "examples": ["v1.0"]}), attrgetter("name")),
-    Member(
+    Property("id", Json({"type": "string", "examples": ["v1.0"]}), attrgetter("name")),
+    Property(
         "max_version",
         Json({"type": "string", "examples": [str(LATEST)]}),
         lambda line: str(line.newest),
     ),
-    Member(
+    Property(
         "min_version",
         Json({"type": "string", "examples": [str(OLDEST)]}),
         lambda line: str(line.oldest),
     ),
-    Member("status", Json({"type": "string", "examples": ["CURRENT"]})),
-    Member(
+    Property("status", Json({"type": "string", "examples": ["CURRENT"]})),
+    Property(
         "links",
         Array(Json({**LINK, "properties": _HREF, "title": "VersionLink"})),
         lambda _line: [{"rel": "self", "href": ""}],
     ),
 )
-VERSIONS: Object[Sequence[Line]] = Object("Versions", Member("versions", Array(VERSION), itself))
+VERSIONS: Object[Sequence[Line]] = Object("Versions", Property("versions", Array(VERSION), itself))
 HEALTH: Object[str] = Object(
-    "Health", Member("status", Json({"type": "string", "examples": ["ok"]}), itself)
+    "Health", Property("status", Json({"type": "string", "examples": ["ok"]}), itself)
 )
 DOCUMENT = Json({"title": "OpenapiDocument", "type": "object", "examples": [{"openapi": "3.1.0"}]})

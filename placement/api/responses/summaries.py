@@ -15,25 +15,24 @@ import orjson
 from placement.api.history import Feature
 from placement.api.responses.common import CLASS_KEY, PARENT_UUID, ROOT_UUID
 from placement.api.responses.traits import NAMES
-from placement.api.shapes import Json, Member, Object, Ready, Table, View
+from placement.api.shapes import Json, Object, Property, Ready, Table, View
 from placement.candidates import CandidateRequest, SearchResult
-from placement.candidates.model import Member as Provider
-from placement.candidates.model import Tree
+from placement.candidates.model import Member, Tree
 from placement.objects.capacity import Stock
 
 LONG = 256  # bytes of a list of traits that is worth sharing among providers
 
 
-class _Summarised(NamedTuple):
-    """A provider of a tree, and the classes to show of it; None: all."""
+class _Source(NamedTuple):
+    """What a summary is made of: a provider of a tree, and the classes to show; None: all."""
 
     tree: Tree
-    provider: Provider
+    provider: Member
     class_names: Collection[str] | None
 
 
-def _resources(summarised: _Summarised) -> Mapping[str, Mapping[str, int]]:
-    _tree, provider, class_names = summarised
+def _resources(source: _Source) -> Mapping[str, Mapping[str, int]]:
+    _tree, provider, class_names = source
     return {
         name: {"capacity": stock.capacity, "used": stock.used}
         for name, stock in provider.stocks.items()
@@ -41,28 +40,28 @@ def _resources(summarised: _Summarised) -> Mapping[str, Mapping[str, int]]:
     }
 
 
-def _parent_uuid(summarised: _Summarised) -> str | None:
-    tree, provider, _class_names = summarised
+def _parent_uuid(source: _Source) -> str | None:
+    tree, provider, _class_names = source
     return None if provider.parent < 0 else tree.members[provider.parent].uuid
 
 
 _STOCK: Object[Stock] = Object(
     "SummaryResource",
-    Member("capacity", Json({"type": "integer", "examples": [1024]})),
-    Member("used", Json({"type": "integer", "examples": [6]})),
+    Property("capacity", Json({"type": "integer", "examples": [1024]})),
+    Property("used", Json({"type": "integer", "examples": [6]})),
 )
 _FACTS = (
-    Member("resources", Ready(Table(CLASS_KEY, _STOCK)), _resources, since="1.10"),
-    Member("parent_provider_uuid", PARENT_UUID, _parent_uuid, since="1.29"),
-    Member("root_provider_uuid", ROOT_UUID, attrgetter("tree.uuid"), since="1.29"),
+    Property("resources", Ready(Table(CLASS_KEY, _STOCK)), _resources, since="1.10"),
+    Property("parent_provider_uuid", PARENT_UUID, _parent_uuid, since="1.29"),
+    Property("root_provider_uuid", ROOT_UUID, attrgetter("tree.uuid"), since="1.29"),
 )
-_TRAITS = Member("traits", NAMES, attrgetter("provider.traits"), since="1.17")
-SUMMARY: Object[_Summarised] = Object("ProviderSummary", *_FACTS, _TRAITS)
-_WITHOUT_TRAITS: Object[_Summarised] = Object("", *_FACTS)
+_TRAITS = Property("traits", NAMES, attrgetter("provider.traits"), since="1.17")
+SUMMARY: Object[_Source] = Object("ProviderSummary", *_FACTS, _TRAITS)
+_WITHOUT_TRAITS: Object[_Source] = Object("", *_FACTS)
 
-# PERF: most trees of an answer are those of the one before. What was made of a tree at the latest
-# version asked for goes with the tree.
-_RENDERED: WeakKeyDictionary[Tree, tuple[Mapping[str, Member], Collection[bytes]]] = (
+# PERF: most trees of an answer are those of the one before. A tree keeps the text of the version
+# that was asked for last.
+_RENDERED: WeakKeyDictionary[Tree, tuple[Mapping[str, Property], Collection[bytes]]] = (
     WeakKeyDictionary()
 )
 
@@ -75,14 +74,14 @@ def _trait_names(traits: frozenset[str]) -> bytes:
 
 def whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
     """Summarise all providers of the trees with all their classes."""
-    members = SUMMARY.members.at(view.version)
+    properties = SUMMARY.properties.at(view.version)
     write = _writer(view)
     pieces: list[bytes] = []
     for tree in trees:
         rendered = _RENDERED.get(tree)
-        if rendered is None or rendered[0] is not members:
-            providers = [_Summarised(tree, provider, None) for provider in tree.members]
-            rendered = _RENDERED[tree] = (members, tuple(write(providers)))
+        if rendered is None or rendered[0] is not properties:
+            providers = [_Source(tree, provider, None) for provider in tree.members]
+            rendered = _RENDERED[tree] = (properties, tuple(write(providers)))
         pieces += rendered[1]
     return pieces
 
@@ -101,19 +100,19 @@ def used_providers(result: SearchResult, request: CandidateRequest, view: View) 
     pieces: list[bytes] = []
     for tree in result.trees:
         providers = [provider for provider in tree.members if provider.uuid in used]
-        pieces += write([_Summarised(tree, provider, class_names) for provider in providers])
+        pieces += write([_Source(tree, provider, class_names) for provider in providers])
     return pieces
 
 
-def _writer(view: View) -> Callable[[Iterable[_Summarised]], Iterator[bytes]]:
+def _writer(view: View) -> Callable[[Iterable[_Source]], Iterator[bytes]]:
     """Return what yields `,"uuid":{…}` of each provider.
 
     Text is joined, but for long lists of traits, which providers share.
     """
     render = _WITHOUT_TRAITS.renderer(view)
-    with_traits = _TRAITS.name in SUMMARY.members.at(view.version)
+    with_traits = _TRAITS.name in SUMMARY.properties.at(view.version)
 
-    def write(providers: Iterable[_Summarised]) -> Iterator[bytes]:
+    def write(providers: Iterable[_Source]) -> Iterator[bytes]:
         pieces: list[bytes] = []
         for each in providers:
             uuid, facts = orjson.dumps(each.provider.uuid), orjson.dumps(render(each))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from placement.api import samples
 from placement.api.responses.common import GENERATION, AtGeneration
-from placement.api.shapes import Array, Json, Member, Object
+from placement.api.shapes import Array, Json, Object, Property
 from placement.objects.traits import Trait
 
 NAMES = Array(Json({"type": "string", "examples": [samples.TRAIT]}))
@@ -15,9 +15,9 @@ def _names(traits: Iterable[Trait]) -> Sequence[str]:
     return [trait.name for trait in traits]
 
 
-TRAITS: Object[Iterable[Trait]] = Object("Traits", Member("traits", NAMES, _names, since="1.6"))
+TRAITS: Object[Iterable[Trait]] = Object("Traits", Property("traits", NAMES, _names, since="1.6"))
 PROVIDER_TRAITS: Object[AtGeneration[Iterable[Trait]]] = Object(
     "ProviderTraits",
-    Member("traits", NAMES, lambda provider: _names(provider.value), since="1.6"),
+    Property("traits", NAMES, lambda provider: _names(provider.value), since="1.6"),
     replace(GENERATION, since="1.6"),
 )

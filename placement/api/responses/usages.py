@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from placement.api.responses.common import AMOUNTS
-from placement.api.shapes import Json, Member, Object, Table
+from placement.api.shapes import Json, Object, Property, Table
 from placement.objects import usages
 from placement.objects.usages import Usage
 
@@ -35,6 +35,6 @@ def _by_type(by_type: Mapping[str, Usage]) -> Mapping[str, Mapping[str, int]]:
 
 USAGES: Object[Mapping[str, Usage]] = Object(
     "Usages",
-    Member("usages", AMOUNTS, _together, since="1.9"),
-    Member("usages", _BY_TYPE, _by_type, since="1.38"),
+    Property("usages", AMOUNTS, _together, since="1.9"),
+    Property("usages", _BY_TYPE, _by_type, since="1.38"),
 )

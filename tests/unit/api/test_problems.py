@@ -85,8 +85,8 @@ def test_every_error_of_the_domain_has_one_status(kind: type[errors.PlacementErr
         (errors.BadQuery("limit: 0"), 400, "Bad Request"),
         (errors.Conflict("somebody was faster"), 409, "Conflict"),
         (errors.Unavailable("later"), 503, "Service Unavailable"),
-        (problems.Refusal(413, "too much"), 413, "Content Too Large"),
-        (problems.Refusal(414, "too long"), 414, "URI Too Long"),
+        (problems.RequestRefused(413, "too much"), 413, "Content Too Large"),
+        (problems.RequestRefused(414, "too long"), 414, "URI Too Long"),
     ],
 )
 def test_an_error_is_told_in_one_envelope(
@@ -123,7 +123,7 @@ def test_a_long_detail_is_cut(client: falcon.testing.TestClient, resource: Raisi
 def test_a_refusal_has_headers_and_members_of_its_own(
     client: falcon.testing.TestClient, resource: Raising
 ) -> None:
-    resource.error = problems.Refusal(
+    resource.error = problems.RequestRefused(
         406, "no such version", headers={"X-Max": "1.39"}, members={"max_version": "1.39"}
     )
     assert client.simulate_get("/there").headers["x-max"] == "1.39"

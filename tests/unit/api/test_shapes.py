@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from placement.api.history import v
-from placement.api.shapes import Array, Json, Member, Object, Response, Table, View, itself
+from placement.api.shapes import Array, Json, Object, Property, Response, Table, View, itself
 
 TEXT = Json({"type": "string"})
 
@@ -22,9 +22,9 @@ class Host:
 
 HOST: Object[Host] = Object(
     "Host",
-    Member("name", TEXT),
-    Member("cpus", TEXT, lambda host: str(host.cpus), since="1.5"),
-    Member("cpus", Json({"type": "integer"}), since="1.20"),
+    Property("name", TEXT),
+    Property("cpus", TEXT, lambda host: str(host.cpus), since="1.5"),
+    Property("cpus", Json({"type": "integer"}), since="1.20"),
     optional=("cpus",),
 )
 
@@ -57,8 +57,8 @@ def test_a_member_is_shown_and_described_from_its_version_on(
 def test_shapes_within_shapes_follow_the_version() -> None:
     hosts: Object[list[Host]] = Object(
         "Hosts",
-        Member("list", Array(HOST), itself),
-        Member(
+        Property("list", Array(HOST), itself),
+        Property(
             "table",
             Table({"type": "string"}, HOST),
             lambda all_: {each.name: each for each in all_},
@@ -74,11 +74,11 @@ def test_shapes_within_shapes_follow_the_version() -> None:
 
 
 def test_an_object_has_no_form_before_its_first_member() -> None:
-    late: Object[Host] = Object("Late", Member("name", TEXT, since="1.20"))
+    late: Object[Host] = Object("Late", Property("name", TEXT, since="1.20"))
     with pytest.raises(LookupError):
         late.schema(v("1.19"))
 
 
 def test_a_member_of_an_unknown_version_fails_when_declared() -> None:
     with pytest.raises(ValueError, match="no such microversion"):
-        Object("Host", Member("name", TEXT, since="1.99"))
+        Object("Host", Property("name", TEXT, since="1.99"))
