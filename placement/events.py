@@ -1,7 +1,7 @@
-"""What happens inside the service and is worth counting: one seam for logs and metrics.
+"""Events inside the service that are worth counting: one seam for logs and metrics.
 
-Whoever does something tells it here and knows nothing of who listens. With debug logging each
-event is a line of the logger `placement.events`; a metric is a listener.
+Code reports an event here and knows nothing of the listeners. With debug logging each event is a
+line of the logger `placement.events`; a metric is a listener.
 """
 
 import logging
@@ -35,7 +35,7 @@ _listeners: list[Listener] = []
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Have the listener told of every event, on the thread that does it; return what ends that."""
+    """Call the listener for every event, on the thread of the event; return what ends that."""
     _listeners.append(listener)
     return lambda: _listeners.remove(listener)
 

@@ -43,7 +43,7 @@ class CandidateSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that the service reads from files and environment, once.
+    """All settings of the service, read once from files and environment.
 
     incomplete_consumer_owner: project and user of consumers written by versions that name none.
     """
@@ -57,7 +57,7 @@ class Settings:
 
 
 def settings(conf: cfg.ConfigOpts) -> Settings:
-    """Freeze what was parsed.
+    """Return the settings that the parsed options give.
 
     Raises ConfigurationError for a value of the wrong kind or a missing database URL.
     """
@@ -84,13 +84,13 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
 
 
 def incomplete_consumer_owner(conf: cfg.ConfigOpts) -> tuple[str, str]:
-    """Project and user of consumers that nobody has named an owner of."""
+    """Return project and user of consumers for which no request has named an owner."""
     group = conf.placement
     return group.incomplete_consumer_project_id, group.incomplete_consumer_user_id
 
 
 def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
-    """Freeze `[placement_database]`.  Raises ConfigurationError without a connection."""
+    """Return `[placement_database]`.  Raises ConfigurationError without a connection."""
     group = conf.placement_database
     if not group.connection:
         raise ConfigurationError(

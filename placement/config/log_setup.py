@@ -15,7 +15,7 @@ LOG_LEVEL = "alembic=WARN"
 
 
 def setup_logging(conf: cfg.ConfigOpts) -> None:
-    """Start oslo.log as the options say, and warn of options that nobody reads.
+    """Start oslo.log as the options say, and warn of unknown options.
 
     Raises ConfigurationError for a log that cannot be written.
     """
@@ -33,9 +33,9 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
 
 
 def log_to_stderr(conf: cfg.ConfigOpts) -> None:
-    """Start oslo.log for a command: an operator runs it, as whomever, and sees what it says.
+    """Start oslo.log for a command, on standard error.
 
-    The service's log is not opened: a file made by root would keep the service from starting.
+    The log of the service is not opened: if root creates that file, the service cannot write to it.
     """
     conf.set_override("use_stderr", True)
     for name in ("log_file", "log_dir", "log_config_append"):

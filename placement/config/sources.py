@@ -15,7 +15,7 @@ CONFIG_DIR_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 
 
 def options() -> cfg.ConfigOpts:
-    """Return a `ConfigOpts` that knows our options and those of oslo.log."""
+    """Return a `ConfigOpts` that knows the options of this service and those of oslo.log."""
     conf = cfg.ConfigOpts()
     for group, opts in OPTIONS.items():
         conf.register_opts(opts, group=group)
@@ -32,9 +32,9 @@ def load_for_service(conf: cfg.ConfigOpts) -> None:
 
 
 def named_files() -> list[str] | None:
-    """The file in the directory that the environment names; None when it names none.
+    """Return the file in the directory that the environment names; None when it names none.
 
-    Raises ConfigurationError when it is not there.
+    Raises ConfigurationError when the file is not there.
     """
     directory = os.environ.get(CONFIG_DIR_VARIABLE)
     if not directory:
@@ -46,7 +46,7 @@ def named_files() -> list[str] | None:
 
 
 def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = None) -> None:
-    """Parse command line, files and environment; unknown options of ours are warned about.
+    """Parse command line, files and environment.
 
     Raises ConfigurationError for a file that cannot be read and for a value that is not allowed.
     """
@@ -66,8 +66,8 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
 
 
 def unknown_options(conf: cfg.ConfigOpts) -> Iterable[tuple[str, str, str]]:
-    """Yield (file, group, option) for what stands in our groups and is not one of our options."""
-    known = {
+    """Yield (file, group, name) of what is in the service's groups and is not an option of it."""
+    names_by_group = {
         group: {opt.dest for opt in opts} | {opt.name for opt in opts}
         for group, opts in OPTIONS.items()
     }
@@ -76,7 +76,7 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[tuple[str, str, str]]:
         cfg.ConfigParser(path, sections).parse()
         for group, names in sections.items():
             for name in names:
-                if group in known and name not in known[group]:
+                if group in names_by_group and name not in names_by_group[group]:
                     yield path, group, name
 
 

@@ -207,6 +207,7 @@ def _ensure(
     for attempt in range(1, CONFLICT_TRIES + 1):
         if facet.same(answer[facet.name], value):
             return None
+        # The generation makes the server refuse this if somebody else has written meanwhile.
         body = {facet.name: value, _GENERATION: answer[_GENERATION]}
         try:
             written: int = client.put(path, body)[_GENERATION]

@@ -34,7 +34,7 @@ class _Malformed(Exception):
 class _Way:
     """How a request goes on after its head.
 
-    length: bytes of a body that is not chunked. expects: the client wants to be told to go on.
+    length: bytes of a body that is not chunked. expects: the client waits for "100 Continue".
     """
 
     chunked: bool = False
@@ -43,7 +43,7 @@ class _Way:
 
     @classmethod
     def of(cls, head: bytes) -> "_Way":
-        """Tell by the head.  One that the parser refuses is followed by nothing."""
+        """Read it from the head.  After a head that the parser refuses, nothing is waited for."""
         values: dict[bytes, list[bytes]] = defaultdict(list)
         for name, value in _FIELD.findall(head.lower()):
             values[name].append(value.strip(_SPACE))

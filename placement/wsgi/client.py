@@ -1,4 +1,4 @@
-"""The socket of a client that nobody waits for."""
+"""The socket of a client, which no thread waits for."""
 
 import socket
 import tempfile
@@ -7,18 +7,18 @@ from contextlib import suppress
 from typing import IO, Any
 
 AT_ONCE = 1024 * 1024  # bytes sent in one turn
-UNSENT = 1024 * 1024  # bytes of one answer in memory; what follows lies in a temporary file
+UNSENT = 1024 * 1024  # bytes of one response in memory; the rest is kept in a temporary file
 PIECE = 64 * 1024  # bytes read from that file together
 
 
 class Client:
-    """A socket as gunicorn writes to it: what is sent is taken, at once.
+    """A socket, in the form that gunicorn writes to: sending does not block.
 
     A thread fills it, and the loop flushes it when the thread is done.
     """
 
     def __init__(self, sock: socket.socket) -> None:
-        """The socket does not block."""
+        """Take a socket that does not block."""
         self.unsent = 0  # bytes
         self._sock = sock
         self._pieces: deque[memoryview] = deque()
@@ -29,10 +29,10 @@ class Client:
         return getattr(self._sock, name)
 
     def setblocking(self, flag: bool) -> None:
-        """Stay as it is: nobody waits for a client."""
+        """Do nothing: the socket never blocks."""
 
     def send(self, data: bytes) -> int:
-        """Say nothing: so gunicorn tells a client to go on, and the loop has done that before."""
+        """Do nothing: gunicorn would tell the client to continue, which the loop has done."""
         return len(data)
 
     def sendall(self, data: bytes) -> None:
@@ -50,7 +50,7 @@ class Client:
             self._rest = tempfile.TemporaryFile()  # noqa: SIM115
 
     def flush(self) -> int:
-        """Send what the client takes now, `AT_ONCE` or little more; how many bytes it took."""
+        """Send what the client takes now, `AT_ONCE` or little more; return how many bytes."""
         flushed = 0
         with suppress(BlockingIOError):
             while self.unsent and flushed < AT_ONCE:

@@ -1,8 +1,7 @@
-"""The tables as deployments of openstack-placement have them since 2022.
+"""The tables that deployments of openstack-placement have since 2022.
 
-On such a database nothing is created: what is there is left as it is. On an empty one the
-tables are made, and `alembic_version` says which schema they have, so that openstack-placement
-could be started on the database too.
+Such a database is left as it is. On an empty one the tables are created, and `alembic_version`
+names their schema, so that openstack-placement could be started on the database too.
 """
 
 import sqlalchemy as sa
@@ -176,7 +175,7 @@ alembic_version = sa.Table(
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """The tables and columns that are not there."""
+    """Return the tables and columns that are missing."""
     return [
         name
         for table in metadata.tables.values()
@@ -188,14 +187,14 @@ def lacking(inspector: sa.Inspector) -> list[str]:
 def _lacking(inspector: sa.Inspector, table: sa.Table) -> list[str]:
     if not inspector.has_table(table.name):
         return [table.name]
-    present = {column["name"] for column in inspector.get_columns(table.name)}
-    return [f"{table.name}.{each.name}" for each in table.c if each.name not in present]
+    names = {column["name"] for column in inspector.get_columns(table.name)}
+    return [f"{table.name}.{column.name}" for column in table.c if column.name not in names]
 
 
 def upgrade() -> None:
-    """Create the tables that are not there.
+    """Create the tables that are missing.
 
-    The version comes first: where each statement commits by itself, it tells after an interruption
+    The version comes first: where each statement commits by itself, it says after an interruption
     whose tables these are.
     """
     connection = op.get_bind()

@@ -1,7 +1,7 @@
-"""Columns of ours: `inventories.used` and `.capacity`, `resource_providers.revision`.
+"""The derived columns: `inventories.used` and `.capacity`, `resource_providers.revision`.
 
-All have database defaults, so that a writer who does not know them can still insert. They are
-filled by every `placement-manage db sync`, after the revisions.
+All have defaults in the database, so that software that does not know them can still insert rows.
+Every `placement-manage db sync` fills them, after the revisions.
 """
 
 import sqlalchemy as sa
@@ -16,20 +16,16 @@ COLUMNS = (("inventories", "used"), ("inventories", "capacity"), ("resource_prov
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """The columns that are not there."""
-    present = {
-        f"{table}.{column['name']}"
-        for table in {table for table, _name in COLUMNS}
-        for column in inspector.get_columns(table)
-    }
-    return [f"{table}.{name}" for table, name in COLUMNS if f"{table}.{name}" not in present]
+    """Return the columns that are missing."""
+    missing = []
+    for table, name in COLUMNS:
+        if name not in {column["name"] for column in inspector.get_columns(table)}:
+            missing.append(f"{table}.{name}")
+    return missing
 
 
 def upgrade() -> None:
-    """Add the columns that are not there."""
-    for table, _dot, name in map(_parts, lacking(sa.inspect(op.get_bind()))):
+    """Add the columns that are missing."""
+    for column in lacking(sa.inspect(op.get_bind())):
+        table, name = column.split(".")
         op.add_column(table, sa.Column(name, sa.BigInteger, nullable=False, server_default="0"))
-
-
-def _parts(name: str) -> tuple[str, str, str]:
-    return name.partition(".")

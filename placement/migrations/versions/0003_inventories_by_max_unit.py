@@ -1,7 +1,7 @@
-"""An index of ours: who has an inventory that gives so much at once.
+"""An index of inventories by class and max_unit.
 
-Requests for more than any host gives are answered from it, whatever the size of the cloud. It
-holds nothing that a claim changes.
+Requests for more than any host gives are answered from it, whatever the size of the cloud. Claims
+change none of its columns.
 """
 
 import sqlalchemy as sa
@@ -16,12 +16,12 @@ INDEX = "inventories_resource_class_max_unit_idx"
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """The index, if it is not there."""
-    present = {index["name"] for index in inspector.get_indexes("inventories")}
-    return [] if INDEX in present else [INDEX]
+    """Return the index if it is missing."""
+    names = {index["name"] for index in inspector.get_indexes("inventories")}
+    return [] if INDEX in names else [INDEX]
 
 
 def upgrade() -> None:
-    """Add the index if it is not there."""
+    """Add the index if it is missing."""
     if lacking(sa.inspect(op.get_bind())):
         op.create_index(INDEX, "inventories", ["resource_class_id", "max_unit"])
