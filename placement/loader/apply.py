@@ -25,7 +25,7 @@ _GENERATION = "resource_provider_generation"
 Progress = Callable[[Sequence[CloudProvider]], AbstractContextManager[Iterable[CloudProvider]]]
 
 
-class Outcome(Enum):
+class LoadOutcome(Enum):
     """What became of one provider."""
 
     CREATED = auto()
@@ -70,7 +70,7 @@ def apply(cloud: Cloud, client: PlacementClient, progress: Progress) -> Summary:
     new_traits = _missing(cloud, "trait", cloud.traits(), traits)
     _make_names(cloud, client, "/resource_classes", new_classes)
     _make_names(cloud, client, "/traits", new_traits)
-    outcomes: Counter[Outcome] = Counter()
+    outcomes: Counter[LoadOutcome] = Counter()
     with progress(cloud.providers) as providers:
         for provider in providers:
             try:
@@ -79,9 +79,9 @@ def apply(cloud: Cloud, client: PlacementClient, progress: Progress) -> Summary:
                 raise _failure(cloud, provider, str(refusal)) from refusal
             outcomes[outcome] += 1
     return Summary(
-        outcomes[Outcome.CREATED],
-        outcomes[Outcome.CHANGED],
-        outcomes[Outcome.UNCHANGED],
+        outcomes[LoadOutcome.CREATED],
+        outcomes[LoadOutcome.CHANGED],
+        outcomes[LoadOutcome.UNCHANGED],
         len(new_classes),
         len(new_traits),
     )
@@ -89,13 +89,13 @@ def apply(cloud: Cloud, client: PlacementClient, progress: Progress) -> Summary:
 
 def _bring_about(
     cloud: Cloud, client: PlacementClient, provider: CloudProvider, *, exists: bool
-) -> Outcome:
+) -> LoadOutcome:
     """Create the provider unless it exists, and make its parts what the file says."""
     generation = None if exists else _create(cloud, client, provider)
     changed = _fill(client, provider, generation)
     if generation is not None:
-        return Outcome.CREATED
-    return Outcome.CHANGED if changed else Outcome.UNCHANGED
+        return LoadOutcome.CREATED
+    return LoadOutcome.CHANGED if changed else LoadOutcome.UNCHANGED
 
 
 def _failure(cloud: Cloud, provider: CloudProvider, text: str) -> LoadError:
