@@ -38,6 +38,7 @@ def _by_keys(schema: Fragment) -> Fragment:
     patterns = schema.get("patternProperties")
     if patterns is None:
         return schema
+    # Few generators know patternProperties; with one pattern, propertyNames says the same.
     [(pattern, values)] = patterns.items()
     others = {key: value for key, value in schema.items() if key != "patternProperties"}
     keys = {**schema.get("propertyNames", {}), "type": "string", "pattern": pattern}

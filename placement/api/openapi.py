@@ -179,12 +179,12 @@ def _header(version: Microversion, components: Components) -> Mapping[str, Any]:
 def _query(
     route: Route, version: Microversion, components: Components
 ) -> Iterable[Mapping[str, Any]]:
-    parameters = {
-        name: parameter
-        for name, parameter in (route.parameters or {}).items()
-        if version >= v(parameter.since)
-    }
-    for name, parameter in parameters.items():
+    suffixed: list[str] = []
+    for name, parameter in (route.parameters or {}).items():
+        if version < v(parameter.since):
+            continue
+        if parameter.suffixed:
+            suffixed.append(name)
         yield {
             "name": name,
             "in": "query",
@@ -192,7 +192,7 @@ def _query(
             "description": parameter.about,
             "schema": parameter.schema,
         }
-    suffixed = [name for name, parameter in parameters.items() if parameter.suffixed]
+    # A document can name no parameters by a pattern, but an object's properties.
     if suffixed and SUFFIX.at(version):
         yield _groups(suffixed, SUFFIX.at(version), components)
 

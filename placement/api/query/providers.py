@@ -57,13 +57,7 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
         elif key == "member_of":
             membership.add(key, value)
     amounts = resources("resources", values["resources"]) if "resources" in values else ()
-    several = sum(len(term) > 1 for term in traits.required)
-    conditions = several + len(membership.positive) + len(amounts)
-    if conditions > MAX_CONDITIONS:
-        raise BadQuery(
-            f"required=in:, member_of, resources: {conditions} conditions (sets of traits, sets of "
-            f"aggregates, classes) are too many together, {MAX_CONDITIONS} the most"
-        )
+    _check_number(traits, membership, len(amounts))
     return ProviderFilter(
         name=values.get("name") or None,
         uuid=values.get("uuid"),
@@ -75,3 +69,14 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
         not_member_of=frozenset(membership.negative),
         resources=amounts,
     )
+
+
+def _check_number(traits: Traits, membership: Membership, class_count: int) -> None:
+    # Single traits are looked up all at once; a choice of several is a condition of its own.
+    choices = sum(len(term) > 1 for term in traits.required)
+    conditions = choices + len(membership.positive) + class_count
+    if conditions > MAX_CONDITIONS:
+        raise BadQuery(
+            f"required=in:, member_of, resources: {conditions} conditions (sets of traits, sets of "
+            f"aggregates, classes) are too many together, {MAX_CONDITIONS} the most"
+        )

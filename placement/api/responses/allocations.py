@@ -50,6 +50,7 @@ CONSUMER = _Consumer(
 
 
 def _resources(consumer: ConsumerAllocations) -> Mapping[str, int]:
+    # Here a consumer comes with what it has on the one provider that was asked about.
     [allocation] = consumer.by_provider.values()
     return allocation.resources
 

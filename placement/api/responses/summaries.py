@@ -91,17 +91,21 @@ def used_providers(result: SearchResult, request: CandidateRequest, view: View) 
     used: set[str] = set()
     for candidate in result.candidates:
         used.update(candidate.allocations)
-    class_names: set[str] | None = None
-    if not Feature.ALL_INVENTORIES.at(view.version):
-        class_names = set()
-        for group in request.groups:
-            class_names.update(name for name, _amount in group.resources)
+    all_classes = Feature.ALL_INVENTORIES.at(view.version)
+    class_names = None if all_classes else _class_names(request)
     write = _writer(view)
     pieces: list[bytes] = []
     for tree in result.trees:
         providers = [provider for provider in tree.members if provider.uuid in used]
         pieces += write([_Source(tree, provider, class_names) for provider in providers])
     return pieces
+
+
+def _class_names(request: CandidateRequest) -> set[str]:
+    class_names: set[str] = set()
+    for group in request.groups:
+        class_names.update(name for name, _amount in group.resources)
+    return class_names
 
 
 def _writer(view: View) -> Callable[[Iterable[_Source]], Iterator[bytes]]:
@@ -112,18 +116,20 @@ def _writer(view: View) -> Callable[[Iterable[_Source]], Iterator[bytes]]:
     render = _WITHOUT_TRAITS.renderer(view)
     with_traits = _TRAITS.name in SUMMARY.properties.at(view.version)
 
-    def write(providers: Iterable[_Source]) -> Iterator[bytes]:
+    def write(sources: Iterable[_Source]) -> Iterator[bytes]:
         pieces: list[bytes] = []
-        for each in providers:
-            uuid, facts = orjson.dumps(each.provider.uuid), orjson.dumps(render(each))
+        for source in sources:
+            uuid, facts = orjson.dumps(source.provider.uuid), orjson.dumps(render(source))
             if not with_traits:
                 pieces.append(b",%b:%b" % (uuid, facts))
                 continue
+            # The facts are an object: its last brace makes room for one more property.
             pieces.append(b',%b:%b,"traits":' % (uuid, facts[:-1]))
-            traits = _trait_names(each.provider.traits)
+            traits = _trait_names(source.provider.traits)
             if len(traits) < LONG:
                 pieces += (traits, b"}")
             else:
+                # A piece of its own is not copied: 10,000 hosts of a model hold one such text.
                 yield b"".join(pieces)
                 yield traits
                 pieces = [b"}"]
