@@ -16,7 +16,8 @@ class SearchPlan:
     slots: one for each suffixed group, one for each class of the unsuffixed group.
     requirements: what a slot asks of one provider, once for slots that ask the same.
     collective_traits: trait sets that the unsuffixed slots must meet together.
-    isolated_slots: those that must be served by different providers.
+    isolated_slots: those whose provider serves no other suffixed group.
+    shared_slots: those of the other suffixed groups.
     contended_classes: classes that several slots ask for.
     combined_amounts: class -> units that one provider gives when it serves every slot.
     """
@@ -28,7 +29,10 @@ class SearchPlan:
         self._root_conditions = root_conditions(request.root)
         self.unsuffixed_slots = self._slots_where(suffixed=False)
         suffixed = self._slots_where(suffixed=True)
-        self.isolated_slots = suffixed if request.isolate else ()
+        self.isolated_slots = tuple(
+            slot for slot in suffixed if self.slots[slot].group.suffix in request.isolate
+        )
+        self.shared_slots = tuple(slot for slot in suffixed if slot not in self.isolated_slots)
         self.collective_traits = self._collective_traits()
         self.suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.slots))
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}

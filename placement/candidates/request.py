@@ -5,6 +5,7 @@ One value serves whatever form the request arrives in.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 UNSUFFIXED = ""
 
@@ -56,13 +57,23 @@ class RootTerms:
     not_member_of: frozenset[str] = frozenset()
 
 
+class SubtreeRule(NamedTuple):
+    """Suffixes of groups by where in a tree they are served.
+
+    One of the providers that serve the groups `inside` is ancestor-or-self of them all; those of
+    the groups `outside` are not in its subtree.
+    """
+
+    inside: frozenset[str]
+    outside: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
     """Request groups in the order asked, and what holds for all of them together.
 
-    isolate: suffixed groups use different providers.
-    same_subtree: for each set of suffixes, one of the providers serving them is
-    ancestor-or-self of all of them.
+    isolate: suffixes of groups whose provider serves no other suffixed group.
+    same_subtree: how groups stand to each other in a tree.
     root: what the root of the tree must be.
     limit: candidates wanted at the most; None: all.
     nested: a candidate may use several providers of one tree.
@@ -70,8 +81,8 @@ class CandidateRequest:
     """
 
     groups: tuple[RequestGroup, ...]
-    isolate: bool = False
-    same_subtree: tuple[frozenset[str], ...] = ()
+    isolate: frozenset[str] = frozenset()
+    same_subtree: tuple[SubtreeRule, ...] = ()
     root: RootTerms = RootTerms()
     limit: int | None = None
     nested: bool = True

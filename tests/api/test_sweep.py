@@ -161,6 +161,7 @@ VALUES = {
     "limit": "1",
     "group_policy": "none",
     "same_subtree": "1",
+    "isolate": "1",
     "associated": "true",
     "name": "in:X",
     "resources": "VCPU:1",
@@ -186,7 +187,7 @@ def test_each_parameter_is_known_from_its_version_on(
         if version < v(route.since):
             continue
         params = {**NEEDED.get(route.path, {}), name: VALUES[name]}
-        if name == "same_subtree":
+        if name in {"same_subtree", "isolate"}:
             params["resources1"] = "VCPU:1"
         answer = client.simulate_get(route.path, params=params, headers=headers(version))
         known = version >= v(parameter.since)

@@ -59,6 +59,29 @@ def _with_subtree(rng: random.Random, world: World, query: Query) -> Query | Non
     return replace(query, groups=_changed(query.groups, place, subtree=top))
 
 
+def _with_isolate(rng: random.Random, world: World, query: Query) -> Query | None:
+    suffixes = [group.suffix for group in query.groups if group.suffix]
+    if not suffixes:
+        return None
+    isolated = frozenset(rng.sample(suffixes, rng.randint(1, max(1, len(suffixes) - 1))))
+    return replace(query, group_policy=None, isolate=isolated)
+
+
+def _with_negation(rng: random.Random, world: World, query: Query) -> Query | None:
+    suffixes = [group.suffix for group in query.groups if group.suffix]
+    if len(suffixes) < 2:
+        return None
+    rng.shuffle(suffixes)
+    positive = rng.randint(1, len(suffixes) - 1)
+    negated = rng.randint(1, len(suffixes) - positive)
+    outside = tuple(f"!{suffix}" for suffix in suffixes[positive : positive + negated])
+    rule = (*suffixes[:positive], *outside)
+    rules = rng.sample(query.same_subtree, rng.randint(0, len(query.same_subtree)))
+    # A group without resources must stay in a rule.
+    kept = query.same_subtree if any(not group.resources for group in query.groups) else rules
+    return replace(query, same_subtree=(*kept, rule))
+
+
 def _changed(groups: tuple[Group, ...], place: int, **changes: object) -> tuple[Group, ...]:
     changed = replace(groups[place], **changes)  # type: ignore[arg-type]
     return (*groups[:place], changed, *groups[place + 1 :])
@@ -69,4 +92,6 @@ FEATURES: Mapping[str, Addition] = {
     "root_required=in:": _with_choice_of_root_traits,
     "root_member_of": _with_root_member_of,
     "subtree": _with_subtree,
+    "isolate": _with_isolate,
+    "same_subtree=!": _with_negation,
 }

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Mapping
 from placement.api.history import Feature, v
 from placement.api.microversion import Microversion
 from placement.api.query.groups import GROUP_PARAMETERS, check_suffix, keyword_of, read_groups
-from placement.api.query.joined import CHECK_RESOURCES, check_contradictions, check_root
+from placement.api.query.joined import (
+    CHECK_RESOURCES,
+    check_contradictions,
+    check_joins,
+    check_root,
+)
 from placement.api.query.strings import Pairs, Parameter, bad, unknown
 from placement.api.query.terms import Membership, Traits
-from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms
+from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms, SubtreeRule
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery
 
 _LIMIT = re.compile(r"[1-9][0-9]*\Z", re.ASCII)
@@ -24,6 +29,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Whether different suffixed groups must be served by different providers.",
         {"type": "string", "enum": ["none", "isolate"]},
     ),
+    "isolate": Parameter(
+        "2.0",
+        "Suffixes of groups, separated by commas, whose provider serves no other suffixed group.",
+    ),
     "root_required": Parameter(
         "1.35", "Traits that the root of the tree must have (`T1,T2`) or must not have (`!T`)."
     ),
@@ -35,7 +44,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "same_subtree": Parameter(
         "1.36",
         "Suffixes of groups, separated by commas, that must be served by one provider and those "
-        "below it.",
+        "below it. Since 2.0 those with `!` must be served outside the subtree of that one.",
     ),
 }
 
@@ -53,11 +62,13 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
     policy = _group_policy(query)
     root = _root(query, version)
     check_root(root)
-    subtrees = _same_subtree(query)
+    subtrees = _same_subtree(query, version)
+    isolated = _isolate(query)
     groups = read_groups(query, version)
+    suffixed = frozenset(groups) - {UNSUFFIXED}
     request = CandidateRequest(
         tuple(group.frozen(suffix) for suffix, group in groups.items()),
-        isolate=policy == "isolate",
+        isolate=isolated or (suffixed if policy == "isolate" else frozenset()),
         same_subtree=subtrees,
         root=root,
         limit=limit,
@@ -65,6 +76,7 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
     )
     CHECK_RESOURCES.at(version)(request, {suffix: group.first for suffix, group in groups.items()})
     check_contradictions(request)
+    check_joins(request)
     if policy is None and not Feature.WHOLE_LANGUAGE.at(version):
         _refuse_without_policy(groups)
     return request
@@ -138,12 +150,30 @@ def _root(query: Pairs, version: Microversion) -> RootTerms:
     )
 
 
-def _same_subtree(query: Pairs) -> tuple[frozenset[str], ...]:
-    subtrees: dict[frozenset[str], None] = {}  # in their order, each once
+def _isolate(query: Pairs) -> frozenset[str] | None:
+    """Return the suffixes of `isolate`, None where it is absent."""
+    values = _values(query, "isolate")
+    if values and _values(query, "group_policy"):
+        raise bad("isolate", values[0], "group_policy says the same of all groups", QUERY_BAD_VALUE)
+    suffixes = [suffix for value in values for suffix in _suffixes("isolate", value)]
+    return frozenset(suffixes) if values else None
+
+
+def _same_subtree(query: Pairs, version: Microversion) -> tuple[SubtreeRule, ...]:
+    rules: dict[SubtreeRule, None] = {}  # in their order, each once
     for value in _values(query, "same_subtree"):
-        suffixes = [item.strip() for item in value.split(",")]
-        if not all(suffixes):
-            text = "expected suffixes of request groups, separated by commas"
-            raise bad("same_subtree", value, text, QUERY_BAD_VALUE)
-        subtrees[frozenset(suffixes)] = None
-    return tuple(subtrees)
+        suffixes = _suffixes("same_subtree", value)
+        inside = frozenset(suffixes)
+        if Feature.WHOLE_LANGUAGE.at(version):
+            inside = frozenset(suffix for suffix in suffixes if not suffix.startswith("!"))
+        outside = frozenset(suffixes) - inside
+        rules[SubtreeRule(inside, frozenset(suffix[1:] for suffix in outside))] = None
+    return tuple(rules)
+
+
+def _suffixes(key: str, value: str) -> list[str]:
+    suffixes = [item.strip() for item in value.split(",")]
+    if not all(suffix.removeprefix("!") for suffix in suffixes):
+        text = "expected suffixes of request groups, separated by commas"
+        raise bad(key, value, text, QUERY_BAD_VALUE)
+    return suffixes

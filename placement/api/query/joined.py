@@ -1,6 +1,6 @@
 """What must hold between the parts of a request for candidates, whatever form it arrives in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from placement.api.history import Feature
 from placement.api.query.strings import bad
@@ -43,7 +43,9 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
             f"{place}: at least one group must ask for resources: resources=CLASS:AMOUNT",
             QUERY_MISSING_VALUE,
         )
-    joined: frozenset[str] = frozenset().union(*request.same_subtree)
+    joined: set[str] = set()
+    for rule in request.same_subtree:
+        joined |= rule.inside | rule.outside
     for group in request.groups:
         suffix = group.suffix
         if not group.resources and suffix not in joined:
@@ -55,9 +57,26 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
     _check_suffixes(request, "same_subtree", joined)
 
 
-def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: frozenset[str]) -> None:
+def check_joins(request: CandidateRequest) -> None:
+    """Raise BadQuery for rules of `same_subtree` that cannot be, and isolated groups that are none.
+
+    A rule needs a group inside, and no group is inside and outside at once.
+    """
+    for rule in request.same_subtree:
+        if not rule.inside:
+            suffix = min(rule.outside)
+            place = request.place("same_subtree", "", suffix)
+            text = "expected a group inside the subtree, too"
+            raise bad(place, f"!{suffix}", text, QUERY_BAD_VALUE)
+        for suffix in sorted(rule.inside & rule.outside):
+            place = request.place("same_subtree", "", suffix)
+            raise bad(place, suffix, "inside and outside the subtree at once", QUERY_BAD_VALUE)
+    _check_suffixes(request, "isolate", request.isolate)
+
+
+def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collection[str]) -> None:
     """Raise BadQuery where some of the suffixes are those of no group."""
-    unknown = suffixes.difference(group.suffix for group in request.groups)
+    unknown = set(suffixes).difference(group.suffix for group in request.groups)
     if unknown:
         place = request.place(keyword, "", min(unknown))
         text = "no request group has this suffix"

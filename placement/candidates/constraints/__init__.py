@@ -2,14 +2,16 @@
 
 Capacity, isolation and collective traits are monotonic: what fails now fails however the search
 goes on. `same_subtree` is not: two siblings fail until their parent joins, so a placement is
-refused only when no placed and no possible provider can be the ancestor of all.
+refused only when no placed and no possible provider can be the ancestor of all. Nor is what
+stands outside a subtree: which one it is, is known when all its groups are placed.
 """
 
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
-from placement.candidates.constraints.isolation import Isolation
+from placement.candidates.constraints.isolation import Isolation, PartialIsolation
 from placement.candidates.constraints.one_per_tree import OnePerTree
+from placement.candidates.constraints.outside_subtree import OutsideSubtree
 from placement.candidates.constraints.same_subtree import SameSubtree
 
 # In this order they are built and checked. CollectiveTraits narrows what the others look at.
@@ -17,8 +19,10 @@ CONSTRAINTS: tuple[type[Constraint], ...] = (
     CollectiveTraits,
     OnePerTree,
     Isolation,
+    PartialIsolation,
     Capacity,
     SameSubtree,
+    OutsideSubtree,
 )
 
 __all__ = [
@@ -28,6 +32,8 @@ __all__ = [
     "Constraint",
     "Isolation",
     "OnePerTree",
+    "OutsideSubtree",
+    "PartialIsolation",
     "SameSubtree",
     "Undo",
 ]

@@ -1,6 +1,8 @@
-"""`group_policy=isolate`: suffixed groups use pairwise different providers."""
+"""Isolated groups: their providers serve no other suffixed group."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Self
 
 from placement.candidates.budget import Spend, free
@@ -25,8 +27,8 @@ class Isolation(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether several groups must use different providers."""
-        return len(plan.isolated_slots) > 1
+        """Whether all suffixed groups must use different providers."""
+        return len(plan.isolated_slots) > 1 and not plan.shared_slots
 
     @classmethod
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
@@ -42,3 +44,86 @@ class Isolation(Constraint):
         if self._matching.seats(provider) == 0:
             return None
         return self._matching.place(slot, provider, 0)
+
+
+class PartialIsolation(Constraint):
+    """Providers of isolated slots serve no other slot; the other slots may share theirs.
+
+    The look-ahead is a matching for each list of options that other slots have: every isolated
+    slot has a provider of its own, and one is left for the slots of that list, which may all share
+    it. isolated, shared: slot -> providers that may serve it; slots that ask the same share a list.
+    """
+
+    code = Refusal.ISOLATE
+
+    def __init__(
+        self,
+        isolated: Mapping[int, Sequence[int]],
+        shared: Mapping[int, Sequence[int]],
+        spend: Spend = free,
+    ) -> None:
+        self.slots = frozenset(isolated) | frozenset(shared)
+        self._isolated = frozenset(isolated)
+        # One slot of each list stands for all that have it: they may share its provider.
+        standing = {id(providers): slot for slot, providers in shared.items()}
+        self._matchings: dict[int, Matching] = {}
+        for slot in standing.values():
+            options = {**isolated, slot: shared[slot]}
+            seats = dict.fromkeys(all_providers(options), 1)
+            self._matchings[slot] = Matching(options, seats, spend)
+        self._shared = {slot: frozenset(shared[slot]) for slot in standing.values()}
+        self._spend = spend
+        self._open = set(self._matchings)  # standing slots that no placement serves yet
+        self._alone: set[int] = set()  # providers of isolated slots
+        self._times_shared: Counter[int] = Counter()
+
+    @classmethod
+    def applies(cls, plan: SearchPlan) -> bool:
+        """Whether some suffixed groups are isolated and others are not."""
+        return bool(plan.isolated_slots and plan.shared_slots)
+
+    @classmethod
+    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+        """Make one condition for all suffixed groups."""
+        isolated = {slot: options[slot] for slot in plan.isolated_slots}
+        shared = {slot: options[slot] for slot in plan.shared_slots}
+        spend(len(isolated) + len(shared))
+        return (cls(isolated, shared, spend),)
+
+    def feasible(self) -> bool:
+        """Whether every isolated slot can have a provider of its own, beside any other slot."""
+        return all(matching.complete() for matching in self._matchings.values())
+
+    def add(self, slot: int, provider: int) -> Undo | None:
+        """Take the provider for the slot alone, or for slots that may share it."""
+        isolated = slot in self._isolated
+        if provider in self._alone or (isolated and self._times_shared[provider]):
+            return None
+        steps: list[Undo] = []
+        self._spend(len(self._matchings))
+        for standing_slot, matching in self._matchings.items():
+            if isolated:
+                step = matching.place(slot, provider, 0)
+            elif standing_slot in self._open and provider in self._shared[standing_slot]:
+                step = matching.place(standing_slot, provider, 0)
+                if step is not None:
+                    self._open.discard(standing_slot)
+                    steps.append(partial(self._open.add, standing_slot))
+            else:
+                step = matching.close(provider)
+            if step is None:
+                _take_back(steps)
+                return None
+            steps.append(step)
+        if isolated:
+            self._alone.add(provider)
+            steps.append(partial(self._alone.discard, provider))
+        else:
+            self._times_shared[provider] += 1
+            steps.append(partial(self._times_shared.subtract, (provider,)))
+        return partial(_take_back, steps)
+
+
+def _take_back(steps: list[Undo]) -> None:
+    for step in reversed(steps):
+        step()

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Undo
@@ -62,6 +63,24 @@ class Matching:
             return None
         self._placed.append((slot, provider, seats_before))
         return self.undo
+
+    def close(self, provider: int) -> Undo | None:
+        """Leave the provider no seat.
+
+        None, with nothing changed, when the open slots cannot all keep a partner.
+        """
+        seats_before = self._seats.get(provider, 0)
+        self._seats[provider] = 0
+        guests = self._guests.setdefault(provider, set())
+        while guests:
+            displaced = guests.pop()
+            del self._partners[displaced]
+            if not self._augment(displaced):
+                # Those that have moved leave room for this one to come back.
+                self._seats[provider] = seats_before
+                self._seat(displaced, provider)
+                return None
+        return partial(self._seats.__setitem__, provider, seats_before)
 
     def undo(self) -> None:
         """Open the slot that was placed last; its provider has its seats again."""

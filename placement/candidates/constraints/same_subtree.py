@@ -62,11 +62,12 @@ class SameSubtree(Constraint):
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
         """Make one condition for each set of groups, on one forest."""
         forest = Forest(pool_parents(pool), spend)
-        isolated = len(plan.isolated_slots) > 1
         constraints = []
-        for suffixes in plan.request.same_subtree:
-            spend(8 + 4 * len(suffixes))
-            joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, suffixes))}
+        for rule in plan.request.same_subtree:
+            spend(8 + 4 * len(rule.inside))
+            joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
+            # All are served by different providers where at most one of them may share its own.
+            isolated = len(joined.keys() - set(plan.isolated_slots)) <= 1
             constraints.append(cls(joined, forest, isolated=isolated, spend=spend))
         return constraints
 

@@ -2,7 +2,7 @@
 
 import itertools
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import pytest
@@ -13,7 +13,7 @@ from placement.candidates.candidate import Candidate
 from placement.candidates.interleave import interleave
 from placement.candidates.model import Member, Tree
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
 from placement.candidates.sharing import anchor_pool
 from placement.candidates.trace import Refusal, Trace
 from placement.objects.capacity import Stock
@@ -39,6 +39,10 @@ def like_groups(count: int, amount: int = 1) -> tuple[RequestGroup, ...]:
     return tuple(RequestGroup(f"_{each}", (("VGPU", amount),)) for each in range(count))
 
 
+def suffixes(groups: Iterable[RequestGroup]) -> frozenset[str]:
+    return frozenset(group.suffix for group in groups)
+
+
 def search(
     request: CandidateRequest, trees: Sequence[Tree], max_steps: int = 10**6
 ) -> tuple[list[Candidate], Budget]:
@@ -53,7 +57,7 @@ def search(
 def test_isolated_groups_on_wide_trees_cost_a_few_steps_a_candidate() -> None:
     steps: dict[int, int] = {}
     for limit in (1, 100, 200, 1000):
-        request = CandidateRequest(like_groups(8), isolate=True, limit=limit)
+        request = CandidateRequest(like_groups(8), isolate=suffixes(like_groups(8)), limit=limit)
         found, budget = search(request, [tree("host", [1] * 16)])
         assert len(found) == limit
         steps[limit] = budget.steps
@@ -66,7 +70,9 @@ def test_isolated_groups_on_wide_trees_cost_a_few_steps_a_candidate() -> None:
 
 @pytest.mark.parametrize("isolate", [True, False])
 def test_more_like_groups_than_devices_are_refused_before_the_first_step(isolate: bool) -> None:
-    request = CandidateRequest(like_groups(17), isolate=isolate)
+    request = CandidateRequest(
+        like_groups(17), isolate=suffixes(like_groups(17) if isolate else ())
+    )
     found, budget = search(request, [tree("host", [1] * 16)])
     assert not found
     assert budget.steps == 0
@@ -101,7 +107,7 @@ def test_many_groups_get_an_answer(count: int) -> None:
 
 def test_hosts_take_turns() -> None:
     trees = [tree(f"host{each}", [1] * 4) for each in range(10)]
-    request = CandidateRequest(like_groups(2), isolate=True, limit=20)
+    request = CandidateRequest(like_groups(2), isolate=suffixes(like_groups(2)), limit=20)
     found, _budget = search(request, trees)
     hosts = [next(iter(candidate.allocations)).partition("-")[0] for candidate in found]
     assert sorted(hosts) == sorted(tree.uuid for tree in trees for _ in range(2))
@@ -145,8 +151,8 @@ def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() ->
     groups = (RequestGroup("_N", required=(numa,)), *like_groups(9))
     request = CandidateRequest(
         groups,
-        isolate=True,
-        same_subtree=(frozenset(group.suffix for group in groups),),
+        isolate=suffixes(groups),
+        same_subtree=(SubtreeRule(suffixes(groups)),),
         limit=1,
     )
     found, budget = search(request, [Tree(1, "host", 1, tuple(members), frozenset())])
@@ -165,7 +171,7 @@ def test_what_is_refused_is_counted_by_code_and_group() -> None:
 
 
 def test_spent_steps_end_the_search() -> None:
-    request = CandidateRequest(like_groups(8), isolate=True, limit=10**6)
+    request = CandidateRequest(like_groups(8), isolate=suffixes(like_groups(8)), limit=10**6)
     with pytest.raises(BudgetSpentError):
         search(request, [tree("host", [1] * 16)], max_steps=500)
 
@@ -184,12 +190,12 @@ def test_groups_joined_in_pairs_on_a_deep_tree_cost_in_proportion_to_its_depth(
     isolate: bool,
 ) -> None:
     groups = like_groups(100)
-    pairs = tuple(
-        frozenset([one.suffix, other.suffix]) for one, other in itertools.pairwise(groups)
-    )
+    pairs = tuple(SubtreeRule(suffixes([one, other])) for one, other in itertools.pairwise(groups))
     work = {}
     for levels in (500, 1000, 2000):
-        request = CandidateRequest(groups, isolate=isolate, same_subtree=pairs, limit=10)
+        request = CandidateRequest(
+            groups, isolate=suffixes(groups if isolate else ()), same_subtree=pairs, limit=10
+        )
         found, budget = search(request, [chain(levels)])
         assert len(found) == 10
         work[levels] = budget.looks // LOOKS_PER_STEP
@@ -201,8 +207,7 @@ def test_groups_joined_in_pairs_on_a_deep_tree_cost_in_proportion_to_its_depth(
 
 def test_a_step_costs_more_where_it_is_put_to_more_conditions() -> None:
     groups = like_groups(40)
-    suffixes = [group.suffix for group in groups]
-    pairs = tuple(frozenset(pair) for pair in itertools.combinations(suffixes, 2))
+    pairs = tuple(SubtreeRule(suffixes(pair)) for pair in itertools.combinations(groups, 2))
     request = CandidateRequest(groups, same_subtree=pairs, limit=10)
     found, budget = search(request, [chain(100)])
     assert len(found) == 10
@@ -226,7 +231,7 @@ def test_looking_for_providers_is_work_where_no_step_is_taken() -> None:
 
 def test_candidates_are_kept_as_positions() -> None:
     """Of sixty groups each takes some 500 bytes, not the 20,000 that its text is made of."""
-    request = CandidateRequest(like_groups(60), isolate=True, limit=1000)
+    request = CandidateRequest(like_groups(60), isolate=suffixes(like_groups(60)), limit=1000)
     host = tree("host", [1] * 100)
     tracemalloc.start()
     found, _budget = search(request, [host])
@@ -261,3 +266,66 @@ def test_hosts_of_one_shape_share_a_refusal() -> None:
     assert trace.trees == {(Refusal.COLLECTIVE_TRAITS, ""): 100}
     assert trace.placements == {Refusal.COLLECTIVE_TRAITS: 1}
     assert anchors.shapes == 1
+
+
+def test_all_but_one_group_isolated_cost_a_few_steps_a_candidate() -> None:
+    groups = like_groups(9)
+    steps: dict[int, int] = {}
+    for limit in (1, 100, 200, 1000):
+        request = CandidateRequest(groups, isolate=suffixes(groups[:8]), limit=limit)
+        candidates, budget = search(request, [tree("host", [2] * 16)])
+        assert len(candidates) == limit
+        steps[limit] = budget.steps
+    assert steps[1] <= 9 * 10 // 2
+    for limit in (100, 200, 1000):
+        assert steps[limit] <= steps[1] + 4 * limit
+
+
+def test_isolated_groups_that_leave_nothing_to_others_are_refused_before_the_first_step() -> None:
+    groups = like_groups(9)
+    request = CandidateRequest(groups, isolate=suffixes(groups[:8]))
+    candidates, budget = search(request, [tree("host", [2] * 8)])
+    assert (candidates, budget.steps) == ([], 0)
+    # One more device is enough for any number of groups that may share it.
+    groups = like_groups(12)
+    request = CandidateRequest(groups, isolate=suffixes(groups[:8]), limit=1)
+    candidates, _budget = search(request, [tree("host", [4] * 9)])
+    assert len(candidates) == 1
+
+
+def branches(width: int) -> Tree:
+    """A root, so many branches that have PGPU, and below each three leaves that have VGPU."""
+    members = [Member("root", -1, {}, frozenset(), frozenset())]
+    for branch in range(width):
+        stock = {"PGPU": Stock(1, 0, 1, 1, 1)}
+        members.append(Member(f"branch{branch}", 0, stock, frozenset(), frozenset()))
+        parent = len(members) - 1
+        for leaf in range(3):
+            stock = {"VGPU": Stock(1, 0, 1, 1, 1)}
+            name = f"leaf{branch}-{leaf}"
+            members.append(Member(name, parent, stock, frozenset(), frozenset()))
+    return Tree(1, "root", 1, tuple(members), frozenset())
+
+
+def test_groups_outside_a_subtree_cost_a_few_steps_a_candidate() -> None:
+    """On trees of 65 providers, with the group inside placed first or last."""
+    inside = RequestGroup("_X", (("PGPU", 1),))
+    leaf, outside = RequestGroup("_L", (("VGPU", 1),)), RequestGroup("_Y", (("VGPU", 1),))
+    rule = SubtreeRule(suffixes([inside, leaf]), suffixes([outside]))
+    steps: dict[int, int] = {}
+    for limit in (1, 100, 1000):
+        request = CandidateRequest((outside, inside, leaf), same_subtree=(rule,), limit=limit)
+        candidates, budget = search(request, [branches(16)])
+        assert len(candidates) == limit
+        steps[limit] = budget.steps
+    assert steps[1] <= 3 + 2 * 4
+    for limit in (100, 1000):
+        assert steps[limit] <= steps[1] + 3 * limit
+
+
+def test_groups_with_no_place_outside_are_refused_before_the_first_step() -> None:
+    inside, outside = RequestGroup("_X", (("PGPU", 1),)), RequestGroup("_Y", (("VGPU", 1),))
+    rule = SubtreeRule(suffixes([inside]), suffixes([outside]))
+    request = CandidateRequest((inside, outside), same_subtree=(rule,))
+    candidates, budget = search(request, [branches(1)])
+    assert (candidates, budget.steps) == ([], 0)

@@ -63,7 +63,7 @@ def test_groups_stand_in_the_order_of_the_query() -> None:
     assert one.in_tree == AGG
     assert unsuffixed.required == (frozenset(["T1"]), frozenset(["T3", "T4"]))
     assert unsuffixed.forbidden == {"T2"}
-    assert (request.limit, request.isolate) == (7, False)
+    assert (request.limit, request.isolate) == (7, frozenset())
 
 
 def test_of_a_repeated_parameter_the_last_counts_and_of_limit_the_first() -> None:
@@ -213,3 +213,45 @@ def test_the_conditions_on_roots_are_bounded() -> None:
     assert parse(("resources", "VCPU:1"), *pairs[:50], version="2.0").root.member_of
     with pytest.raises(BadQuery, match="51 conditions"):
         parse(("resources", "VCPU:1"), *pairs, version="2.0")
+
+
+TWO = (("resources_A", "VCPU:1"), ("resources_B", "VCPU:1"))
+
+
+def test_isolating_every_group_is_the_policy() -> None:
+    by_policy = parse(*TWO, ("group_policy", "isolate"), version="2.0")
+    assert parse(*TWO, ("isolate", "_A"), ("isolate", "_B"), version="2.0") == by_policy
+    assert parse(*TWO, ("isolate", "_A"), version="2.0").isolate == {"_A"}
+
+
+def test_a_group_may_be_named_for_being_outside_a_subtree() -> None:
+    (rule,) = parse(*TWO, ("same_subtree", "_A,!_B"), version="2.0").same_subtree
+    assert rule.inside == {"_A"}
+    assert rule.outside == {"_B"}
+    bare = (("resources_A", "VCPU:1"), ("required_B", "T"), ("same_subtree", "_A,!_B"))
+    assert len(parse(*bare, version="2.0").groups) == 2
+
+
+@pytest.mark.parametrize(
+    ("pairs", "text"),
+    [
+        ([("isolate", "_A"), ("group_policy", "none")], "isolate='_A': group_policy"),
+        ([("isolate", "_A,")], "isolate='_A,': expected"),
+        ([("isolate", "_C")], "isolate='_C': no request group"),
+        ([("isolate", "!_A")], "isolate='!_A': no request group"),
+        ([("same_subtree", "!_A")], "same_subtree='!_A': expected a group inside"),
+        ([("same_subtree", "_A,!_A")], "same_subtree='_A': inside and outside"),
+        ([("same_subtree", "_A,!_C")], "same_subtree='_C': no request group"),
+        ([("same_subtree", "_A,!")], "same_subtree='_A,!': expected"),
+    ],
+)
+def test_groups_that_cannot_be_joined_so(pairs: Sequence[tuple[str, str]], text: str) -> None:
+    with pytest.raises(BadQuery) as refused:
+        parse(*TWO, *pairs, version="2.0")
+    assert str(refused.value).startswith(text)
+    assert refused.value.code == "placement.query.bad_value"
+
+
+def test_the_first_line_has_no_negated_suffixes() -> None:
+    with pytest.raises(BadQuery, match="no request group"):
+        parse(*TWO, ("group_policy", "none"), ("same_subtree", "_A,!_B"))
