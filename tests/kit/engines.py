@@ -135,7 +135,7 @@ class Server:
         self._stop(signal.SIGTERM if self._kept else signal.SIGKILL)
         if not self._kept:
             # Hundreds of databases are a hundred thousand files: nobody waits until they are gone.
-            subprocess.Popen(["rm", "-rf", str(self.directory)], start_new_session=True)
+            os.posix_spawnp("rm", ["rm", "-rf", str(self.directory)], os.environ)
 
     def _stop(self, how: signal.Signals) -> None:
         if self._process is not None and self._process.poll() is None:
