@@ -229,7 +229,7 @@ def test_a_commit_that_has_not_happened_is_kept_from_happening_later(service: Re
 
 @pytest.mark.parametrize("code", sorted(UNKNOWN[ENGINE], key=str))
 @pytest.mark.parametrize("happens", [True, False])
-def test_a_commit_that_fails_without_a_witness_is_answered_as_unknown(
+def test_a_commit_that_fails_without_a_marker_is_answered_as_unknown(
     service: Recorded, code: object, happens: bool
 ) -> None:
     with losing_commit(service.database.writer, code, happens=happens):
