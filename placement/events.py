@@ -35,14 +35,17 @@ _listeners: list[Listener] = []
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Call the listener for every event, on the thread of the event; return what ends that."""
+    """Tell the listener of every event, on the thread where it happens; return what ends that."""
     _listeners.append(listener)
     return lambda: _listeners.remove(listener)
 
 
 def tell(event: Event, **details: object) -> None:
-    """Tell all listeners of an event."""
+    """Tell all listeners of an event. A listener's fault is logged, and harms nobody else."""
     if LOG.isEnabledFor(logging.DEBUG):
         LOG.debug("%s: %s", event, " ".join(f"{name}={value}" for name, value in details.items()))
-    for listener in _listeners:
-        listener(event, details)
+    for listener in tuple(_listeners):  # another thread may end its own meanwhile
+        try:
+            listener(event, details)
+        except Exception:
+            LOG.exception("a listener to %s failed", event)

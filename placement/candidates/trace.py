@@ -9,36 +9,54 @@ from enum import StrEnum
 
 
 class Refusal(StrEnum):
-    """A reason, by its stable code; in the order in which conditions are looked at."""
+    """A reason: its stable code, and what it means.
+
+    They stand in the order in which conditions are looked at.
+    """
+
+    meaning: str
+
+    def __new__(cls, code: str, meaning: str) -> "Refusal":
+        """Make the member of a code and its meaning."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
 
     # the request as a whole
-    UNKNOWN_AGGREGATE = "unknown_aggregate"
-    UNKNOWN_TREE = "unknown_tree"
+    UNKNOWN_AGGREGATE = "unknown_aggregate", "no aggregate of member_of or root_member_of exists"
+    UNKNOWN_TREE = "unknown_tree", "the provider of in_tree or subtree does not exist"
     # the root of a tree
-    ROOT_TRAIT_MISSING = "root_trait_missing"
-    ROOT_TRAIT_FORBIDDEN = "root_trait_forbidden"
-    ROOT_AGGREGATE = "root_aggregate"
+    ROOT_TRAIT_MISSING = "root_trait_missing", "the root lacks a required trait"
+    ROOT_TRAIT_FORBIDDEN = "root_trait_forbidden", "the root has a forbidden trait"
+    ROOT_AGGREGATE = "root_aggregate", "the root is in the wrong aggregates"
     # each provider of a tree, for one group
-    NO_INVENTORY = "no_inventory"
-    MIN_UNIT = "min_unit"
-    MAX_UNIT = "max_unit"
-    STEP_SIZE = "step_size"
-    CAPACITY = "capacity"
-    TRAIT_MISSING = "trait_missing"
-    TRAIT_FORBIDDEN = "trait_forbidden"
-    NOT_IN_AGGREGATE = "not_in_aggregate"
-    IN_FORBIDDEN_AGGREGATE = "in_forbidden_aggregate"
-    IN_TREE = "in_tree"
-    SUBTREE = "subtree"
+    NO_INVENTORY = "no_inventory", "no provider has inventory of every class"
+    MIN_UNIT = "min_unit", "the amount is below min_unit"
+    MAX_UNIT = "max_unit", "the amount is above max_unit"
+    STEP_SIZE = "step_size", "the amount is no multiple of step_size"
+    CAPACITY = "capacity", "no provider has that much left"
+    TRAIT_MISSING = "trait_missing", "no provider with room has the required traits"
+    TRAIT_FORBIDDEN = "trait_forbidden", "every provider with room has a forbidden trait"
+    NOT_IN_AGGREGATE = "not_in_aggregate", "no provider with room is in the aggregates"
+    IN_FORBIDDEN_AGGREGATE = (
+        "in_forbidden_aggregate",
+        "every provider with room is in a forbidden aggregate",
+    )
+    IN_TREE = "in_tree", "no provider with room is in the tree"
+    SUBTREE = "subtree", "no provider with room is in the subtree"
     # several groups together
-    COLLECTIVE_TRAITS = "collective_traits"
-    ONE_PER_TREE = "one_per_tree"
-    ISOLATE = "isolate"
-    CAPACITY_SUM = "capacity_sum"
-    SAME_SUBTREE = "same_subtree"
+    COLLECTIVE_TRAITS = "collective_traits", "no combination has all required traits"
+    ONE_PER_TREE = (
+        "one_per_tree",
+        "several providers of one tree, which the request does not combine",
+    )
+    ISOLATE = "isolate", "groups must use different providers"
+    CAPACITY_SUM = "capacity_sum", "the sum of the groups does not fit"
+    SAME_SUBTREE = "same_subtree", "groups must be in one subtree"
     # the search itself
-    ELSEWHERE = "elsewhere"
-    FILTERED = "filtered"
+    ELSEWHERE = "elsewhere", "only sharing providers of other trees could serve"
+    FILTERED = "filtered", "left out by the database"
 
 
 # Those after which no provider is left that has the room.
@@ -51,32 +69,6 @@ WITHOUT_CAPACITY = frozenset(
         Refusal.CAPACITY,
     }
 )
-
-MEANINGS: Mapping[Refusal, str] = {
-    Refusal.UNKNOWN_AGGREGATE: "no aggregate of member_of or root_member_of exists",
-    Refusal.UNKNOWN_TREE: "the provider of in_tree or subtree does not exist",
-    Refusal.ROOT_TRAIT_MISSING: "the root lacks a required trait",
-    Refusal.ROOT_TRAIT_FORBIDDEN: "the root has a forbidden trait",
-    Refusal.ROOT_AGGREGATE: "the root is in the wrong aggregates",
-    Refusal.NO_INVENTORY: "no provider has inventory of every class",
-    Refusal.MIN_UNIT: "the amount is below min_unit",
-    Refusal.MAX_UNIT: "the amount is above max_unit",
-    Refusal.STEP_SIZE: "the amount is no multiple of step_size",
-    Refusal.CAPACITY: "no provider has that much left",
-    Refusal.TRAIT_MISSING: "no provider with room has the required traits",
-    Refusal.TRAIT_FORBIDDEN: "every provider with room has a forbidden trait",
-    Refusal.NOT_IN_AGGREGATE: "no provider with room is in the aggregates",
-    Refusal.IN_FORBIDDEN_AGGREGATE: "every provider with room is in a forbidden aggregate",
-    Refusal.IN_TREE: "no provider with room is in the tree",
-    Refusal.SUBTREE: "no provider with room is in the subtree",
-    Refusal.COLLECTIVE_TRAITS: "no combination has all required traits",
-    Refusal.ONE_PER_TREE: "several providers of one tree, which the request does not combine",
-    Refusal.ISOLATE: "groups must use different providers",
-    Refusal.CAPACITY_SUM: "the sum of the groups does not fit",
-    Refusal.SAME_SUBTREE: "groups must be in one subtree",
-    Refusal.ELSEWHERE: "only sharing providers of other trees could serve",
-    Refusal.FILTERED: "left out by the database",
-}
 
 
 class Trace:
@@ -114,10 +106,10 @@ class Trace:
         """Return the counts with their meanings, for a log line."""
         refused = self.requests + self.trees
         lines = {
-            f"{MEANINGS[code]}{f' ({suffix})' if suffix else ''}": count
+            f"{code.meaning}{f' ({suffix})' if suffix else ''}": count
             for (code, suffix), count in refused.most_common()
         }
-        lines |= {MEANINGS[code]: count for code, count in self.placements.most_common()}
+        lines |= {code.meaning: count for code, count in self.placements.most_common()}
         if self.filtered:
-            lines[f"{MEANINGS[Refusal.FILTERED]}, all but"] = sum(self.filtered)
+            lines[f"{Refusal.FILTERED.meaning}, all but"] = sum(self.filtered)
         return lines

@@ -60,3 +60,18 @@ def test_with_debugging_an_event_is_a_line(caplog: pytest.LogCaptureFixture) -> 
     caplog.set_level(logging.DEBUG, "placement.events")
     events.tell(Event.TREES, cached=3, loaded=1)
     assert caplog.messages == ["trees: cached=3 loaded=1"]
+
+
+def test_the_fault_of_a_listener_harms_nobody_else(
+    told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_event: Event, _details: Details) -> None:
+        raise ValueError("no counter of this name")
+
+    first = events.listen(fail)
+    second = events.listen(lambda event, details: told.append((event, details)))
+    events.tell(Event.RETRY, attempt=1)
+    first()
+    second()
+    assert len(told) == 2
+    assert "no counter of this name" in caplog.text
