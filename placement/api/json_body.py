@@ -4,7 +4,7 @@ The cost of a body is bounded before it is parsed: its members are counted in th
 and keys are checked before its values.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -39,11 +39,17 @@ def decode(raw: bytes) -> Any:
     return value
 
 
+# Takes the steps to a member, names and positions, and returns how a client would write them.
+Where = Callable[[Iterable[str | int]], str]
+
+
 class Schema:
     """A JSON schema, checked and compiled when it is declared."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], where: Where | None = None) -> None:
+        """`where`: how complaints write the path of a member; None: with dots alone."""
         self.schema = schema
+        self._where = where or _dotted
         Validator.check_schema(schema)
         self._validator = Validator(in_order(schema), format_checker=FORMATS)
 
@@ -51,7 +57,8 @@ class Schema:
         """Raise BadBody, naming the first wrong field and its value."""
         error = next(self._validator.iter_errors(value), None)
         if error is not None:
-            raise BadBody(f"JSON does not validate: {_where(error)}: {_what(error)}")
+            where = self._where(error.absolute_path) or "body"
+            raise BadBody(f"JSON does not validate: {where}: {_what(error)}")
 
 
 def _check_shape(value: Any) -> None:
@@ -92,9 +99,21 @@ def _deepest_member(value: Any) -> str:
     return max(depths, key=lambda key: depths[key])
 
 
-def _where(error: ValidationError) -> str:
-    path = ".".join(str(step) for step in error.absolute_path)
-    return path or "body"
+def _dotted(steps: Iterable[str | int]) -> str:
+    return ".".join(map(str, steps))
+
+
+def path_of(steps: Iterable[str | int]) -> str:
+    """Write the path of a member as programs do: `groups._NIC.required[0]`."""
+    path = ""
+    for step in steps:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif step:
+            path += f".{step}"
+        else:
+            path += '[""]'
+    return path.removeprefix(".")
 
 
 def _what(error: ValidationError) -> str:

@@ -103,7 +103,8 @@ def _pattern_properties(validator: Any, schemas: Any, value: Any, _schema: Any) 
 
 
 def _items(validator: Any, within: Any, value: Any, _schema: Any) -> Errors:
-    yield from _descend(validator, within, enumerate(value))
+    if isinstance(value, list):  # and not a text, where both may be
+        yield from _descend(validator, within, enumerate(value))
 
 
 def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) -> Errors:

@@ -14,6 +14,7 @@ from placement.api.query import traits as trait_query
 from placement.api.query import usages as usage_query
 from placement.api.request_schemas import aggregates as aggregate_bodies
 from placement.api.request_schemas import allocations as allocation_bodies
+from placement.api.request_schemas import candidates as candidate_bodies
 from placement.api.request_schemas import inventories as inventory_bodies
 from placement.api.request_schemas import providers as provider_bodies
 from placement.api.request_schemas import reshaper as reshaper_bodies
@@ -72,8 +73,9 @@ class Route:
     handler: its name is the operation's public id, its docstring the summary and description.
     since: the route holds from this version until that of the next one of this method and path.
     rule: the policy rule; None: free for all, without a token. body_schema: None where a body is
-    ignored. parameters: those of the query; None where any are ignored. target: the parameter that
-    the rule is checked against; None: the caller's own project.
+    ignored. parameters: those of the query; None where any are ignored. reads: nothing is changed,
+    whatever the method. target: the parameter that the rule is checked against; None: the caller's
+    own project.
     """
 
     method: str
@@ -85,6 +87,7 @@ class Route:
     body_schema: Versioned[Schema] | None = None
     parameters: Mapping[str, Parameter] | None = None
     order: Order = USUAL
+    reads: bool = False
     target: str | None = None
 
     def __post_init__(self) -> None:
@@ -109,7 +112,8 @@ class Route:
     @property
     def accepts_json_only(self) -> bool:
         """Whether a request is refused whose `Accept` leaves out JSON."""
-        return self.method == "GET" and not self.public and self.response.shape is not None
+        reads = self.reads or self.method == "GET"
+        return reads and not self.public and self.response.shape is not None
 
 
 def _get(path: str, handler: Handler, since: str, rule: str, shape: Shape, **more: Any) -> Route:
@@ -210,6 +214,9 @@ ROUTES: tuple[Route, ...] = (
     _get("/allocation_candidates", candidates.list_allocation_candidates, "1.10",
          "placement:allocation_candidates:list", CANDIDATES,
          parameters=candidate_query.PARAMETERS),
+    Route("POST", "/allocation_candidates", candidates.find_allocation_candidates, "2.0",
+          "placement:allocation_candidates:list", Response(CANDIDATES), candidate_bodies.FIND,
+          order=Order(below=405), reads=True),
     Route("POST", "/reshaper", reshaper.reshape, "1.30", "placement:reshaper:reshape",
           NO_CONTENT, reshaper_bodies.RESHAPE),
 )

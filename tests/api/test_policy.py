@@ -75,6 +75,7 @@ RULES = {
     ("DELETE", "/allocations/{consumer}"): "allocations:delete",
     ("GET", "/resource_providers/{uuid}/allocations"): "resource_providers:allocations:list",
     ("GET", "/allocation_candidates"): "allocation_candidates:list",
+    ("POST", "/allocation_candidates"): "allocation_candidates:list",
     ("POST", "/reshaper"): "reshaper:reshape",
 }
 DEFAULTS = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from placement.api.history import HISTORY
+from placement.api.request_schemas.candidates import SUFFIX_KEY
 from placement.api.routes import ROUTES, Route
 from tests.kit.cloud import aggregate_uuid, provider_uuid
 
@@ -29,6 +30,7 @@ class Source(Protocol):
 
 
 UUIDS = [provider_uuid(number) for number in range(1, 6)]
+SUFFIXES = ["", "_A", "_B"]
 CONSUMERS = [f"c0000000-0000-4000-8000-{number:012d}" for number in range(4)]
 AGGREGATES = [aggregate_uuid(1), aggregate_uuid(2)]
 NAMES = ["VCPU", "DISK_GB", "CUSTOM_A", "HW_CPU_X86_AVX2", "MISC_SHARES_VIA_AGGREGATE"]
@@ -315,6 +317,7 @@ class Hostile:
                 made[key] = self.like(value, key)
         for pattern, value in schema.get("patternProperties", {}).items():
             keys = NAMES if "A-Z0-9_]+" in pattern or "1,255" in pattern else UUIDS + CONSUMERS
+            keys = SUFFIXES if pattern == SUFFIX_KEY else keys
             for _ in range(self.source.choice((0, 1, 1, 2, 3))):
                 made[self.text(keys)] = self.like(value)
         if self.goes_wrong():
@@ -330,8 +333,14 @@ class Hostile:
     def a_string(self, schema: Mapping[str, Any], name: str) -> Any:
         """A string that suits the member."""
         if schema.get("format") == "uuid":
-            return self.text(AGGREGATES if name == "aggregates" else UUIDS)
-        usual = {"name": ["host1", "host2", "CUSTOM_B"], "traits": NAMES, "resource_class": NAMES}
+            aggregates = name in {"aggregates", "member_of", "not_member_of"}
+            return self.text(AGGREGATES if aggregates else UUIDS)
+        usual = {
+            **dict.fromkeys(("required", "forbidden", "traits", "resource_class"), NAMES),
+            **dict.fromkeys(("of", "not", "isolate"), SUFFIXES[1:]),
+            "name": ["host1", "host2", "CUSTOM_B"],
+            "group_policy": ["none", "isolate"],
+        }
         return self.text(usual.get(name, ["p", "q", "INSTANCE"]))
 
 

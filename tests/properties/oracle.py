@@ -100,6 +100,19 @@ class Group:
             pairs.append(("subtree", self.subtree))
         return [(key + self.suffix, value) for key, value in pairs]
 
+    def to_body(self) -> dict[str, Any]:
+        """The group as JSON: what it asks for, and no more."""
+        body: dict[str, Any] = {
+            "resources": dict(self.resources),
+            "required": [_one_or_several(names) for names in self.required],
+            "forbidden": sorted(self.forbidden),
+            "member_of": [_one_or_several(names) for names in self.member_of],
+            "not_member_of": sorted(self.not_member_of),
+            "in_tree": self.in_tree,
+            "subtree": self.subtree,
+        }
+        return {key: value for key, value in body.items() if value}
+
 
 @dataclass(frozen=True)
 class Query:
@@ -131,6 +144,30 @@ class Query:
         if self.root_not_member_of:
             pairs.append(("root_member_of", "!" + _any_of(self.root_not_member_of)))
         return pairs
+
+    def to_body(self) -> dict[str, Any]:
+        """The request as JSON."""
+        root = {
+            "required": [_one_or_several(names) for names in self.root_required],
+            "forbidden": sorted(self.root_forbidden),
+            "member_of": [_one_or_several(names) for names in self.root_member_of],
+            "not_member_of": sorted(self.root_not_member_of),
+        }
+        rules = [
+            {
+                "of": [suffix for suffix in suffixes if not suffix.startswith("!")],
+                "not": [suffix[1:] for suffix in suffixes if suffix.startswith("!")],
+            }
+            for suffixes in self.same_subtree
+        ]
+        body: dict[str, Any] = {
+            "groups": {group.suffix: group.to_body() for group in self.groups},
+            "group_policy": self.group_policy,
+            "isolate": sorted(self.isolate),
+            "same_subtree": rules,
+            "root": root,
+        }
+        return {key: value for key, value in body.items() if value}
 
 
 @dataclass(frozen=True)
@@ -386,3 +423,8 @@ def _any_of(names: Collection[str]) -> str:
 def _signed(wanted: Iterable[str], unwanted: Iterable[str]) -> str:
     """Wanted and unwanted traits as one parameter value."""
     return ",".join([*sorted(wanted), *("!" + name for name in sorted(unwanted))])
+
+
+def _one_or_several(names: Collection[str]) -> str | list[str]:
+    """A set of alternatives as JSON: a name, or a list of them."""
+    return sorted(names) if len(names) > 1 else next(iter(names))

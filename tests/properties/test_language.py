@@ -1,8 +1,10 @@
 """The language of 2.0 against the oracle, each of its features often, alone and with others."""
 
+import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,3 +108,31 @@ def test_the_providers_of_a_subtree_are_listed(service: WorldService) -> None:
             }
             listed += len(uuids)
     assert listed > 200
+
+
+def test_both_forms_of_a_request_have_the_same_answer(
+    service: WorldService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = random.Random("forms")
+    examples = answers = 0
+    while examples < EXAMPLES:
+        world = seeded_world(rng)
+        service.load(world)
+        for query in queries(rng, world, rng.choice(list(FEATURES))):
+            by_query = service.search("/allocation_candidates", query.to_params(), VERSION)
+            body = query.to_body()
+            by_body = service.send("POST", "/allocation_candidates?limit=0", body, VERSION)
+            assert by_body.status_code == 200, by_body.text
+            assert candidates_of(by_body.json) == candidates_of(by_query.json), body
+            assert by_body.json["provider_summaries"].keys() == (
+                by_query.json["provider_summaries"].keys()
+            )
+            examples += 1
+            answers += bool(by_body.json["allocation_requests"])
+    with capsys.disabled():
+        print(f"\nboth forms: {examples} examples, {answers} answers")
+    assert answers > EXAMPLES / 10
+
+
+def candidates_of(body: Mapping[str, Any]) -> list[str]:
+    return sorted(json.dumps(each, sort_keys=True) for each in body["allocation_requests"])

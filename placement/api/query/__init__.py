@@ -5,6 +5,7 @@ reads them. Errors are BadQuery, which names the parameter and its value. None k
 """
 
 from placement.api.query.candidates import parse_candidates
+from placement.api.query.json_form import read_candidates
 from placement.api.query.providers import parse_provider_filter
 from placement.api.query.strings import Parameter, pairs
 from placement.api.query.traits import parse_trait_filter
@@ -18,4 +19,5 @@ __all__ = [
     "parse_provider_filter",
     "parse_trait_filter",
     "parse_usage_query",
+    "read_candidates",
 ]

@@ -3,7 +3,7 @@
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply
 from placement.api.responses.candidates import Candidates
-from placement.candidates import find_candidates
+from placement.candidates import CandidateRequest, find_candidates
 
 
 def list_allocation_candidates(call: Call) -> Reply:
@@ -13,7 +13,19 @@ def list_allocation_candidates(call: Call) -> Reply:
     resources. The summaries show what there is, and what is used, on all providers of the trees
     that requests take from.
     """
-    request = query.parse_candidates(query.pairs(call.query_string), call.version)
+    return _candidates(call, query.parse_candidates(query.pairs(call.query_string), call.version))
+
+
+def find_allocation_candidates(call: Call) -> Reply:
+    """List the ways in which a request can be met now; the request is the body.
+
+    It is for requests that do not fit a URL, and says the same as the query does: a list among
+    names is any of them. Nothing is changed.
+    """
+    return _candidates(call, query.read_candidates(call.body))
+
+
+def _candidates(call: Call, request: CandidateRequest) -> Reply:
     service = call.service
     with service.database.read() as conn:
         result = find_candidates(

@@ -1,0 +1,138 @@
+"""A request for candidates as JSON: the same request as a query string makes.
+
+Each error names the member by its path.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from placement.api.json_body import path_of
+from placement.api.query.joined import (
+    check_contradictions,
+    check_joins,
+    check_resourceless,
+    check_root,
+)
+from placement.api.query.strings import MAX_ITEMS, bad
+from placement.api.query.terms import TOO_MUCH
+from placement.candidates.request import (
+    UNSUFFIXED,
+    CandidateRequest,
+    Place,
+    RequestGroup,
+    RootTerms,
+    SubtreeRule,
+)
+from placement.errors import QUERY_BAD_VALUE, BadQuery
+
+Step = str | int
+
+# What errors call a part of a request -> the members of the body in which its names stand.
+_MEMBERS: Mapping[str, Sequence[Sequence[Step]]] = {
+    "root_required": (("root", "required"), ("root", "forbidden")),
+    "root_member_of": (("root", "member_of"),),
+    "required": (("required",), ("forbidden",)),
+}
+
+
+def read_candidates(body: Mapping[str, Any]) -> CandidateRequest:
+    """Read a body that its schema allows.  Raises BadQuery."""
+    _check_size(body)
+    groups = body["groups"]
+    policy = body.get("group_policy")
+    isolated = frozenset(body.get("isolate", ()))
+    if policy is not None and isolated:
+        raise bad("isolate", min(isolated), "group_policy says the same of all", QUERY_BAD_VALUE)
+    suffixed = frozenset(groups) - {UNSUFFIXED}
+    request = CandidateRequest(
+        tuple(_group(suffix, group) for suffix, group in groups.items()),
+        isolate=suffixed if policy == "isolate" else isolated,
+        same_subtree=tuple(dict.fromkeys(map(_rule, body.get("same_subtree", ())))),
+        root=RootTerms(**_terms(body.get("root", {}))),
+        limit=_limit(body),
+        place=_place(body),
+    )
+    check_root(request.root, request.place)
+    check_resourceless(request, {suffix: path_of(("groups", suffix)) for suffix in groups})
+    check_contradictions(request)
+    check_joins(request)
+    return request
+
+
+def _check_size(body: Mapping[str, Any]) -> None:
+    """Raise BadQuery for more names than a query may have, which a database is asked for."""
+    names = sum(1 for _steps in _names(body))
+    if names > MAX_ITEMS:
+        raise BadQuery(f"body: it has {names} members and names, {MAX_ITEMS} are the most")
+
+
+def _group(suffix: str, group: Mapping[str, Any]) -> RequestGroup:
+    resources = group.get("resources", {}).items()
+    return RequestGroup(
+        suffix,
+        tuple((name, min(int(amount), TOO_MUCH)) for name, amount in resources),
+        **_terms(group),
+        in_tree=group.get("in_tree"),
+        subtree=group.get("subtree"),
+    )
+
+
+def _terms(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a group and the root have in common."""
+    return {
+        "required": _any_of_each(terms.get("required", ())),
+        "forbidden": frozenset(terms.get("forbidden", ())),
+        "member_of": _any_of_each(terms.get("member_of", ())),
+        "not_member_of": frozenset(terms.get("not_member_of", ())),
+    }
+
+
+def _any_of_each(terms: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], ...]:
+    sets = [frozenset([term] if isinstance(term, str) else term) for term in terms]
+    return tuple(dict.fromkeys(names for names in sets if names))
+
+
+def _rule(rule: Mapping[str, Sequence[str]]) -> SubtreeRule:
+    return SubtreeRule(frozenset(rule.get("of", ())), frozenset(rule.get("not", ())))
+
+
+def _limit(body: Mapping[str, Any]) -> int | None:
+    return int(body["limit"]) if "limit" in body else None
+
+
+def _place(body: Mapping[str, Any]) -> Place:
+    """Return what finds the path at which a name stands; of a member where it does not."""
+
+    def place(keyword: str, suffix: str, name: str) -> str:
+        members = _MEMBERS.get(keyword, ((keyword,),))
+        if keyword not in body and not keyword.startswith("root_"):
+            members = [("groups", suffix, *member) for member in members]
+        for member in members:
+            for steps in _names(_at(body, member), member):
+                if name == steps[-1] or name == _at(body, steps):
+                    return path_of(steps)
+        return path_of(members[0])
+
+    return place
+
+
+def _at(body: Any, steps: Sequence[Step]) -> Any:
+    value = body
+    for step in steps:
+        if isinstance(value, dict):
+            value = value.get(step, {})
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step]
+    return value if isinstance(value, (dict, list, str)) else None
+
+
+def _names(value: Any, steps: Sequence[Step] = ()) -> Iterator[tuple[Step, ...]]:
+    """Yield the steps to everything within a value."""
+    items: Any = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for step, member in items:
+        yield (*steps, step)
+        yield from _names(member, (*steps, step))
