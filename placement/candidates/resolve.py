@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -12,8 +12,6 @@ from placement.candidates.trace import Refusal
 from placement.db.statements import names as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
-
-Terms = TypeVar("Terms", RequestGroup, RootTerms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +85,14 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
             request,
             groups=tuple(
                 replace(
-                    _with_keys(group, aggregate_ids.keys()),
+                    group,
+                    **_keys(group, aggregate_ids.keys()),
                     in_tree=stored_trees.get(group.in_tree or ""),
                     subtree=stored_trees.get(group.subtree or ""),
                 )
                 for group in request.groups
             ),
-            root=_with_keys(request.root, aggregate_ids.keys()),
+            root=replace(request.root, **_keys(request.root, aggregate_ids.keys())),
         ),
         class_ids,
         trait_ids,
@@ -108,17 +107,21 @@ def _trees(group: RequestGroup) -> set[str]:
     return {uuid for uuid in (group.in_tree, group.subtree) if uuid is not None}
 
 
-def _with_keys(terms: Terms, aggregates: Collection[str]) -> Terms:
-    """Replace aggregates by their keys. Unknown ones cannot be met, nor excluded."""
+def _keys(terms: RequestGroup | RootTerms, aggregates: Collection[str]) -> Mapping[str, Any]:
+    """Return the members that name aggregates, by keys. Unknown ones can be neither met nor barred.
+
+    PERF: nothing for terms that name none, as those of most requests.
+    """
+    if not terms.member_of and not terms.not_member_of:
+        return {}
 
     def keys(uuids: Iterable[str]) -> frozenset[str]:
         return frozenset(map(identifiers.key, uuids)).intersection(aggregates)
 
-    return replace(
-        terms,
-        member_of=tuple(keys(uuids) for uuids in terms.member_of),
-        not_member_of=keys(terms.not_member_of),
-    )
+    return {
+        "member_of": tuple(keys(uuids) for uuids in terms.member_of),
+        "not_member_of": keys(terms.not_member_of),
+    }
 
 
 def _unsatisfiable(
