@@ -158,7 +158,7 @@ def _move_subtree(
     conn: Connection, provider: LockedProvider, parent: LockedProvider | None
 ) -> None:
     """Make a provider and all below it members of the parent's tree, or of a new one."""
-    subtree = _subtree(conn, provider)
+    subtree = _subtree(conn, provider.id, provider.root_id)
     if parent is not None and parent.id in subtree:
         raise BadParent(
             f"parent_provider_uuid: {parent.uuid} is the provider itself or below it: "
@@ -171,13 +171,13 @@ def _move_subtree(
         locking.renew_revisions(conn, [provider.id])
 
 
-def _subtree(conn: Connection, provider: LockedProvider) -> set[int]:
-    """Return the ids of the provider and of all providers below it."""
+def _subtree(conn: Connection, provider_id: int, root_id: int) -> set[int]:
+    """Return the ids of a provider and of all providers below it, in the tree of the root."""
     children: dict[int | None, list[int]] = {}
-    for member_id, parent_id in statements.members_of_tree(provider.root_id).rows(conn):
+    for member_id, parent_id in statements.members_of_tree(root_id).rows(conn):
         children.setdefault(parent_id, []).append(member_id)
     subtree: set[int] = set()
-    unvisited = [provider.id]
+    unvisited = [provider_id]
     while unvisited:
         member_id = unvisited.pop()
         subtree.add(member_id)

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from tests.peer.generator import Request
 from tests.peer.servers import Server
 
-# What clients look for in the text of an error (contract README section 8.1 and its statuses).
+# What clients look for in the text of an error, and with which status.
 PHRASES = (
     "Conflicting resource provider name:",
     "Conflicting resource provider uuid:",
