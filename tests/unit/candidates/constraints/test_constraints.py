@@ -12,6 +12,8 @@ from placement.candidates.constraints import (
     Constraint,
     Isolation,
     OnePerTree,
+    OutsideSubtree,
+    PartialIsolation,
     SameSubtree,
     Undo,
 )
@@ -163,6 +165,79 @@ def test_a_subtree_is_refused_when_no_ancestor_is_left(
 
     constraint = SameSubtree(options, Forest(parents), isolated=isolated)
     assert constraint.feasible() == possible({})
+    walk(constraint, options, steps, judge)
+
+
+@given(OPTIONS, STEPS, st.integers(1, 4))
+def test_isolated_slots_beside_one_kind_of_others_are_refused_when_nothing_is_left(
+    options: Options, steps: Steps, isolated: int
+) -> None:
+    """Not sooner; and at once where the slots that may share a provider ask the same."""
+    alone = {slot: providers for slot, providers in options.items() if slot < isolated}
+    kind = list(options.get(isolated, ()))
+    shared = {slot: kind for slot in options if slot >= isolated}
+    if not shared:
+        return
+    asked = {**alone, **shared}
+
+    def apart(each: Sequence[int]) -> bool:
+        return all(each.count(each[slot]) == 1 for slot in alone)
+
+    def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        assert accepted == any(apart(each) for each in completions(asked, placed))
+
+    constraint = PartialIsolation(alone, shared)
+    assert constraint.feasible() == any(apart(each) for each in completions(asked, {}))
+    walk(constraint, asked, steps, judge)
+
+
+@given(OPTIONS, STEPS, st.integers(1, 4))
+def test_isolated_slots_beside_others_of_several_kinds_are_never_refused_too_soon(
+    options: Options, steps: Steps, isolated: int
+) -> None:
+    alone = {slot: providers for slot, providers in options.items() if slot < isolated}
+    shared = {slot: providers for slot, providers in options.items() if slot >= isolated}
+    if not shared:
+        return
+
+    def apart(each: Sequence[int]) -> bool:
+        return all(each.count(each[slot]) == 1 for slot in alone)
+
+    def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        possible = any(apart(each) for each in completions(options, placed))
+        assert accepted or not possible
+        if len(placed) == len(options):
+            assert accepted == possible
+
+    constraint = PartialIsolation(alone, shared)
+    assert constraint.feasible() or not any(apart(each) for each in completions(options, {}))
+    walk(constraint, options, steps, judge)
+
+
+@given(OPTIONS, STEPS, PARENTS, st.integers(1, 4))
+def test_a_slot_outside_is_refused_when_no_top_leaves_it_a_place(
+    options: Options, steps: Steps, parents: Sequence[int], inside: int
+) -> None:
+    within = {slot: providers for slot, providers in options.items() if slot < inside}
+    outside = {slot: providers for slot, providers in options.items() if slot >= inside}
+    if not outside:
+        return
+
+    def holds(each: Sequence[int]) -> bool:
+        chosen = each[: len(within)]
+        tops = {
+            top for top in chosen if all(top in above(parents, provider) for provider in chosen)
+        }
+        return any(
+            not any(top in above(parents, provider) for provider in each[len(within) :])
+            for top in tops
+        )
+
+    def judge(accepted: bool, placed: Mapping[int, int]) -> None:
+        assert accepted == any(holds(each) for each in completions(options, placed))
+
+    constraint = OutsideSubtree(within, outside, Forest(parents))
+    assert constraint.feasible() == any(holds(each) for each in completions(options, {}))
     walk(constraint, options, steps, judge)
 
 
