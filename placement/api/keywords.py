@@ -35,6 +35,9 @@ FORMATS = FormatChecker(formats=())
 
 _compiled: dict[int, Any] = {}
 
+# The keywords of a schema of amounts without an upper bound.
+_OF_AMOUNTS = frozenset({"type", "minimum"})
+
 
 @FORMATS.checks("uuid")
 def _is_uuid(value: object) -> bool:
@@ -112,7 +115,12 @@ def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) ->
     if below is None:
         # The validator holds the schema, so no other object gets its id.
         below = _compiled[id(schema)] = validator.evolve(schema=schema)
+    # PERF: most members of large bodies are amounts, and most of these are right. A validator
+    # takes ten times as long to say so.
+    least = schema.get("minimum") if schema.keys() <= _OF_AMOUNTS else None
     for key, member in members:
+        if least is not None and type(member) is int and member >= least:
+            continue
         for error in below.iter_errors(member):
             error.path.appendleft(key)
             yield error

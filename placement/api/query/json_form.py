@@ -27,6 +27,9 @@ from placement.errors import QUERY_BAD_VALUE, BadQuery
 
 Step = str | int
 
+# Members that a group and the root have in common.
+_TERMS = {"required", "forbidden", "member_of", "not_member_of"}
+
 # What errors call a part of a request -> the members of the body in which its names stand.
 _MEMBERS: Mapping[str, Sequence[Sequence[Step]]] = {
     "root_required": (("root", "required"), ("root", "forbidden")),
@@ -61,7 +64,12 @@ def read_candidates(body: Mapping[str, Any]) -> CandidateRequest:
 
 def _check_size(body: Mapping[str, Any]) -> None:
     """Raise BadQuery for more names than a query may have, which a database is asked for."""
-    names = sum(1 for _steps in _names(body))
+    containers: list[Any] = [body]
+    names = 0
+    for container in containers:  # which grows
+        names += len(container)
+        members = container.values() if isinstance(container, dict) else container
+        containers += [member for member in members if isinstance(member, (dict, list))]
     if names > MAX_ITEMS:
         raise BadQuery(f"body: it has {names} members and names, {MAX_ITEMS} are the most")
 
@@ -79,6 +87,8 @@ def _group(suffix: str, group: Mapping[str, Any]) -> RequestGroup:
 
 def _terms(terms: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that a group and the root have in common."""
+    if not terms.keys() & _TERMS:
+        return {}
     return {
         "required": _any_of_each(terms.get("required", ())),
         "forbidden": frozenset(terms.get("forbidden", ())),
