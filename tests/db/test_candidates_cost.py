@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from placement.api.history import v
 from placement.errors import SearchExhausted
 from tests.kit.cloud import SHARING, CloudBuilder, aggregate_uuid, building, provider_uuid
 from tests.kit.rows import damage
@@ -161,3 +162,44 @@ def test_a_sharing_provider_whose_root_is_none_is_left_out(tmp_path: Path) -> No
     damage(asked.database, ["UPDATE resource_providers SET root_provider_id = 2 WHERE id = 3"])
     assert not asked.find_cold("resources=VCPU:1,DISK_GB:1")[0].candidates
     assert len(asked.find_cold("resources=VCPU:1")[0].candidates) == 1
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "root_member_of=" + aggregate_uuid(7),
+        f"root_member_of=in:{aggregate_uuid(7)},{aggregate_uuid(8)}",
+        "root_required=CUSTOM_RARE&root_required=in:CUSTOM_RARE,CUSTOM_RARER",
+    ],
+)
+def test_hosts_of_a_small_zone_are_found_without_reading_the_rest(
+    tmp_path: Path, asked: str
+) -> None:
+    """By what few roots have: an aggregate, or a trait."""
+
+    def fill(cloud: CloudBuilder) -> None:
+        for number in range(2000):
+            zone = 7 if number in {500, 1500, 1999} else 1
+            traits = ["CUSTOM_RARE", "CUSTOM_RARER"] if zone == 7 else []
+            aggregates = [aggregate_uuid(zone)]
+            cloud.add(f"h{number}", {"VCPU": 8}, traits=traits, aggregates=aggregates)
+
+    zoned = searcher(tmp_path, fill)
+    found, statements, trees = zoned.find_cold(f"resources=VCPU:1&limit=10&{asked}", v("2.0"))
+    assert len(found.candidates) == 3
+    assert trees <= 64 + 3
+    assert statements <= 7
+
+
+def test_a_subtree_is_read_alone(tmp_path: Path) -> None:
+    def fill(cloud: CloudBuilder) -> None:
+        for number in range(500):
+            root = cloud.add(f"h{number}", {})
+            cloud.add(f"n{number}", {"VCPU": 8}, parent=root)
+
+    nodes = searcher(tmp_path, fill)
+    asked = f"resources=VCPU:1&subtree={provider_uuid(801)}&limit=10"
+    found, _statements, trees = nodes.find_cold(asked, v("2.0"))
+    assert len(found.candidates) == 1
+    in_tree = asked.replace("subtree", "in_tree")
+    assert trees == nodes.find_cold(in_tree).trees

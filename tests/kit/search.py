@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from placement.api.history import LATEST
+from placement.api.microversion import Microversion
 from placement.api.query import pairs, parse_candidates
 from placement.candidates import SearchResult, TreeCache, find_candidates
 from tests.kit.builders import make_database
@@ -31,15 +32,15 @@ class Searcher:
         """Have seen no tree."""
         self.trees = TreeCache(10**6)
 
-    def find(self, path: str) -> Cost:
+    def find(self, path: str, version: Microversion = LATEST) -> Cost:
         """Find the candidates that a path, or its query alone, asks for."""
         before = len(self.trees)
-        request = parse_candidates(pairs(path.rpartition("?")[2]), LATEST)
+        request = parse_candidates(pairs(path.rpartition("?")[2]), version)
         with counted(self.database) as statements, self.database.read() as conn:
             result = find_candidates(conn, self.trees, request, self.settings.candidates)
         return Cost(result, len(statements), len(self.trees) - before)
 
-    def find_cold(self, path: str) -> Cost:
+    def find_cold(self, path: str, version: Microversion = LATEST) -> Cost:
         """Find them as a process does that has seen no tree."""
         self.forget()
-        return self.find(path)
+        return self.find(path, version)

@@ -50,7 +50,7 @@ def read_candidates(body: Mapping[str, Any]) -> CandidateRequest:
     request = CandidateRequest(
         tuple(_group(suffix, group) for suffix, group in groups.items()),
         isolate=suffixed if policy == "isolate" else isolated,
-        same_subtree=tuple(dict.fromkeys(map(_rule, body.get("same_subtree", ())))),
+        same_subtree=_rules(body.get("same_subtree", ())),
         root=RootTerms(**_terms(body.get("root", {}))),
         limit=_limit(body),
         place=_place(body),
@@ -102,8 +102,12 @@ def _any_of_each(terms: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], 
     return tuple(dict.fromkeys(names for names in sets if names))
 
 
-def _rule(rule: Mapping[str, Sequence[str]]) -> SubtreeRule:
-    return SubtreeRule(frozenset(rule.get("of", ())), frozenset(rule.get("not", ())))
+def _rules(rules: Sequence[Mapping[str, Sequence[str]]]) -> tuple[SubtreeRule, ...]:
+    """Return the rules, each once; one that names no group is none."""
+    sets = [
+        SubtreeRule(frozenset(rule.get("of", ())), frozenset(rule.get("not", ()))) for rule in rules
+    ]
+    return tuple(dict.fromkeys(rule for rule in sets if any(rule)))
 
 
 def _limit(body: Mapping[str, Any]) -> int | None:
