@@ -1,5 +1,6 @@
 """What is done with every request before its operation, and with every answer after it."""
 
+import re
 from typing import Any
 
 import falcon
@@ -11,15 +12,23 @@ from placement.api.request_log import REQUEST_ID_KEY, VERSION_KEY
 
 MAX_URI = 64 * 1024  # bytes of path and query
 
+# A name or an address, with a port: `Location` repeats it.
+_HOST = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]*", re.ASCII)
+
 
 class Intake:
-    """Set each request's id and bound its length."""
+    """Set each request's id, bound its length, and look at the host that it names."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Set `req.context.request_id`.  Raises RequestRefused: 414 for a URI that is too long."""
+        """Set `req.context.request_id`.
+
+        Raises RequestRefused: 414 for a URI that is too long, 400 for a Host that is none.
+        """
         req.context.request_id = req.env[REQUEST_ID_KEY]
         if len(req.path) + len(req.query_string) > MAX_URI:
             raise RequestRefused(414, f"path and query may have {MAX_URI} bytes together")
+        if not _HOST.fullmatch(req.env.get("HTTP_HOST", "")):
+            raise RequestRefused(400, "Host: this header is not the name of a host")
 
 
 class Negotiation:

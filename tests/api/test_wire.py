@@ -41,6 +41,32 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> falcon.testing.TestClie
     return client
 
 
+@pytest.mark.parametrize("host", ["\x02", "a b", "a\x1b[31m", "<a>", "a/b", "\xe9", "a\tb"])
+def test_a_host_that_is_none_is_refused_and_changes_nothing(
+    service: falcon.testing.TestClient, host: str
+) -> None:
+    """`Location` would repeat it, and no server sends such a header."""
+    environ = falcon.testing.create_environ(
+        "/traits/CUSTOM_HOSTLESS", method="PUT", headers={**HEADERS, "Accept": "*/*"}
+    )
+    environ["HTTP_HOST"] = host
+    started = falcon.testing.StartResponseMock()
+    body = b"".join(service.app(environ, started))
+    assert started.status == "400 Bad Request"
+    assert b"Host: " in body
+    answer = service.simulate_get("/traits/CUSTOM_HOSTLESS", headers=HEADERS)
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("host", ["localhost", "placement.example.org:8778", "[::1]:8778", ""])
+def test_a_host_is_told_in_the_location(service: falcon.testing.TestClient, host: str) -> None:
+    environ = falcon.testing.create_environ("/traits/CUSTOM_HOSTED", method="PUT", headers=HEADERS)
+    environ["HTTP_HOST"] = host
+    started = falcon.testing.StartResponseMock()
+    service.app(environ, started)
+    assert started.headers_dict["location"] == f"http://{host}/traits/CUSTOM_HOSTED"
+
+
 def _named(value: Route) -> str:
     return f"{value.method} {value.path}"
 
