@@ -53,15 +53,7 @@ class Requirement:
 
     def refusal(self, pool: Pool) -> Refusal:
         """Return the condition at which the last provider of the pool falls out."""
-        stocks: dict[int, list[tuple[Stock, int]]] = {}
-        for position, member in enumerate(pool.members):
-            amounts = [
-                (member.stocks[name], amount)
-                for name, amount in self._resources
-                if name in member.stocks
-            ]
-            if len(amounts) == len(self._resources):
-                stocks[position] = amounts
+        stocks = self._stocks(pool)
         if not stocks:
             return Refusal.NO_INVENTORY
         for code, allows in _STOCK_CONDITIONS:
@@ -78,6 +70,19 @@ class Requirement:
             if not positions:
                 return code
         raise ValueError("some provider of the pool can serve")
+
+    def _stocks(self, pool: Pool) -> dict[int, list[tuple[Stock, int]]]:
+        """Return what members with an inventory of every class have, beside what is asked."""
+        stocks: dict[int, list[tuple[Stock, int]]] = {}
+        for position, member in enumerate(pool.members):
+            amounts = [
+                (member.stocks[name], amount)
+                for name, amount in self._resources
+                if name in member.stocks
+            ]
+            if len(amounts) == len(self._resources):
+                stocks[position] = amounts
+        return stocks
 
 
 def requirements(slots: Sequence[Slot]) -> list[Requirement]:

@@ -29,14 +29,7 @@ def assignments(
         if not constraint.feasible():
             refuse(constraint.code)
             return constraint.code
-    of_slot: list[list[Constraint]] = [[] for _slot in options]
-    for constraint in constraints:
-        budget.spend(len(constraint.slots))
-        for slot in constraint.slots:
-            of_slot[slot].append(constraint)
-    choices = [
-        _Choice(slot, options[slot], of_slot[slot]) for slot in _search_order(options, constraints)
-    ]
+    choices = _choices(options, constraints, budget)
     providers = [-1] * len(choices)  # by slot
     deepest = len(choices) - 1
     refusal: Refusal | None = None
@@ -57,6 +50,19 @@ def assignments(
         if last:
             break
     return refusal
+
+
+def _choices(
+    options: Options, constraints: Sequence[Constraint], budget: Budget
+) -> "list[_Choice]":
+    """Return the choice of each slot, in the order of search, with the constraints that see it."""
+    by_slot: list[list[Constraint]] = [[] for _slot in options]
+    for constraint in constraints:
+        budget.spend(len(constraint.slots))
+        for slot in constraint.slots:
+            by_slot[slot].append(constraint)
+    order = _search_order(options, constraints)
+    return [_Choice(slot, options[slot], by_slot[slot]) for slot in order]
 
 
 class _Choice:
