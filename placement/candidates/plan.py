@@ -1,7 +1,6 @@
 """What a request asks of every anchor, worked out once."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from placement.candidates.model import Pool, Slot, Tree
 from placement.candidates.request import CandidateRequest
@@ -29,20 +28,19 @@ class SearchPlan:
         self._root_conditions = root_conditions(request.root)
         self.unsuffixed_slots = self._slots_where(suffixed=False)
         suffixed = self._slots_where(suffixed=True)
-        self.isolated_slots = tuple(
-            slot for slot in suffixed if self.slots[slot].group.suffix in request.isolate
-        )
-        self.shared_slots = tuple(slot for slot in suffixed if slot not in self.isolated_slots)
+        isolated = {slot for slot in suffixed if self.slots[slot].group.suffix in request.isolate}
+        self.isolated_slots = tuple(sorted(isolated))
+        self.shared_slots = tuple(slot for slot in suffixed if slot not in isolated)
         self.collective_traits = self._collective_traits()
         self.suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.slots))
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
-        askers: Counter[str] = Counter()
-        units: Counter[str] = Counter()
-        for slot in self.slots:
-            askers.update(name for name, _amount in slot.resources)
-            units.update(dict(slot.resources))
-        self.contended_classes = tuple(name for name, slots in askers.items() if slots > 1)
-        self.combined_amounts = dict(units)
+        self._amounts = _amounts_by_class(self.slots)
+        self.contended_classes = tuple(
+            name for name, amounts in self._amounts.items() if len(amounts) > 1
+        )
+        self.combined_amounts = {
+            name: sum(amounts.values()) for name, amounts in self._amounts.items()
+        }
 
     def _slots_where(self, *, suffixed: bool) -> tuple[int, ...]:
         return tuple(
@@ -64,12 +62,7 @@ class SearchPlan:
 
     def amounts_of(self, name: str) -> Mapping[int, int]:
         """Return slot -> units of a class, for the slots that ask for it."""
-        return {
-            position: amount
-            for position, slot in enumerate(self.slots)
-            for asked, amount in slot.resources
-            if asked == name
-        }
+        return self._amounts[name]
 
     def root_refusal(self, anchor: Tree) -> Refusal | None:
         """Return why the anchor's root is not as the request says, or None."""
@@ -85,6 +78,15 @@ class SearchPlan:
             for traits in self.collective_traits
             if all(traits.isdisjoint(member.traits) for member in pool.members)
         )
+
+
+def _amounts_by_class(slots: Sequence[Slot]) -> dict[str, dict[int, int]]:
+    """Return class -> slot -> units."""
+    amounts: dict[str, dict[int, int]] = {}
+    for position, slot in enumerate(slots):
+        for name, amount in slot.resources:
+            amounts.setdefault(name, {})[position] = amount
+    return amounts
 
 
 def slots_of(request: CandidateRequest) -> tuple[Slot, ...]:

@@ -102,8 +102,9 @@ def requirements(slots: Sequence[Slot]) -> list[Requirement]:
             group.in_tree,
             group.subtree,
         )
-        requirement = by_key.setdefault(key, Requirement(slot, alone=alone))
-        requirement.slots.append(position)
+        if key not in by_key:
+            by_key[key] = Requirement(slot, alone=alone)
+        by_key[key].slots.append(position)
     return list(by_key.values())
 
 

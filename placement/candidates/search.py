@@ -100,7 +100,7 @@ def find_candidates(
     if resolved.unsatisfiable:
         for code, suffix in resolved.unsatisfiable:
             trace.refuse_request(code, suffix)
-        LOG.debug("no candidates: %s", trace.summary())
+        LOG.debug("no candidates: %s", trace)
         return SearchResult((), (), trace)
 
     # What is asked of each tree: in Python's terms, and in the database's.
@@ -109,7 +109,8 @@ def find_candidates(
     conditions = tree_conditions(resolved, plan, sharing, tuning)
 
     # Anchors are read, and searched, as candidates are asked for.
-    limit = _Limit.of(request, settings, longest_text(plan))
+    candidate_size = longest_text(plan)
+    limit = _Limit.of(request, settings, candidate_size)
     root = root_condition(resolved)
     reader = RootReader(conn, conditions, root, sharing.spellings, trace, tuning)
     roots = RootSource(reader, limit.count, randomize=settings.randomize, tuning=tuning)
@@ -131,7 +132,7 @@ def find_candidates(
         random.shuffle(candidates)
     stats = SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent)
     events.tell(Event.SEARCH, candidates=len(candidates), **asdict(stats))
-    return SearchResult(candidates, _trees_of(candidates), trace, stats, longest_text(plan))
+    return SearchResult(candidates, _trees_of(candidates), trace, stats, candidate_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +164,11 @@ def _collect(candidates: Iterable[Candidate], max_steps: int, trace: Trace) -> l
             collected.append(candidate)
     except BudgetSpentError:
         if not collected:
-            LOG.warning("no candidate within max_search_steps: %s", trace.summary())
+            LOG.warning("no candidate within max_search_steps: %s", trace)
             raise SearchExhausted(max_steps) from None
-        LOG.warning("max_search_steps cut an answer short: %s", trace.summary())
+        LOG.warning("max_search_steps cut an answer short: %s", trace)
     if not collected:
-        LOG.debug("no candidates: %s", trace.summary())
+        LOG.debug("no candidates: %s", trace)
     return collected
 
 

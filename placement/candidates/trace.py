@@ -102,6 +102,10 @@ class Trace:
         """Note that the database was asked for matching trees only, and how many it offered."""
         self.filtered.append(offered)
 
+    def __str__(self) -> str:
+        """Return the summary, made when a log line is written."""
+        return str(self.summary())
+
     def summary(self) -> Mapping[str, object]:
         """Return the counts with their meanings, for a log line."""
         refused = self.requests + self.trees
