@@ -157,8 +157,21 @@ def serve(*, patient: bool = True) -> Served:
     config.load_for_service(conf)
     config.setup_logging(conf)
     settings = config.settings(conf)
+    application, _database = start(settings, patient=patient)
+    return Served(application, settings.max_body_size)
+
+
+def start(settings: Settings, *, patient: bool = True) -> tuple["WSGIApplication", Database]:
+    """Return the application on the configured database, which is prepared and has no connection.
+
+    patient: whether to wait for a database that does not answer. Raises ConfigurationError.
+    """
     database = Database(settings.database)
-    app = create_app(settings, database)
-    prepare(database, sync=settings.database.sync_on_startup, patient=patient)
-    database.limit_statements()
-    return Served(app, settings.max_body_size)
+    try:
+        application = create_app(settings, database)
+        prepare(database, sync=settings.database.sync_on_startup, patient=patient)
+        database.limit_statements()
+    except BaseException:
+        database.dispose()
+        raise
+    return application, database

@@ -20,6 +20,7 @@ from placement.config.sources import (
     named_files,
     options,
     parse,
+    register,
     unknown_options,
 )
 
@@ -38,6 +39,7 @@ __all__ = [
     "named_files",
     "options",
     "parse",
+    "register",
     "set_log_defaults",
     "settings",
     "setup_logging",

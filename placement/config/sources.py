@@ -17,10 +17,21 @@ CONFIG_DIR_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 def options() -> cfg.ConfigOpts:
     """Return a `ConfigOpts` that knows the options of this service and those of oslo.log."""
     conf = cfg.ConfigOpts()
-    for group, opts in OPTIONS.items():
-        conf.register_opts(opts, group=group)
+    register(conf)
     oslo_log.register_options(conf)
     return conf
+
+
+def register(conf: cfg.ConfigOpts) -> None:
+    """Have somebody's `ConfigOpts` know the options of this service; twice does no harm.
+
+    Raises ConfigurationError if it has another option of the same name.
+    """
+    try:
+        for group, opts in OPTIONS.items():
+            conf.register_opts(opts, group=group)
+    except cfg.DuplicateOptError as error:
+        raise ConfigurationError(f"these options are not those of placement: {error}") from None
 
 
 def load_for_service(conf: cfg.ConfigOpts) -> None:

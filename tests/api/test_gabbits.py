@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,16 +19,21 @@ HANDLERS = [CandidatesHandler, SummariesHandler, *handlers.RESPONSE_HANDLERS]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    parametrize(metafunc, gabbi_fixtures)
+
+
+def parametrize(metafunc: pytest.Metafunc, fixtures: ModuleType) -> None:
+    """Have all gabbits run, with the fixtures of a module."""
     # Starts and stops the fixtures of the files whose tests are selected.
     metafunc.config.pluginmanager.import_plugin("gabbi.pytester")
-    names, arguments = zip(*_tests(), strict=True)
+    names, arguments = zip(*_tests(fixtures), strict=True)
     metafunc.parametrize(("test", "result"), arguments, ids=names)
 
 
-def _tests() -> Iterator[tuple[str, tuple[Any, Any]]]:
+def _tests(fixtures: ModuleType) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """Read the gabbits; yields what gabbi's plugin expects: a name, a callable, its argument."""
     result = PyTestResult()
-    for suite in _suites():
+    for suite in _suites(fixtures):
         tests = list(suite)
         yield f"start_gabbits:{type(tests[0]).__name__}", (suite.start, result)
         for test in tests:
@@ -35,7 +41,7 @@ def _tests() -> Iterator[tuple[str, tuple[Any, Any]]]:
         yield f"stop_gabbits:{type(tests[0]).__name__}", (suite.stop, None)
 
 
-def _suites() -> Iterator[Any]:
+def _suites(fixtures: ModuleType) -> Iterator[Any]:
     url = gabbi_fixtures.service_url()
     host, port, prefix, ssl = utils.host_info_from_target(url)
     for path in sorted(gabbi_fixtures.GABBITS.glob("*.yaml")):
@@ -49,7 +55,7 @@ def _suites() -> Iterator[Any]:
             str(path.parent),
             host,
             port,
-            gabbi_fixtures,
+            fixtures,
             None,
             prefix=prefix,
             handlers=[handler() for handler in HANDLERS],

@@ -1,0 +1,190 @@
+"""`PlacementDirect`: the whole REST API in this process; only the database is on the network.
+
+Requests pass everything that they would pass in a server: versions, policy, schemas, errors. They
+are answered in the thread that sends them.
+"""
+
+import io
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+import requests
+from keystoneauth1.adapter import Adapter
+from keystoneauth1.plugin import FixedEndpointPlugin
+from keystoneauth1.session import Session
+from oslo_config import cfg
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPHeaderDict, HTTPResponse
+
+from placement import app, config
+from placement.config import Settings
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
+
+URL = "http://placement.direct"
+# Who can reach the database may do everything; only the role of a service may reshape.
+IDENTITY = {"X-Auth-Token": "admin", "X-Roles": "admin,service"}
+
+
+class PlacementDirect:
+    """A context manager that gives a keystoneauth1 adapter of the service.
+
+    ::
+
+        with PlacementDirect(conf, latest_microversion=True) as client:
+            providers = client.get("/resource_providers").json()["resource_providers"]
+
+    The adapter has `get`, `put`, `post`, `patch` and `delete`; each takes a path, and `json`,
+    `headers`, `microversion` and `raise_exc`. Errors are answers, unless `raise_exc=True` asks for
+    exceptions. Any number of threads may use it, and a process may have several.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts | Settings, latest_microversion: bool = False) -> None:
+        """Take the configuration, most of all that of the database.
+
+        conf: parsed options, or settings as `placement.config` reads them; `auth_strategy` does
+        not matter, for callers are administrators, as long as they send no `X-Auth-Token` and
+        `X-Roles` of their own. latest_microversion: whether requests that state no microversion
+        are of the latest 1.x, and not of 1.0.
+
+        Raises ConfigurationError for options that cannot be used.
+        """
+        self._settings = replace(_settings(conf), auth_strategy="noauth2")
+        self._microversion = "latest" if latest_microversion else None
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Adapter:
+        """Prepare the database as a server does, and return the adapter.
+
+        Raises ConfigurationError, one line, for a database that cannot be used.
+        """
+        with ExitStack() as exits:
+            application, database = app.start(self._settings)
+            exits.callback(database.dispose)
+            session = exits.enter_context(requests.Session())
+            # Nothing of the environment (proxies, .netrc) and no other host plays a part.
+            session.trust_env = False
+            session.adapters.clear()
+            session.mount(URL, InProcessTransport(application))
+            self._exits = exits.pop_all()
+        return Adapter(
+            Session(auth=_Caller(URL), session=session, additional_headers=dict(IDENTITY)),
+            service_type="placement",
+            default_microversion=self._microversion,
+            raise_exc=False,
+        )
+
+    def __exit__(
+        self,
+        kind: "type[BaseException] | None",
+        error: BaseException | None,
+        at: "TracebackType | None",
+    ) -> None:
+        """Close the connections to the database."""
+        self._exits.close()
+
+
+def _settings(conf: cfg.ConfigOpts | Settings) -> Settings:
+    if isinstance(conf, Settings):
+        return conf
+    config.register(conf)
+    return config.settings(conf)
+
+
+class _Caller(FixedEndpointPlugin):
+    """Says where the service is, and leaves the identity to headers, which callers may replace."""
+
+    def get_headers(self, session: Session) -> dict[str, str]:
+        return {}
+
+
+class InProcessTransport(HTTPAdapter):
+    """A transport of `requests` that hands each request to a WSGI application."""
+
+    def __init__(self, application: "WSGIApplication") -> None:
+        super().__init__()
+        self._application = application
+
+    def send(
+        self, request: requests.PreparedRequest, *_options: Any, **_more_options: Any
+    ) -> requests.Response:
+        """Return the answer of the application; options of connections do not matter."""
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+
+        def start_response(
+            status: str, headers: list[tuple[str, str]], _error: Any = None, /
+        ) -> Any:
+            started[:] = [(status, headers)]
+
+        chunks = self._application(_environ(request), start_response)
+        try:
+            body = b"".join(chunks)
+        finally:
+            getattr(chunks, "close", lambda: None)()
+        [(status, headers)] = started
+        code, _, reason = status.partition(" ")
+        answer = HTTPResponse(
+            io.BytesIO(body),
+            HTTPHeaderDict(headers),
+            int(code),
+            reason=reason,
+            preload_content=False,
+            request_method=request.method,
+        )
+        return self.build_response(request, answer)
+
+
+def _environ(request: requests.PreparedRequest) -> "WSGIEnvironment":
+    """Return what a server would make of a request."""
+    url = urlsplit(str(request.url))
+    body = _body(request.body)
+    environ: WSGIEnvironment = {
+        "REQUEST_METHOD": str(request.method),
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(url.path).decode("latin-1"),
+        "QUERY_STRING": url.query,
+        "SERVER_NAME": str(url.hostname),
+        "SERVER_PORT": str(url.port or 80),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": url.netloc,
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": url.scheme,
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.input_terminated": True,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for name, value in request.headers.items():
+        # As servers do: with an underscore it could pass for another header.
+        if "_" not in name:
+            environ[_variable(name)] = _text(value)
+    return environ
+
+
+def _variable(header: str) -> str:
+    name = header.upper().replace("-", "_")
+    return name if name in {"CONTENT_LENGTH", "CONTENT_TYPE"} else f"HTTP_{name}"
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+def _body(body: Any) -> bytes:
+    """Return the bytes of a body, which may be a text, a file or an iterator of bytes."""
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode()
+    if isinstance(body, bytes):
+        return body
+    data: bytes = body.read() if hasattr(body, "read") else b"".join(body)
+    return data

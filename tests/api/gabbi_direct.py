@@ -1,0 +1,72 @@
+"""Fixtures of the gabbits by which their requests pass through `PlacementDirect`.
+
+Each is the fixture of the same name in ``gabbi_fixtures``, in front of another service: one that
+sends on what it is asked, and answers what comes back.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from keystoneauth1.adapter import Adapter
+
+from placement.direct import IDENTITY, PlacementDirect
+from tests.api import gabbi_fixtures
+from tests.kit.builders import database_url, settings
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+# What is said of a connection, which is another one on the next leg.
+OF_CONNECTION = {"HTTP_CONNECTION", "HTTP_ACCEPT_ENCODING", "HTTP_TRANSFER_ENCODING"}
+
+
+def sending_to(client: Adapter) -> WSGIApplication:
+    """An application that answers what the client is answered."""
+
+    def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path, query = quote(environ["PATH_INFO"].encode("latin-1")), environ["QUERY_STRING"]
+        answer = client.request(
+            f"{path}?{query}" if query else path,
+            environ["REQUEST_METHOD"],
+            headers=_headers(environ),
+            data=environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)),
+        )
+        start_response(f"{answer.status_code} {answer.reason}", list(answer.headers.items()))
+        return [answer.content]
+
+    return application
+
+
+def _headers(environ: WSGIEnvironment) -> dict[str, str | None]:
+    """The headers of a request; an identity that it does not state is withheld, not given."""
+    headers: dict[str, str | None] = dict.fromkeys(IDENTITY)
+    if environ.get("CONTENT_TYPE"):
+        headers["Content-Type"] = environ["CONTENT_TYPE"]
+    for variable, value in environ.items():
+        if variable.startswith("HTTP_") and variable not in OF_CONNECTION:
+            headers[variable.removeprefix("HTTP_").replace("_", "-").title()] = value
+    return headers
+
+
+class EmptyDatabase(gabbi_fixtures.EmptyDatabase):
+    """A service that knows the standard classes and traits, and no provider."""
+
+    def _start_local(self) -> Callable[[], None]:
+        exits = ExitStack()
+        directory = exits.enter_context(tempfile.TemporaryDirectory(prefix="gabbits-"))
+        direct = PlacementDirect(settings(database_url(Path(directory))))
+        client = exits.enter_context(direct)
+        gabbi_fixtures.local_service().application = sending_to(client)
+        return exits.close
+
+
+def __getattr__(name: str) -> type[EmptyDatabase]:
+    """The fixture of a cloud file."""
+    cloud = gabbi_fixtures.__getattr__(name).cloud
+    return type(name, (EmptyDatabase,), {"cloud": cloud})

@@ -1,0 +1,194 @@
+"""The service in this process, as `PlacementDirect` offers it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from keystoneauth1 import exceptions
+from keystoneauth1.adapter import Adapter
+from oslo_config import cfg
+
+from placement import config
+from placement.api.history import LATEST
+from placement.config import Settings
+from placement.direct import PlacementDirect
+from placement.errors import ConfigurationError
+from tests.kit.builders import database_url, settings
+from tests.kit.service import claim, inventories
+
+UUID = "11111111-2222-3333-4444-000000000001"
+CHILD = "11111111-2222-3333-4444-000000000002"
+CONSUMER = "cccccccc-0000-0000-0000-000000000001"
+MAX = str(LATEST)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Adapter]:
+    with PlacementDirect(made_settings(tmp_path), latest_microversion=True) as adapter:
+        yield adapter
+
+
+def made_settings(directory: Path) -> Settings:
+    return settings(database_url(directory))
+
+
+def create(client: Adapter, name: str, uuid: str) -> None:
+    answer = client.post("/resource_providers", json={"name": name, "uuid": uuid})
+    assert answer.status_code == 200, answer.text
+
+
+def test_every_method_reaches_the_service(client: Adapter) -> None:
+    create(client, "host1", UUID)
+    path = f"/resource_providers/{UUID}"
+    assert client.get(path).json()["name"] == "host1"
+    assert client.put(path, json={"name": "host2"}).json()["name"] == "host2"
+    assert client.patch(path, json={}).status_code == 405
+    assert client.delete(path).status_code == 204
+    assert client.get("/resource_providers").json() == {"resource_providers": []}
+
+
+def test_an_error_is_an_answer_unless_an_exception_is_asked_for(client: Adapter) -> None:
+    answer = client.get(f"/resource_providers/{UUID}")
+    assert (answer.status_code, answer.reason) == (404, "Not Found")
+    assert answer.json()["errors"][0]["request_id"] == answer.headers["X-Openstack-Request-Id"]
+    with pytest.raises(exceptions.NotFound, match="404"):
+        client.get(f"/resource_providers/{UUID}", raise_exc=True)
+
+
+def test_requests_are_of_the_latest_microversion_or_of_the_one_they_state(client: Adapter) -> None:
+    def spoken(**options: object) -> str:
+        return client.get("/resource_providers", **options).headers["OpenStack-API-Version"]
+
+    assert spoken() == f"placement {MAX}"
+    assert spoken(microversion="1.10") == "placement 1.10"
+    assert spoken(headers={"OpenStack-API-Version": "placement 1.11"}, microversion=None) == (
+        "placement 1.11"
+    )
+    assert client.get("/traits", microversion="1.5").status_code == 404
+
+
+def test_without_latest_microversion_requests_are_of_the_oldest(tmp_path: Path) -> None:
+    with PlacementDirect(made_settings(tmp_path)) as client:
+        assert client.get("/").headers["OpenStack-API-Version"] == "placement 1.0"
+        assert client.get("/traits").status_code == 404
+
+
+def test_the_endpoint_and_its_microversions_can_be_discovered(client: Adapter) -> None:
+    data = client.get_endpoint_data()
+    assert data is not None
+    assert (data.min_microversion, data.max_microversion) == ((1, 0), (LATEST.major, LATEST.minor))
+
+
+def test_the_caller_may_reshape_and_may_be_somebody_else(client: Adapter) -> None:
+    create(client, "host1", UUID)
+    body = {"inventories": {UUID: inventories(0, VCPU=8)}, "allocations": {}}
+    someone = {"X-Auth-Token": "someone", "X-Roles": "reader"}
+    assert client.post("/reshaper", json=body, headers=someone).status_code == 403
+    assert client.post("/reshaper", json=body).status_code == 204
+    nobody: dict[str, object] = {"X-Auth-Token": None}
+    assert client.get("/resource_providers", headers=nobody).status_code == 401
+
+
+def test_bodies_may_be_texts_bytes_files_and_iterators(client: Adapter, tmp_path: Path) -> None:
+    body = b'{"name": "%b"}'
+    file = tmp_path / "body"
+    file.write_bytes(body % b"file")
+    headers = {"Content-Type": "application/json"}
+    with file.open("rb") as stream:
+        for data in ((body % b"text").decode(), body % b"bytes", stream, iter([body % b"many"])):
+            answer = client.post("/resource_providers", data=data, headers=headers)
+            assert answer.status_code == 200, answer.text
+    providers = client.get("/resource_providers").json()["resource_providers"]
+    assert {each["name"] for each in providers} == {"text", "bytes", "file", "many"}
+
+
+def test_no_socket_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = made_settings(tmp_path)
+    if not made.database.connection.startswith("sqlite"):
+        pytest.skip("the database is on the network")
+
+    def refuse(*_args: object, **_options: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket.socket, "__init__", refuse)
+    with PlacementDirect(made, latest_microversion=True) as client:
+        create(client, "host1", UUID)
+
+
+def test_no_other_host_is_asked(client: Adapter) -> None:
+    with pytest.raises(exceptions.ClientException, match="No connection adapters"):
+        client.get("http://127.0.0.1:8778/resource_providers")
+
+
+def test_many_threads_may_use_one_client(client: Adapter) -> None:
+    create(client, "host1", UUID)
+    stocked = client.put(f"/resource_providers/{UUID}/inventories", json=inventories(0, VCPU=40))
+    assert stocked.status_code == 200
+
+    def boot(number: int) -> int:
+        consumer = f"cccccccc-0000-0000-0000-{number:012}"
+        answer = client.put(f"/allocations/{consumer}", json=claim({UUID: {"VCPU": 1}}))
+        return answer.status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        statuses = list(threads.map(boot, range(48)))
+    assert (statuses.count(204), statuses.count(409)) == (40, 8)
+    usages = client.get(f"/resource_providers/{UUID}/usages").json()["usages"]
+    assert usages == {"VCPU": 40}
+
+
+def test_a_process_may_have_several_of_different_databases(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first = PlacementDirect(made_settings(tmp_path / "a"), latest_microversion=True)
+    second = PlacementDirect(made_settings(tmp_path / "b"), latest_microversion=True)
+    with first as one, second as other:
+        create(one, "host1", UUID)
+        create(other, "host1", CHILD)
+        assert one.get(f"/resource_providers/{CHILD}").status_code == 404
+        assert other.get(f"/resource_providers/{CHILD}").status_code == 200
+
+
+def test_what_was_written_is_there_when_it_is_entered_again(tmp_path: Path) -> None:
+    direct = PlacementDirect(made_settings(tmp_path), latest_microversion=True)
+    with direct as client:
+        create(client, "host1", UUID)
+    with direct as client:
+        assert client.get(f"/resource_providers/{UUID}").status_code == 200
+
+
+def test_options_may_be_those_of_a_caller_who_knows_none_of_them(tmp_path: Path) -> None:
+    url = database_url(tmp_path)
+    file = tmp_path / "placement.conf"
+    file.write_text(f"[placement_database]\nconnection = {url}\n")
+    conf = cfg.ConfigOpts()
+    conf([], default_config_files=[str(file)])
+    with PlacementDirect(conf) as client:
+        assert client.get("/resource_providers").status_code == 200
+    assert conf.api.auth_strategy == "keystone", "the caller's options are as they were"
+
+
+def test_options_of_the_same_name_that_are_somebody_elses_are_refused() -> None:
+    conf = cfg.ConfigOpts()
+    conf.register_opts([cfg.IntOpt("auth_strategy")], group="api")
+    with pytest.raises(ConfigurationError, match=r"not those of placement.*auth_strategy"):
+        PlacementDirect(conf)
+
+
+def test_a_configuration_without_a_database_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="connection is not set"):
+        PlacementDirect(config.options())
+
+
+def test_a_database_that_is_not_migrated_is_refused_and_can_be_migrated(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/empty.db"
+    Path(tmp_path / "empty.db").touch()
+    with pytest.raises(ConfigurationError, match="db sync"), PlacementDirect(settings(url)):
+        pass
+    syncing = settings(url, placement_database={"sync_on_startup": True})
+    with PlacementDirect(syncing) as client:
+        assert client.get("/resource_providers").status_code == 200
