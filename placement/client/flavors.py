@@ -1,0 +1,242 @@
+"""Flavors: requests for candidates as operators write them, one key for each thing asked.
+
+====================================  ==========================================================
+``resources[S]:CLASS=amount``         so much of a class; 0: none of it, whatever the flavor says
+``trait[S]:NAME=required|forbidden``  providers have the trait, or have not
+``required[S]=in:T1,T2``              providers have one of these traits
+``member_of[S]=UUID``                 in the aggregate; also ``in:UUID,UUID``, ``!UUID``
+``in_tree[S]=UUID``                   of the tree of this provider
+``subtree[S]=UUID``                   this provider, or one below it
+``can_split=CLASS,CLASS``             several providers may serve the amount together
+``group_policy=none|isolate``         whether groups with a suffix need different providers
+``isolate=S,S``                       these groups need providers of their own
+``same_subtree=S,S,!S``               one provider, or those below it; with ``!`` outside it
+``root_required=T1,!T2``              traits of the root of the tree; also ``in:T1,T2``
+``root_member_of=UUID``               aggregates of the root, as ``member_of``
+``vcpus``, ``ram``, ``disk``          short for VCPU, MEMORY_MB and DISK_GB without a suffix
+====================================  ==========================================================
+
+S, the suffix of a group, has letters, digits, _ and -. Where a key may be said several times in a
+query, a flavor has its values in one, with ``;`` between them: ``same_subtree=_A,_B;_C,!_D``. Keys
+of nova's other namespaces, such as ``hw:cpu_policy``, ask the placement service for nothing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from placement.client.query import GROUP_KEY, JsonRequest, pairs_of, request_of
+from placement.client.request_errors import RequestError, bad_value
+from placement.client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
+
+Flavor = Mapping[str, str | int]
+
+# What every flavor has besides its properties, in the units of the classes.
+OWN_AMOUNTS = {"vcpus": "VCPU", "ram": "MEMORY_MB", "disk": "DISK_GB"}
+# Namespaces of nova's that are for its scheduler and its drivers.
+OTHER_NAMESPACES = frozenset(
+    (
+        *("accel", "aggregate_instance_extra_specs", "capabilities", "hw", "hw_rng", "hw_video"),
+        *("os", "pci_passthrough", "quota", "trust", "vmware"),
+    )
+)
+_NO_PART = ("limit", "explain")  # of a flavor: how many answers, and of what kind
+
+_AMOUNT_KEY = re.compile(r"resources(?P<suffix>[\w-]{0,64}):(?P<name>.+)\Z", re.ASCII)
+_TRAIT_KEY = re.compile(r"trait(?P<suffix>[\w-]{0,64}):(?P<name>.+)\Z", re.ASCII)
+_TRAIT_MARKS = {"required": "", "forbidden": "!"}
+_KEYS = (
+    *(
+        name
+        for name in (*GROUP_FORMS, *ROOT_FORMS, *REQUEST_FORMS)
+        if name not in ("resources", *_NO_PART)
+    ),
+    *(*OWN_AMOUNTS, "resources:CLASS", "trait:NAME"),
+)
+
+
+def request_of_flavor(flavor: Flavor) -> dict[str, Any]:
+    """Return the JSON form of the request that a flavor makes.
+
+    Raises RequestError, which names the key and says what was expected, for keys that mean nothing
+    and for values of another form; and for groups that contradict each other.
+    """
+    request = request_of(list(_pairs(flavor)))
+    _check_resourceless(request, flavor)
+    _check_suffixes(request)
+    _check_splits(request)
+    if request.get("isolate") and "group_policy" in request:
+        raise RequestError("isolate", "expected without group_policy, which says it of all groups")
+    return request
+
+
+def flavor_of_request(request: JsonRequest) -> dict[str, str]:
+    """Return the flavor that makes a request; its `limit` and `explain` are no part of one.
+
+    Raises RequestError for what a flavor cannot say: a group without any condition, a trait that is
+    required and forbidden at once.
+    """
+    values: dict[str, list[str]] = {}
+    flavor: dict[str, str] = {}
+    for key, value in pairs_of(request):
+        match = GROUP_KEY.match(key)
+        keyword, suffix = (match["keyword"], match["suffix"]) if match else (key, "")
+        if keyword == "resources":
+            for item in value.split(","):
+                name, _colon, amount = item.partition(":")
+                flavor[f"resources{suffix}:{name}"] = amount
+        elif keyword == "required" and not value.startswith("in:"):
+            for item in value.split(","):
+                mark = "forbidden" if item.startswith("!") else "required"
+                trait_key = f"trait{suffix}:{item.removeprefix('!')}"
+                if flavor.setdefault(trait_key, mark) != mark:
+                    raise RequestError(trait_key, "required and forbidden at once")
+        elif keyword not in _NO_PART:
+            values.setdefault(key, []).append(value)
+    return flavor | {key: ";".join(each) for key, each in values.items()}
+
+
+def ignored_keys(flavor: Flavor) -> list[str]:
+    """Return the keys that ask the placement service for nothing."""
+    return [key for key in flavor if _is_ignored(key)]
+
+
+def parse_flavor(settings: Iterable[str]) -> dict[str, str]:
+    """Return the flavor of `key=value` texts.  Raises RequestError for other texts and repeats."""
+    flavor: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = (part.strip() for part in setting.partition("="))
+        if not (key and equals):
+            raise RequestError(setting.strip(), "expected key=value")
+        if key in flavor:
+            raise RequestError(key, "this key is given twice")
+        flavor[key] = value
+    return flavor
+
+
+def read_flavor_file(path: str) -> dict[str, str]:
+    """Return the flavor of a file: a line for each `key=value`, `#` before comments.
+
+    Raises RequestError, whose key is `file:line` (`file` where it cannot be read), for another
+    form. What the keys mean is not looked at.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "expected UTF-8 text"
+        raise RequestError(path, f"cannot be read: {reason}") from None
+    flavor: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            try:
+                setting = parse_flavor([text])
+            except RequestError as error:
+                raise RequestError(f"{path}:{number}", str(error)) from None
+            for key in setting.keys() & flavor.keys():
+                raise RequestError(f"{path}:{number}", f"{key}: this key is given twice")
+            flavor |= setting
+    return flavor
+
+
+def _pairs(flavor: Flavor) -> Iterator[tuple[str, str]]:
+    """Yield the parameters of a query that say the same."""
+    # The flavor's own amounts are those of the unsuffixed group unless a property says otherwise.
+    amounts: dict[str, dict[str, int]] = {}
+    for key, name in OWN_AMOUNTS.items():
+        if key in flavor:
+            amounts.setdefault("", {})[name] = read_amount(key, str(flavor[key]), least=0)
+    for key, value in flavor.items():
+        if match := _AMOUNT_KEY.match(key):
+            _check_name(key, match["name"], "a resource class: resources:VCPU")
+            amount = read_amount(key, str(value), least=0)
+            amounts.setdefault(match["suffix"], {})[match["name"]] = amount
+    for suffix, group in amounts.items():
+        if any(group.values()):
+            items = (f"{name}:{amount}" for name, amount in group.items() if amount)
+            yield f"resources{suffix}", ",".join(items)
+    for key, value in flavor.items():
+        yield from _pairs_of_key(key, str(value).strip())
+
+
+def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:
+    if match := _TRAIT_KEY.match(key):
+        _check_name(key, match["name"], "a trait: trait:HW_CPU_X86_AVX2")
+        if value not in _TRAIT_MARKS:
+            raise bad_value(key, value, f"expected {' or '.join(_TRAIT_MARKS)}")
+        yield f"required{match['suffix']}", _TRAIT_MARKS[value] + match["name"]
+    elif _is_own(key):
+        for each in value.split(";"):
+            yield key, each.strip()
+    elif key not in OWN_AMOUNTS and not _AMOUNT_KEY.match(key) and not _is_ignored(key):
+        forms = {form.partition(":")[0]: form for form in _KEYS}
+        close = get_close_matches(key.partition(":")[0], forms, 1)
+        hint = f"did you mean {forms[close[0]]}?" if close else f"there are {', '.join(_KEYS)}"
+        raise RequestError(key, f"no such key of a flavor; {hint}")
+
+
+def _is_own(key: str) -> bool:
+    """Return whether a key is a parameter of queries, and one that flavors have."""
+    match = GROUP_KEY.match(key)
+    if match:
+        return match["keyword"] != "resources"
+    return key in ROOT_FORMS or (key in REQUEST_FORMS and key not in _NO_PART)
+
+
+def _is_ignored(key: str) -> bool:
+    namespace, colon, _name = key.partition(":")
+    return bool(colon) and namespace in OTHER_NAMESPACES
+
+
+def _check_name(key: str, name: str, form: str) -> None:
+    if not NAME.match(name):
+        raise RequestError(key, f"expected the name of {form}")
+
+
+def _check_resourceless(request: JsonRequest, flavor: Flavor) -> None:
+    """Raise RequestError where nothing is asked for, or a group is joined to nothing."""
+    groups = request["groups"]
+    if not any("resources" in group for group in groups.values()):
+        raise RequestError("resources:CLASS", "expected an amount of at least one resource class")
+    joined: set[str] = set()
+    for rule in request.get("same_subtree", ()):
+        joined.update(rule["of"], rule.get("not", ()))
+    for suffix, group in groups.items():
+        if "resources" not in group and suffix not in joined:
+            key = next(key for key in flavor if _suffix_of(key) == suffix)
+            raise RequestError(
+                key,
+                f"the group asks for no resources; expected resources{suffix}:CLASS"
+                f"{f', or {suffix} in same_subtree' if suffix else ''}",
+            )
+
+
+def _suffix_of(key: str) -> str | None:
+    match = _TRAIT_KEY.match(key) or GROUP_KEY.match(key)
+    return match["suffix"] if match else None
+
+
+def _check_suffixes(request: JsonRequest) -> None:
+    """Raise RequestError for suffixes that are those of no group."""
+    rules = request.get("same_subtree", ())
+    named = [("same_subtree", suffix) for rule in rules for suffix in _suffixes_of(rule)]
+    named += [("isolate", suffix) for suffix in request.get("isolate", ())]
+    for key, suffix in named:
+        if suffix not in request["groups"]:
+            groups = ", ".join(name for name in request["groups"] if name) or "none"
+            raise bad_value(key, suffix, f"no group has this suffix; there are {groups}")
+
+
+def _suffixes_of(rule: Mapping[str, list[str]]) -> list[str]:
+    return [*rule["of"], *rule.get("not", ())]
+
+
+def _check_splits(request: JsonRequest) -> None:
+    group = request["groups"].get("", {})
+    for name in group.get("can_split", ()):
+        if name not in group.get("resources", {}):
+            raise bad_value(
+                "can_split", name, f"expected a class that is asked for: resources:{name}"
+            )

@@ -1,0 +1,135 @@
+"""A request for candidates as a query string, made of its JSON form and back.
+
+The JSON form is the body of `POST /allocation_candidates`. A query reaches servers of any version,
+as far as that version can say what the request asks.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from placement.client.request_errors import RequestError, path_of
+from placement.client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
+
+JsonRequest = Mapping[str, Any]
+Pairs = Sequence[tuple[str, str]]
+Version = tuple[int, int]
+
+WHOLE_LANGUAGE: Version = (2, 0)
+ANY_TRAITS: Version = (1, 39)
+ONCE = ("limit", "group_policy", "explain")
+
+GROUP_KEY = re.compile(
+    rf"(?P<keyword>{'|'.join(GROUP_FORMS)})(?P<suffix>[A-Za-z0-9_-]{{0,64}})\Z", re.ASCII
+)
+_ONLY_WHOLE_OF_GROUPS = ("subtree", "can_split")
+
+
+def parse_query(query: str) -> dict[str, Any]:
+    """Return the JSON form of a query string.  Raises RequestError, which names the parameter."""
+    return request_of(parse_qsl(query.lstrip("?"), keep_blank_values=True))
+
+
+def query_of(request: JsonRequest, version: Version = WHOLE_LANGUAGE) -> str:
+    """Return the query string that says a request at a version.
+
+    Raises RequestError for what the version, or any query, cannot say.
+    """
+    return urlencode(pairs_of(request, version), safe=":,!")
+
+
+def request_of(pairs: Pairs) -> dict[str, Any]:
+    """Return the JSON form of parameters.  Raises RequestError, which names the parameter."""
+    request: Members = {"groups": {}}
+    keys: set[str] = set()
+    for key, value in pairs:
+        form, members = _place(key, request)
+        if key in keys and key in ONCE:
+            raise RequestError(key, "this parameter may be given only once")
+        keys.add(key)
+        form.read(key, value, members)
+    return request
+
+
+def pairs_of(request: JsonRequest, version: Version = WHOLE_LANGUAGE) -> list[tuple[str, str]]:
+    """Return the parameters that say a request at a version; raise as `query_of` does."""
+    if version < WHOLE_LANGUAGE:
+        request = _for_first_line(request, version)
+    pairs = []
+    for suffix, group in request["groups"].items():
+        parameters = list(_written(GROUP_FORMS, group, suffix))
+        if not parameters:
+            raise RequestError(
+                path_of("groups", suffix), "a query cannot say a group without conditions"
+            )
+        pairs += parameters
+    pairs += _written(ROOT_FORMS, request.get("root") or {})
+    pairs += _written(REQUEST_FORMS, request)
+    return pairs
+
+
+def _place(key: str, request: Members) -> tuple[Form, Members]:
+    """Return the form of a parameter, and the object that it belongs to."""
+    if key in REQUEST_FORMS:
+        return REQUEST_FORMS[key], request
+    if key in ROOT_FORMS:
+        return ROOT_FORMS[key], request.setdefault("root", {})
+    match = GROUP_KEY.match(key)
+    if match is None:
+        known = sorted([*GROUP_FORMS, *ROOT_FORMS, *REQUEST_FORMS])
+        raise RequestError(key, f"no such parameter; there are {', '.join(known)}")
+    if match["keyword"] == "can_split" and match["suffix"]:
+        raise RequestError(key, "only the group without suffix can be split")
+    return GROUP_FORMS[match["keyword"]], request["groups"].setdefault(match["suffix"], {})
+
+
+def _written(
+    forms: Mapping[str, Form], members: Mapping[str, Any], suffix: str = ""
+) -> Iterator[tuple[str, str]]:
+    for keyword, form in forms.items():
+        for value in form.write(members):
+            yield keyword + suffix, value
+
+
+def _for_first_line(request: JsonRequest, version: Version) -> JsonRequest:
+    """Return what says the same at a version of 1.x.  Raises RequestError where nothing does."""
+    _refuse_unsaid(request, version)
+    suffixed = {suffix for suffix in request["groups"] if suffix}
+    isolated = set(request.get("isolate") or ())
+    if isolated and isolated != suffixed:
+        raise _unsaid("isolate", version)
+    said = {name: value for name, value in request.items() if name != "isolate"}
+    # 1.x wants the policy stated, and knows no other isolation.
+    if isolated or len(suffixed) > 1:
+        said["group_policy"] = "isolate" if isolated else request.get("group_policy", "none")
+    return said
+
+
+def _refuse_unsaid(request: JsonRequest, version: Version) -> None:
+    root = request.get("root") or {}
+    for member in ("member_of", "not_member_of"):
+        if root.get(member):
+            raise _unsaid(f"root.{member}", version)
+    if any(_is_choice(term) for term in root.get("required") or ()):
+        raise _unsaid("root.required", version)
+    if any(rule.get("not") for rule in request.get("same_subtree") or ()):
+        raise _unsaid("same_subtree", version)
+    if request.get("explain"):
+        raise _unsaid("explain", version)
+    for suffix, group in request["groups"].items():
+        for member in _ONLY_WHOLE_OF_GROUPS:
+            if group.get(member):
+                raise _unsaid(path_of("groups", suffix, member), version)
+        choices = any(_is_choice(term) for term in group.get("required") or ())
+        if choices and version < ANY_TRAITS:
+            raise _unsaid(path_of("groups", suffix, "required"), version)
+
+
+def _is_choice(term: str | Sequence[str]) -> bool:
+    return not isinstance(term, str) and len(term) > 1
+
+
+def _unsaid(path: str, version: Version) -> RequestError:
+    stated = ".".join(map(str, version))
+    return RequestError(path, f"placement {stated} cannot ask for this, placement 2.0 can")

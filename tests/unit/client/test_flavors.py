@@ -1,0 +1,184 @@
+"""Flavors as operators write them, and the requests that they make."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from placement.client.flavors import (
+    Flavor,
+    flavor_of_request,
+    ignored_keys,
+    parse_flavor,
+    read_flavor_file,
+    request_of_flavor,
+)
+from placement.client.request_errors import RequestError
+from tests.unit.client.any_request import UUIDS, json_requests
+
+A, B, C = UUIDS[:3]
+
+
+@given(json_requests())
+def test_a_request_comes_back_from_its_flavor(request: dict[str, Any]) -> None:
+    assert request_of_flavor(flavor_of_request(request)) == request
+
+
+@given(json_requests())
+def test_a_flavor_comes_back_from_its_request(request: dict[str, Any]) -> None:
+    flavor = flavor_of_request(request)
+    assert flavor_of_request(request_of_flavor(flavor)) == flavor
+
+
+def test_numbered_groups_are_read_as_the_spec_writes_them() -> None:
+    text = """resources:VCPU=2
+        resources:MEMORY_MB=2048
+        trait:HW_CPU_X86_AVX=required
+        trait:CUSTOM_MAGIC=required
+        resources1:SRIOV_NET_VF=1
+        resources1:NET_EGRESS_BYTES_SEC=10000
+        trait1:CUSTOM_PHYSNET_NET1=required
+        resources2:SRIOV_NET_VF=1
+        resources2:NET_EGRESS_BYTES_SEC=20000
+        trait2:CUSTOM_PHYSNET_NET2=required
+        trait2:HW_NIC_ACCEL_SSL=forbidden
+        group_policy=none"""
+    flavor = parse_flavor(text.splitlines())
+    assert request_of_flavor(flavor) == {
+        "groups": {
+            "": {
+                "resources": {"VCPU": 2, "MEMORY_MB": 2048},
+                "required": ["HW_CPU_X86_AVX", "CUSTOM_MAGIC"],
+            },
+            "1": {
+                "resources": {"SRIOV_NET_VF": 1, "NET_EGRESS_BYTES_SEC": 10000},
+                "required": ["CUSTOM_PHYSNET_NET1"],
+            },
+            "2": {
+                "resources": {"SRIOV_NET_VF": 1, "NET_EGRESS_BYTES_SEC": 20000},
+                "required": ["CUSTOM_PHYSNET_NET2"],
+                "forbidden": ["HW_NIC_ACCEL_SSL"],
+            },
+        },
+        "group_policy": "none",
+    }
+
+
+def test_all_that_joins_groups_is_read() -> None:
+    request = request_of_flavor(
+        {
+            "resources_NIC:SRIOV_NET_VF": "1",
+            "required_NIC": "in:CUSTOM_NET1,CUSTOM_NET2",
+            "member_of_NIC": f"in:{A},{B}; !{C}",
+            "in_tree_NIC": A,
+            "subtree_NIC": B,
+            "trait_NUMA:HW_NUMA_ROOT": "required",
+            "same_subtree": "_NUMA,_NIC;_NIC,!_NUMA",
+            "isolate": "_NIC",
+            "root_required": "COMPUTE_STATUS_DISABLED;!CUSTOM_X",
+            "root_member_of": f"{A};{B}",
+            "resources:VCPU": 8,
+            "can_split": "VCPU",
+        }
+    )
+    assert request == {
+        "groups": {
+            "_NIC": {
+                "resources": {"SRIOV_NET_VF": 1},
+                "required": [["CUSTOM_NET1", "CUSTOM_NET2"]],
+                "member_of": [[A, B]],
+                "not_member_of": [C],
+                "in_tree": A,
+                "subtree": B,
+            },
+            "_NUMA": {"required": ["HW_NUMA_ROOT"]},
+            "": {"resources": {"VCPU": 8}, "can_split": ["VCPU"]},
+        },
+        "same_subtree": [{"of": ["_NUMA", "_NIC"]}, {"of": ["_NIC"], "not": ["_NUMA"]}],
+        "isolate": ["_NIC"],
+        "root": {
+            "required": ["COMPUTE_STATUS_DISABLED"],
+            "forbidden": ["CUSTOM_X"],
+            "member_of": [A, B],
+        },
+    }
+
+
+def test_what_a_flavor_has_itself_gives_way_to_its_properties() -> None:
+    flavor = {"vcpus": 4, "ram": 8192, "disk": 40, "resources:VCPU": 0, "resources:PCPU": 4}
+    request = request_of_flavor(flavor)
+    assert request["groups"][""]["resources"] == {"MEMORY_MB": 8192, "DISK_GB": 40, "PCPU": 4}
+
+
+def test_keys_of_other_namespaces_ask_for_nothing() -> None:
+    flavor: Flavor = {"resources:VCPU": 1, "hw:cpu_policy": "dedicated", "quota:cpu_shares": "5"}
+    assert request_of_flavor(flavor) == {"groups": {"": {"resources": {"VCPU": 1}}}}
+    assert ignored_keys(flavor) == ["hw:cpu_policy", "quota:cpu_shares"]
+
+
+@pytest.mark.parametrize(
+    ("flavor", "complaint"),
+    [
+        ("resources:VCPU=many", "resources:VCPU=many: expected a whole number of at least 0"),
+        ("resources1:VCPU=-1", "resources1:VCPU=-1: expected a whole number of at least 0"),
+        ("vcpus=2.5", "vcpus=2.5: expected a whole number of at least 0"),
+        ("resources:vcpu=1", "resources:vcpu: expected the name of a resource class"),
+        ("trait:AVX=yes", "trait:AVX=yes: expected required or forbidden"),
+        ("trait_A:avx=required", "trait_A:avx: expected the name of a trait"),
+        ("trait=required", "trait: no such key of a flavor; did you mean trait:NAME?"),
+        (
+            "resorces:VCPU=1",
+            "resorces:VCPU: no such key of a flavor; did you mean resources:CLASS?",
+        ),
+        ("member_of=rack1", "member_of=rack1: expected the UUID of an aggregate"),
+        ("in_tree=here", "in_tree=here: expected the UUID of a resource provider"),
+        ("limit=5", "limit: no such key of a flavor"),
+        ("trait:AVX=required", "resources:CLASS: expected an amount of at least one"),
+        ("resources:VCPU=0", "resources:CLASS: expected an amount of at least one"),
+        ("disk=1 trait1:AVX=required", "trait1:AVX: the group asks for no resources; expected"),
+        ("disk=1 in_tree_A=" + A, "in_tree_A: the group asks for no resources; expected"),
+        ("disk=1 isolate=_A", "isolate=_A: no group has this suffix; there are none"),
+        (
+            "resources1:A=1 same_subtree=1,2",
+            "same_subtree=2: no group has this suffix; there are 1",
+        ),
+        ("resources1:A=1 isolate=1 group_policy=none", "isolate: expected without group_policy"),
+        ("disk=1 can_split=VCPU", "can_split=VCPU: expected a class that is asked for"),
+    ],
+)
+def test_an_error_names_the_key_and_what_was_expected(flavor: str, complaint: str) -> None:
+    with pytest.raises(RequestError) as error:
+        request_of_flavor(parse_flavor(flavor.split()))
+    assert str(error.value).startswith(complaint)
+
+
+def test_a_trait_that_is_required_and_forbidden_is_no_flavor() -> None:
+    group = {"resources": {"VCPU": 1}, "required": ["AVX"], "forbidden": ["AVX"]}
+    with pytest.raises(RequestError, match=r"^trait_A:AVX: required and forbidden at once"):
+        flavor_of_request({"groups": {"_A": group}})
+
+
+def test_a_file_has_a_line_for_each_key(tmp_path: Path) -> None:
+    path = tmp_path / "flavor"
+    path.write_text("# small\nvcpus=1\n\n  resources_A:VGPU = 1\n")
+    assert read_flavor_file(str(path)) == {"vcpus": "1", "resources_A:VGPU": "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("vcpus=1\nvcpus=2\n", "flavor:2: vcpus: this key is given twice"),
+        ("vcpus=1\nram\n", "flavor:2: ram: expected key=value"),
+        (None, "flavor: cannot be read: No such file or directory"),
+    ],
+)
+def test_an_error_in_a_file_names_its_line(
+    text: str | None, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        Path("flavor").write_text(text)
+    with pytest.raises(RequestError) as error:
+        read_flavor_file("flavor")
+    assert str(error.value) == complaint
