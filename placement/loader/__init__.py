@@ -4,8 +4,7 @@
 server; of the rest of the package only words and limits of the API are known here.
 """
 
-from placement.loader.apply import Progress, Summary, apply
-from placement.loader.client import LoadError, PlacementClient, RefusedError
+from placement.loader.apply import LoadError, Progress, Summary, apply
 from placement.loader.cloud import Cloud, CloudInventory, CloudProvider
 from placement.loader.cloudfile import load_file
 from placement.loader.command import load_cloud
@@ -17,9 +16,7 @@ __all__ = [
     "CloudInventory",
     "CloudProvider",
     "LoadError",
-    "PlacementClient",
     "Progress",
-    "RefusedError",
     "Summary",
     "apply",
     "load_cloud",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-from placement.loader.client import LoadError, PlacementClient, RefusedError
+from placement.client.rest import RefusedError, RestClient
 from placement.loader.cloud import Cloud, CloudProvider
 from placement.loader.facets import FACETS, Facet
 from placement.vocabulary import CUSTOM_PREFIX
@@ -23,6 +23,10 @@ _GENERATION = "resource_provider_generation"
 
 # Takes the providers; its context yields them one by one and shows how far it is.
 Progress = Callable[[Sequence[CloudProvider]], AbstractContextManager[Iterable[CloudProvider]]]
+
+
+class LoadError(Exception):
+    """A provider cannot be made what the file says; the text is one line with the provider's."""
 
 
 class LoadOutcome(Enum):
@@ -52,12 +56,12 @@ class Summary:
         )
 
 
-def apply(cloud: Cloud, client: PlacementClient, progress: Progress) -> Summary:
+def apply(cloud: Cloud, client: RestClient, progress: Progress) -> Summary:
     """Make the providers of `cloud` on the server what the file says; leave others alone.
 
     progress: shows how far it is. Returns what was done. Raises LoadError, whose text begins with
-    the file and the line of the provider that it is about, if it is about one; what was written
-    before stays.
+    the file and the line of the provider that it is about; RestError without a server that
+    answers. What was written before stays.
     """
     on_server = client.items("/resource_providers", "resource_providers")
     resource_classes = client.items("/resource_classes", "resource_classes")
@@ -88,7 +92,7 @@ def apply(cloud: Cloud, client: PlacementClient, progress: Progress) -> Summary:
 
 
 def _bring_about(
-    cloud: Cloud, client: PlacementClient, provider: CloudProvider, *, exists: bool
+    cloud: Cloud, client: RestClient, provider: CloudProvider, *, exists: bool
 ) -> LoadOutcome:
     """Create the provider unless it exists, and make its parts what the file says."""
     generation = None if exists else _create(cloud, client, provider)
@@ -151,7 +155,7 @@ def _missing(
 
 
 def _make_names(
-    cloud: Cloud, client: PlacementClient, path: str, names: Mapping[str, CloudProvider]
+    cloud: Cloud, client: RestClient, path: str, names: Mapping[str, CloudProvider]
 ) -> None:
     for name, provider in names.items():
         try:
@@ -160,7 +164,7 @@ def _make_names(
             raise _failure(cloud, provider, str(refusal)) from refusal
 
 
-def _create(cloud: Cloud, client: PlacementClient, provider: CloudProvider) -> int | None:
+def _create(cloud: Cloud, client: RestClient, provider: CloudProvider) -> int | None:
     """Create the provider; return its generation, or None if somebody else just created it."""
     body = {
         "name": provider.name,
@@ -181,7 +185,7 @@ def _create(cloud: Cloud, client: PlacementClient, provider: CloudProvider) -> i
     return generation
 
 
-def _fill(client: PlacementClient, provider: CloudProvider, generation: int | None) -> bool:
+def _fill(client: RestClient, provider: CloudProvider, generation: int | None) -> bool:
     """Make all parts of a provider what the file says; return whether one was written.
 
     generation: of a provider that was just created and has nothing; None to read its parts.
@@ -196,7 +200,7 @@ def _fill(client: PlacementClient, provider: CloudProvider, generation: int | No
 
 
 def _ensure(
-    client: PlacementClient, provider: CloudProvider, facet: Facet, generation: int | None
+    client: RestClient, provider: CloudProvider, facet: Facet, generation: int | None
 ) -> int | None:
     """Write one part of a provider if it differs; return the new generation if it did."""
     path = f"/resource_providers/{provider.uuid}/{facet.name}"

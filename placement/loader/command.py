@@ -8,8 +8,8 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-from placement.loader.apply import Progress, apply
-from placement.loader.client import LoadError, PlacementClient
+from placement.client.rest import LostError, RestClient, RestError
+from placement.loader.apply import LoadError, Progress, apply
 from placement.loader.cloud import Cloud, CloudProvider
 from placement.loader.cloudfile import load_file
 from placement.loader.problems import CloudFileError
@@ -36,15 +36,16 @@ def load_cloud(
     out = sys.stderr if out is None else out
     try:
         cloud = load_file(path)
-        with closing(PlacementClient(url, token)) as client:
+        with closing(RestClient(url, token)) as client:
             if wait > 0:
                 client.wait(wait)
             if if_empty and (note := _not_empty(cloud, client)):
                 print(note, file=out)
                 return 0
             print(f"{path}: {apply(cloud, client, _progress(out))}", file=out)
-    except (CloudFileError, LoadError) as error:
-        print(error, file=out)
+    except (CloudFileError, LoadError, RestError) as error:
+        hint = "; loading again completes what is missing" if isinstance(error, LostError) else ""
+        print(f"{error}{hint}", file=out)
         return 1
     except KeyboardInterrupt:
         print("interrupted; loading again completes what is missing", file=out)
@@ -52,7 +53,7 @@ def load_cloud(
     return 0
 
 
-def _not_empty(cloud: Cloud, client: PlacementClient) -> str:
+def _not_empty(cloud: Cloud, client: RestClient) -> str:
     """Return a line about the providers that the server has, empty if it has none to speak of."""
     providers = client.items("/resource_providers", "resource_providers")
     uuids = {provider["uuid"] for provider in providers}

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import requests
 
+from placement.client.rest import RestClient
 from placement.loader import (
     Cloud,
     CloudProvider,
     LoadError,
-    PlacementClient,
     apply,
     load_cloud,
     load_file,
@@ -256,7 +256,7 @@ def test_interrupted_and_completed(
 def test_a_broken_connection_is_tried_again(
     load: Load, api: Api, small: Path, writes: Watch, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr("placement.loader.client.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("placement.client.rest.PAUSE_SECONDS", 0.0)
 
     def lose(done: int) -> None:
         if done == count:
@@ -266,6 +266,23 @@ def test_a_broken_connection_is_tried_again(
     assert load(small)[0] == 0
     cloud = load_file(small)
     assert state(api, cloud) == wanted(cloud)
+
+
+def test_a_server_that_does_not_come_back_is_named_with_what_to_do(
+    load: Load, live_server: str, small: Path, writes: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("placement.client.rest.PAUSE_SECONDS", 0.0)
+
+    def lose(done: int) -> None:
+        raise requests.ConnectionError("gone")
+
+    writes.before = lose
+    code, lines = load(small)
+    assert (code, lines[-1]) == (
+        1,
+        f"lost {live_server} at PUT /resource_classes/CUSTOM_GOLD: gone; "
+        "loading again completes what is missing",
+    )
 
 
 def test_a_lost_race_is_tried_again(load: Load, api: Api, small: Path, writes: Watch) -> None:
@@ -513,7 +530,7 @@ BUSY = {"status": 503, "detail": "database\nis away", "code": "placement.undefin
 def test_answers_of_other_servers(
     small: Path, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, expected: str
 ) -> None:
-    monkeypatch.setattr("placement.loader.client.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("placement.client.rest.PAUSE_SECONDS", 0.0)
     out = io.StringIO()
     with answering(status, b"<html>" if body is None else json.dumps(body).encode()) as url:
         assert load_cloud(str(small), url, "admin", out=out) == 1
@@ -550,7 +567,7 @@ def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> No
         names.extend(provider.name for provider in providers)
         return nullcontext(providers)
 
-    client = PlacementClient(live_server, "admin")
+    client = RestClient(live_server, "admin")
     assert apply(load_file(path), client, progress).created == 2
     assert names == ["a", "b"]
     path.write_text("providers:\n- name: a\n  uuid: 5ac00000-0000-4000-8000-000000000001\n")

@@ -1,4 +1,4 @@
-"""The REST API as the loader uses it: JSON in, JSON out, failures as one sentence."""
+"""The REST API as commands use it: JSON in, JSON out, failures as one sentence."""
 
 import time
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-MICROVERSION = "1.39"
+MICROVERSION = "1.39"  # unless a command needs another
 TIMEOUT_SECONDS = (5.0, 60.0)
 TRIES = 3
 PAUSE_SECONDS = 0.3
@@ -16,11 +16,15 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _BUSY = frozenset((502, 503, 504))
 
 
-class LoadError(Exception):
-    """Loading stopped; the text says where and why, on one line."""
+class RestError(Exception):
+    """A server did not do what it was asked for; the text says where and why, on one line."""
 
 
-class RefusedError(LoadError):
+class LostError(RestError):
+    """The connection broke after the server had answered before."""
+
+
+class RefusedError(RestError):
     """The server answered a request with an error.
 
     request: method and path. code: the server's error code, empty when it gave none. detail: what
@@ -35,24 +39,26 @@ class RefusedError(LoadError):
         super().__init__(f"{request} was refused with {status}: {detail}")
 
 
-class PlacementClient:
+class RestClient:
     """A client of one server, over a connection that is kept open."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, microversion: str = MICROVERSION) -> None:
         """Take where the API is mounted, as `http://127.0.0.1:8778`, and the X-Auth-Token.
 
-        Raises LoadError when the URL or the token cannot be used at all.
+        microversion: of all requests. Raises RestError when the URL or the token cannot be used at
+        all.
         """
         self.url = url.rstrip("/")
+        self.microversion = microversion
         try:
             parts = urlsplit(self.url)
             usable = parts.scheme in ("http", "https") and bool(parts.hostname)
         except ValueError:
             usable = False
         if not usable:
-            raise LoadError(f"{url!r} is not the URL of a server; http://127.0.0.1:8778 is one")
+            raise RestError(f"{url!r} is not the URL of a server; http://127.0.0.1:8778 is one")
         if not (token.isascii() and token.isprintable() and token == token.strip()):
-            raise LoadError("the token can hold only printable ASCII characters")
+            raise RestError("the token can hold only printable ASCII characters")
         self._answered = False
         self._session = requests.Session()
         # A proxy meant for the outside has no way back to this machine.
@@ -60,7 +66,7 @@ class PlacementClient:
         self._session.headers.update(
             {
                 "Accept": "application/json",
-                "OpenStack-API-Version": f"placement {MICROVERSION}",
+                "OpenStack-API-Version": f"placement {microversion}",
                 "X-Auth-Token": token,
             }
         )
@@ -70,7 +76,7 @@ class PlacementClient:
         self._session.close()
 
     def wait(self, seconds: float) -> None:
-        """Return when the server answers `GET /`.  Raises LoadError if it does not in time."""
+        """Return when the server answers `GET /`.  Raises RestError if it does not in time."""
         deadline = time.monotonic() + seconds
         while True:
             try:
@@ -82,13 +88,13 @@ class PlacementClient:
             except requests.RequestException as error:
                 reason = _reason(error)
             if time.monotonic() >= deadline:
-                raise LoadError(f"no answer from {self.url} in {seconds:g} seconds: {reason}")
+                raise RestError(f"no answer from {self.url} in {seconds:g} seconds: {reason}")
             time.sleep(POLL_SECONDS)
 
     def get(self, path: str) -> Any:
         """Return the JSON value at `path`, below the mount point.
 
-        Raises RefusedError for an error status; LoadError without a connection, without
+        Raises RefusedError for an error status; RestError without a connection, without
         permission, and for an answer that is not JSON.
         """
         return self._request("GET", path)
@@ -96,17 +102,17 @@ class PlacementClient:
     def items(self, path: str, member: str) -> list[Any]:
         """Return the list that is `member` of the JSON value at `path`.
 
-        Raises LoadError as `get` does, and when the URL is not that of a placement server.
+        Raises RestError as `get` does, and when the URL is not that of a placement server.
         """
         try:
             answer = self.get(path)
         except RefusedError as refusal:
             if refusal.status == 404:
-                raise LoadError(f"{self.url} is not a placement server: {refusal}") from None
+                raise RestError(f"{self.url} is not a placement server: {refusal}") from None
             raise
         members = answer.get(member) if isinstance(answer, dict) else None
         if not isinstance(members, list):
-            raise LoadError(f"{self.url} is not a placement server: no {member} at {path}")
+            raise RestError(f"{self.url} is not a placement server: no {member} at {path}")
         return members
 
     def put(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
@@ -120,20 +126,20 @@ class PlacementClient:
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         response = self._send(method, path, body)
         self._answered = True
-        request = f"{method} {path}"
+        request = f"{method} {path.partition('?')[0]}"
         if response.status_code >= 300:
-            raise _refusal(request, response)
+            raise _refusal(request, response, self.microversion)
         if not response.content:
             return None
         try:
             return response.json()
         except requests.JSONDecodeError:
-            raise LoadError(f"{request}: {self.url} does not answer in JSON") from None
+            raise RestError(f"{request}: {self.url} does not answer in JSON") from None
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> requests.Response:
         """Send a request, again if the connection breaks or the server is busy for a moment.
 
-        Every request of the loader can be repeated: reading the provider again shows what a
+        Every request of the commands can be repeated: reading the provider again shows what a
         request changed whose answer was lost.
         """
         for attempt in range(1, TRIES + 1):
@@ -150,12 +156,10 @@ class PlacementClient:
                     return response
             except requests.RequestException as error:
                 if not self._answered:
-                    raise LoadError(f"cannot reach {self.url}: {_reason(error)}") from None
+                    raise RestError(f"cannot reach {self.url}: {_reason(error)}") from None
                 if last:
-                    raise LoadError(
-                        f"lost {self.url} at {method} {path}: {_reason(error)}; "
-                        "loading again completes what is missing"
-                    ) from None
+                    text = f"lost {self.url} at {method} {path}: {_reason(error)}"
+                    raise LostError(text) from None
             time.sleep(PAUSE_SECONDS * attempt)
         raise AssertionError("unreachable")
 
@@ -181,21 +185,21 @@ def _below(error: BaseException) -> BaseException | None:
     return below
 
 
-def _refusal(request: str, response: requests.Response) -> LoadError:
+def _refusal(request: str, response: requests.Response, microversion: str) -> RestError:
     status = response.status_code
     error = _error_object(response)
     detail = " ".join(str(error.get("detail") or response.reason or "no reason given").split())
     if status == 401:
-        return LoadError(
+        return RestError(
             "the server does not accept the token (401); give one with --token or OS_TOKEN"
         )
     if status == 403:
-        return LoadError(f"the token does not permit {request} (403); use an administrator's")
+        return RestError(f"the token does not permit {request} (403); use an administrator's")
     if status == 406:
         offered = detail
         if "min_version" in error and "max_version" in error:
             offered = f"it offers {error['min_version']} to {error['max_version']}"
-        return LoadError(f"the server does not speak version {MICROVERSION} (406): {offered}")
+        return RestError(f"the server does not speak version {microversion} (406): {offered}")
     return RefusedError(request, status, str(error.get("code", "")), detail)
 
 
