@@ -1,7 +1,7 @@
 """Events inside the service that are worth counting: one seam for logs and metrics.
 
 Code reports an event here and knows nothing of the listeners. With debug logging each event is a
-line of the logger `placement.events`; a metric is a listener.
+line of the logger `placement.events`; `placement.metrics` listens and counts.
 """
 
 import logging
@@ -14,18 +14,29 @@ LOG = logging.getLogger(__name__)
 class Event(StrEnum):
     """What happened; its details are named here.
 
-    REQUEST: method, path, status, seconds, length (bytes of the body).
-    SEARCH: candidates, and the fields of `candidates.search.SearchStats`.
-    TREES: cached and loaded: trees that were in memory, and that were read.
-    RETRY: attempt: how often the write has failed before it is run again.
-    LOST_COMMIT: happened, of a COMMIT whose outcome had to be found out.
+    REQUEST: operation (its public id, "other" where none was reached), version (None where none was
+    negotiated), method, path, status, seconds, length (bytes of the body), statements, slow.
+    SEARCH: candidates, bound (the option that cut the answer short, or None), and the fields of
+    `candidates.search.SearchStats`.
+    TREES: cached and loaded: trees that were in memory, and that were read; kept: providers in
+    memory since.
+    RETRY: attempt: how often the write has failed before it is run again; cause, which is a
+    `db.retries.Cause`.
+    CONFLICT: code of the error that a client is told.
+    LOST_COMMIT: happened, of a COMMIT whose outcome had to be found out; None: it was not.
+    CONNECTION: pool (read or write), change: 1 when a transaction takes a connection of the pool,
+    -1 when it gives it back.
+    NO_CONNECTION: pool, of which no connection could be had in time.
     """
 
     REQUEST = "request"
     SEARCH = "search"
     TREES = "trees"
     RETRY = "retry"
+    CONFLICT = "conflict"
     LOST_COMMIT = "lost_commit"
+    CONNECTION = "connection"
+    NO_CONNECTION = "no_connection"
 
 
 Details = Mapping[str, object]

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 import falcon
 import orjson
 
+from placement import stopwatch
 from placement.api import body_stream, json_body
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
@@ -19,6 +20,7 @@ from placement.api.history import Feature
 from placement.api.microversion import HEADER, Microversion
 from placement.api.policy import Policy
 from placement.api.problems import RequestRefused
+from placement.api.request_log import OPERATION_KEY
 from placement.api.routes import OPERATIONS, Route
 from placement.api.shapes import Response, View
 from placement.api.versioned import Versioned
@@ -44,6 +46,7 @@ class Endpoint:
             raise falcon.HTTPNotFound  # a slash at the end is no part of any path
         version = req.context.version
         route = self._route(req, version)
+        req.env[OPERATION_KEY] = route.operation
         _check_types(req, route)
         self._authorize(req, route)
         _check_path(path)
@@ -157,7 +160,9 @@ def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) 
     resp.status = reply.status
     if reply.value is not None:
         resp.content_type = falcon.MEDIA_JSON
-        _write_body(resp, response.render(reply.value, View(call.version, call.mount)))
+        with stopwatch.RENDERING:
+            content = response.render(reply.value, View(call.version, call.mount))
+            _write_body(resp, content)
     if reply.location is not None:
         resp.set_header("Location", f"{call.base}{call.mount}{reply.location}")
     if reply.changed_at is not None and Feature.CACHE_HEADERS.at(call.version):

@@ -109,7 +109,7 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
     # What a reader of the handler reads, a reader of the document reads too.
     summary, _blank, more = (inspect.getdoc(route.handler) or "").partition("\n\n")
     operation: dict[str, Any] = {
-        "operationId": route.handler.__name__,
+        "operationId": route.operation,
         "summary": " ".join(summary.split()).removesuffix("."),
         "tags": [route.handler.__module__.rpartition(".")[2]],
         "parameters": [
@@ -128,7 +128,7 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
     if route.body_schema is not None:
         schema = route.body_schema.at(version).schema
         # Bodies that several operations share have names of their own.
-        named = {"title": f"{_capitalised(route.handler.__name__)}Request", **schema}
+        named = {"title": f"{_capitalised(route.operation)}Request", **schema}
         operation["requestBody"] = {"required": True, "content": _content(named, components)}
     return operation
 

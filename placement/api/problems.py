@@ -12,9 +12,10 @@ from typing import Any
 import falcon
 import orjson
 
-from placement import errors
+from placement import errors, events
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
+from placement.events import Event
 
 LOG = logging.getLogger(__name__)
 
@@ -122,6 +123,8 @@ def domain_error(
 ) -> None:
     """Answer a domain error."""
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    if isinstance(error, errors.Conflict):
+        events.tell(Event.CONFLICT, code=error.code)
     if isinstance(error, errors.DatabaseUnusable):
         LOG.error("%s", error.complaint)
     if isinstance(error, errors.Unavailable) and error.retry_after is not None:

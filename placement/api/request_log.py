@@ -1,24 +1,26 @@
 """Each request from its first moment to its last: its id, its context, its line in the log.
 
 Log records of all libraries name the request by its context. The context belongs to the thread, so
-each request sets one of its own, before authentication, and clears it at its end.
+each request sets one of its own, before authentication, and clears it at its end. A request that
+took long has a second line, which says where its time went.
 """
 
 import logging
 import re
 import sys
-import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import orjson
 from oslo_context import context
 
-from placement import events
+from placement import events, stopwatch
 from placement.api import problems
 from placement.events import Event
+from placement.stopwatch import Phase
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -30,7 +32,13 @@ REQUEST_ID = "X-Openstack-Request-Id"
 REQUEST_ID_KEY = "openstack.request_id"
 GLOBAL_ID_KEY = "openstack.global_request_id"
 VERSION_KEY = "placement.version"
+OPERATION_KEY = "placement.operation"
 
+NO_OPERATION = "other"
+METRICS = "show_metrics"  # the operation that is not one of the API
+PROBES = {"check_health", METRICS}  # what machines ask all the time, while nothing happens
+
+LINE = '%s "%s %s" status: %s len: %s microversion: %s time: %.6f statements: %s'
 _GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _IN_PATHS = "/:@!$&'()*+,;="  # characters that paths hold unquoted
 
@@ -41,8 +49,10 @@ class RequestLog:
     A fault that nothing inside has answered becomes 500, with its trace in the log.
     """
 
-    def __init__(self, application: "WSGIApplication") -> None:
+    def __init__(self, application: "WSGIApplication", slow: float) -> None:
+        """slow: seconds from which on a request has a line that says where they went; 0: none."""
         self._application = application
+        self._slow = slow
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
@@ -53,7 +63,7 @@ class RequestLog:
         environ[GLOBAL_ID_KEY] = global_id = caller if _GLOBAL_ID.match(caller) else None
         # From here on this is the context of the thread.
         context.RequestContext(request_id=request_id, global_request_id=global_id)
-        answer = _Answer(environ, start_response)
+        answer = _Answer(environ, start_response, self._slow)
         try:
             body = self._application(environ, answer.start)
         except Exception:
@@ -68,13 +78,16 @@ class RequestLog:
 class _Answer:
     """The status of an answer, kept until it ends and is logged."""
 
-    __slots__ = ("_began", "_environ", "_start_response", "_status")
+    __slots__ = ("_course", "_environ", "_slow", "_start_response", "_status")
 
-    def __init__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> None:
+    def __init__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse", slow: float
+    ) -> None:
         self._environ = environ
         self._start_response = start_response
         self._status = "-"
-        self._began = time.monotonic()
+        self._slow = slow
+        self._course = stopwatch.begin()
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         """Begin the answer, as WSGI's `start_response`, and add the request's id to its headers."""
@@ -84,24 +97,48 @@ class _Answer:
 
     def end(self, length: int) -> None:
         """Log the request, whose answer had a body of `length` bytes, and clear its context."""
+        environ, statements = self._environ, self._course.statements
+        phases = self._course.seconds()
+        seconds = sum(phases.values())
+        operation = environ.get(OPERATION_KEY, NO_OPERATION)
+        slow = 0 < self._slow <= seconds
         events.tell(
             Event.REQUEST,
-            method=self._environ["REQUEST_METHOD"],
-            path=self._environ.get("PATH_INFO", ""),
+            operation=operation,
+            version=environ.get(VERSION_KEY),
+            method=environ["REQUEST_METHOD"],
+            path=environ.get("PATH_INFO", ""),
             status=self._status,
-            seconds=time.monotonic() - self._began,
+            seconds=seconds,
             length=length,
+            statements=statements,
+            slow=slow,
         )
-        if REQUEST_LOG.isEnabledFor(logging.INFO):
-            environ = self._environ
-            REQUEST_LOG.info(
-                '%s "%s %s" status: %s len: %s microversion: %s',
-                environ.get("REMOTE_ADDR", "-"),
+        quiet = operation in PROBES and self._status == "200"
+        level = logging.DEBUG if quiet else logging.INFO
+        if REQUEST_LOG.isEnabledFor(level):
+            facts = {
+                "client": environ.get("REMOTE_ADDR", "-"),
+                "method": environ["REQUEST_METHOD"],
+                "uri": _uri(environ),
+                "status": self._status,
+                "length": length,
+                "microversion": environ.get(VERSION_KEY, "-"),
+                "seconds": round(seconds, 6),
+                "statements": statements,
+            }
+            # JSON has the facts one by one too.
+            REQUEST_LOG.log(level, LINE, *facts.values(), extra={"extra": facts})
+        if slow:
+            facts = {phase.value: round(spent, 3) for phase, spent in _longest_first(phases)}
+            REQUEST_LOG.warning(
+                'slow: "%s %s" took %.3f s and %s statements: %s',
                 environ["REQUEST_METHOD"],
                 _uri(environ),
-                self._status,
-                length,
-                environ.get(VERSION_KEY, "-"),
+                seconds,
+                statements,
+                ", ".join(f"{phase} {spent:.3f}" for phase, spent in facts.items()),
+                extra={"extra": facts},
             )
         # The library can set a thread's context, but has no function that clears it.
         context._request_store.context = None
@@ -147,6 +184,10 @@ def refuse(
     entity_headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     start_response(f"{status} {problems.title(status)}", [*headers, *entity_headers], exc_info)
     return [body]
+
+
+def _longest_first(phases: Mapping[Phase, float]) -> list[tuple[Phase, float]]:
+    return sorted(phases.items(), key=itemgetter(1), reverse=True)
 
 
 def _uri(environ: "WSGIEnvironment") -> str:

@@ -105,6 +105,11 @@ class Route:
                 raise ValueError(f"{self.method} {self.path}: no response: {error}") from None
 
     @property
+    def operation(self) -> str:
+        """The operation's public id."""
+        return self.handler.__name__
+
+    @property
     def public(self) -> bool:
         """Whether no token is asked for."""
         return self.rule is None

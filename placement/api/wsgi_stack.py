@@ -59,4 +59,4 @@ def wrap(
         application = cors.CORS(application, conf)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         application = http_proxy_to_wsgi.HTTPProxyToWSGI(application, conf)
-    return RequestLog(application)
+    return RequestLog(application, conf.placement.slow_request)

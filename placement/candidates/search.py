@@ -14,11 +14,12 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
+from operator import attrgetter
 from typing import Self
 
 from sqlalchemy.engine import Connection
 
-from placement import events
+from placement import events, stopwatch
 from placement.candidates.anchors import AnchorSearches, Search
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.candidate import Candidate, longest_text
@@ -28,7 +29,7 @@ from placement.candidates.conditions import (
     tree_conditions,
 )
 from placement.candidates.interleave import interleave, unique
-from placement.candidates.model import Tree
+from placement.candidates.model import Root, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import ResolvedRequest, resolve
@@ -51,6 +52,11 @@ from placement.errors import SearchExhausted
 from placement.events import Event
 
 LOG = logging.getLogger(__name__)
+
+# The options of `[placement]` that may cut an answer short.
+MAX_CANDIDATES = "max_allocation_candidates"
+MAX_ANSWER_SIZE = "max_answer_size"
+MAX_SEARCH_STEPS = "max_search_steps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +101,31 @@ def find_candidates(
     Raises UnknownResourceClasses, UnknownTraits; SearchExhausted when the bound on steps is
     reached before the first candidate. Reached later, it cuts the answer short.
     """
+    with stopwatch.SEARCH:
+        return _find(conn, cache, request, settings, tuning)
+
+
+def _find(
+    conn: Connection,
+    cache: TreeCache,
+    request: CandidateRequest,
+    settings: CandidateSettings,
+    tuning: SearchTuning,
+) -> SearchResult:
     trace, budget = Trace(), Budget(settings.max_search_steps)
-    resolved = resolve(conn, request)
+    with stopwatch.NAMES:
+        resolved = resolve(conn, request)
     if resolved.unsatisfiable:
         for code, suffix in resolved.unsatisfiable:
             trace.refuse_request(code, suffix)
         LOG.debug("no candidates: %s", trace)
+        _tell(0, None, SearchStats())
         return SearchResult((), (), trace)
 
     # What is asked of each tree: in Python's terms, and in the database's.
     plan = SearchPlan(resolved.request)
-    sharing = read_sharing(conn, resolved, plan.slots)
+    with stopwatch.NAMES:
+        sharing = read_sharing(conn, resolved, plan.slots)
     conditions = tree_conditions(resolved, plan, sharing, tuning)
 
     # Anchors are read, and searched, as candidates are asked for.
@@ -125,48 +145,55 @@ def find_candidates(
     offered = interleave(searches, breadth_first=settings.breadth_first)
     if sharing.providers:
         offered = unique(offered)
-    candidates = _collect(islice(offered, limit.count), settings.max_search_steps, trace)
-    if limit.by_size and len(candidates) == limit.count:
+    candidates = _collect(islice(offered, limit.count), trace)
+    bound = limit.option if len(candidates) == limit.count else None
+    if bound == MAX_ANSWER_SIZE:
         LOG.warning("max_answer_size cut an answer short at %s candidates", limit.count)
+    stats = SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent)
+    _tell(len(candidates), MAX_SEARCH_STEPS if stats.exhausted else bound, stats)
+    if stats.exhausted and not candidates:
+        raise SearchExhausted(settings.max_search_steps)
     if settings.randomize:
         random.shuffle(candidates)
-    stats = SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent)
-    events.tell(Event.SEARCH, candidates=len(candidates), **asdict(stats))
     return SearchResult(candidates, _trees_of(candidates), trace, stats, candidate_size)
+
+
+def _tell(candidates: int, bound: str | None, stats: SearchStats) -> None:
+    events.tell(Event.SEARCH, candidates=candidates, bound=bound, **asdict(stats))
 
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """How many candidates an answer may have. by_size: for its text would grow too long."""
+    """How many candidates an answer may have, by which option; None: the request says so."""
 
     count: int
-    by_size: bool
+    option: str | None
 
     @classmethod
     def of(cls, request: CandidateRequest, settings: CandidateSettings, longest: int) -> Self:
         """longest: bytes that a candidate's text has at the most."""
         by_size = max(1, settings.max_answer_size // longest)
-        bounds = (request.limit, settings.maximum)
-        count = min((bound for bound in bounds if bound is not None), default=None)
-        if count is None or by_size < count:
-            return cls(by_size, True)
-        return cls(count, False)
+        bounds = (
+            cls(request.limit, None) if request.limit is not None else None,
+            cls(settings.maximum, MAX_CANDIDATES) if settings.maximum is not None else None,
+            cls(by_size, MAX_ANSWER_SIZE),
+        )
+        # Of equal ones the first counts.
+        return min((bound for bound in bounds if bound is not None), key=attrgetter("count"))
 
 
-def _collect(candidates: Iterable[Candidate], max_steps: int, trace: Trace) -> list[Candidate]:
-    """Take candidates until there are no more, or the work that may be done is done.
-
-    Raises SearchExhausted when that is before the first one.
-    """
+def _collect(candidates: Iterable[Candidate], trace: Trace) -> list[Candidate]:
+    """Take candidates until there are no more, or the work that may be done is done."""
     collected: list[Candidate] = []
     try:
         for candidate in candidates:
             collected.append(candidate)
     except BudgetSpentError:
-        if not collected:
+        if collected:
+            LOG.warning("max_search_steps cut an answer short: %s", trace)
+        else:
             LOG.warning("no candidate within max_search_steps: %s", trace)
-            raise SearchExhausted(max_steps) from None
-        LOG.warning("max_search_steps cut an answer short: %s", trace)
+        return collected
     if not collected:
         LOG.debug("no candidates: %s", trace)
     return collected
@@ -181,7 +208,7 @@ def _search_anchors(
 ) -> Iterator[Search]:
     """Yield the search of each tree in turn; how they go decides which roots are read next."""
     stats = RootStats()
-    while (batch := roots.next_batch(stats)) is not None:
+    while (batch := _next_batch(roots, stats)) is not None:
         trees = store.trees(batch)
         members = sharing_members(sharing.providers, store.pinned())
         budget.spend(len(trees) * len(members))
@@ -191,6 +218,11 @@ def _search_anchors(
             outcomes.append(search.outcome)
             yield search
         stats = stats.plus(outcomes)
+
+
+def _next_batch(roots: RootSource, stats: RootStats) -> Sequence[Root] | None:
+    with stopwatch.WINDOWS:
+        return roots.next_batch(stats)
 
 
 def _search_sharing_alone(

@@ -24,6 +24,11 @@ class TreeCache:
     def __len__(self) -> int:
         return len(self._trees)
 
+    @property
+    def providers(self) -> int:
+        """How many providers the trees have together."""
+        return self._providers
+
     def get(self, root: Root) -> Tree | None:
         """Return the tree at exactly this revision, if it is kept."""
         with self._lock:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement import events
+from placement import events, stopwatch
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.model import Member, Root, Tree
 from placement.candidates.tree_cache import TreeCache
@@ -37,7 +37,8 @@ class TreeStore:
     def trees(self, roots: Sequence[Root]) -> list[Tree]:
         """Return the trees of the roots: from memory, or in two statements."""
         needed = {root.id: root for root in (*roots, *self._to_pin)}
-        trees = self._get([root for root in needed.values() if root.id not in self._pinned])
+        with stopwatch.TREES:
+            trees = self._get([root for root in needed.values() if root.id not in self._pinned])
         for root in self._to_pin:
             self._pinned[root.id] = trees[root.id]
         self._to_pin = ()
@@ -58,10 +59,13 @@ class TreeStore:
                 missing.append(root)
             else:
                 trees[root.id] = tree
-        events.tell(Event.TREES, cached=len(trees), loaded=len(missing))
+        cached = len(trees)
         for tree in self._load(missing):
             self._cache.put(tree)
             trees[tree.id] = tree
+        if trees:
+            kept = self._cache.providers
+            events.tell(Event.TREES, cached=cached, loaded=len(missing), kept=kept)
         return trees
 
     def _load(self, roots: Sequence[Root]) -> list[Tree]:

@@ -61,6 +61,13 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             min=1,
             help="Most bytes of a request body; a larger one is answered with 413.",
         ),
+        cfg.FloatOpt(
+            "slow_request",
+            default=1.0,
+            min=0,
+            help="Seconds from which on a request is slow: the log has a warning that says where "
+            "its time went. 0: none is.",
+        ),
         cfg.IntOpt(
             "allocation_conflict_retry_count",
             default=10,

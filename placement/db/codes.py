@@ -18,6 +18,7 @@ RETRIABLE = _NONE.union(*(table.retriable for table in _TABLES))
 RECONNECT = _NONE.union(*(table.reconnect for table in _TABLES))
 NOT_COMMITTED = _NONE.union(*(table.not_committed for table in _TABLES))
 UNSTORABLE = _NONE.union(*(table.unstorable for table in _TABLES))
+DEADLOCK = _NONE.union(*(table.deadlock for table in _TABLES))
 DUPLICATE = _NONE.union(*(table.duplicate for table in _TABLES))
 TOO_LONG = _NONE.union(*(table.too_long for table in _TABLES))
 
@@ -31,6 +32,16 @@ def is_outcome_unknown(error: exc.DBAPIError) -> bool:
     """Whether a COMMIT that failed so may have happened all the same."""
     constraint = isinstance(error, exc.IntegrityError)
     return not constraint and not _is_one_of(NOT_COMMITTED, error)
+
+
+def is_connection_lost(error: exc.DBAPIError) -> bool:
+    """Whether only another connection can do better."""
+    return error.connection_invalidated or _is_one_of(RECONNECT, error)
+
+
+def is_deadlock(error: exc.DBAPIError) -> bool:
+    """Whether the transaction was ended so that another one could go on."""
+    return _is_one_of(DEADLOCK, error)
 
 
 def is_duplicate(error: exc.DBAPIError) -> bool:

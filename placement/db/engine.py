@@ -16,14 +16,14 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, make_url
 
-from placement import events
+from placement import events, stopwatch
 from placement.config import DatabaseSettings
 from placement.db import codes
 from placement.db.dialects import DIALECTS, Role, dialect_of, dialect_of_url
 from placement.db.failures import lasting_fault, refuse_hopeless, unusable
 from placement.db.messages import masked_url, one_line
 from placement.db.pools import make_pool
-from placement.db.retries import Pauses, Retries
+from placement.db.retries import Pauses, Retries, cause_of
 from placement.db.statement import Restart
 from placement.db.transactions import transaction
 from placement.errors import (
@@ -127,10 +127,12 @@ class Database:
                 return self._attempt(work, retries.deadline)
             except (Restart, exc.IntegrityError, exc.TimeoutError) as error:
                 retries.allow(error)
+                cause = cause_of(error)
             except exc.DBAPIError as error:
                 self._writes_fail = unusable(error)
                 retries.allow(error)
-            events.tell(Event.RETRY, attempt=pauses.attempts + 1)
+                cause = cause_of(error)
+            events.tell(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)
             pauses.wait()
 
     def _attempt(self, work: Callable[[Connection], Result], deadline: float) -> Result:
@@ -163,6 +165,7 @@ class Database:
             LOG.info("a lost COMMIT had %s", "happened" if committed else "not happened")
             events.tell(Event.LOST_COMMIT, happened=committed)
             return committed
+        events.tell(Event.LOST_COMMIT, happened=None)
         raise OutcomeUnknown
 
     def _verify(self, verify: Verify) -> bool | None:
@@ -217,7 +220,8 @@ def _commit(conn: Connection) -> None:
     """Commit.  Raises _CommitLostError if nobody knows whether it has happened."""
     verify = conn.info.pop(_VERIFY, None)
     try:
-        conn.commit()
+        with stopwatch.COMMIT:
+            conn.commit()
     except exc.DBAPIError as error:
         if not codes.is_outcome_unknown(error):
             raise

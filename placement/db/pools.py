@@ -66,4 +66,9 @@ def _options(dialect: Dialect, role: Role, settings: DatabaseSettings) -> dict[s
     }
     stated = {name: value for name, value in options.items() if value is not None}
     # Every transaction is ended by `transactions`, and the pool need not do it once more.
-    return {**stated, "pool_reset_on_return": None, "echo": settings.debug}
+    return {
+        **stated,
+        "pool_reset_on_return": None,
+        "logging_name": role.value,
+        "echo": settings.debug,
+    }

@@ -3,6 +3,7 @@
 import logging
 import random
 import time
+from enum import StrEnum
 
 from sqlalchemy import exc
 
@@ -18,6 +19,31 @@ LOG = logging.getLogger(__name__)
 FIRST_PAUSE = 0.005  # seconds; doubled with every further attempt
 LONGEST_PAUSE = 0.5
 DUPLICATE_RETRIES = 3
+
+
+class Cause(StrEnum):
+    """Why a write begins again."""
+
+    CONFLICT = "conflict"  # others have changed what it had read
+    DUPLICATE = "duplicate"  # others have created the same thing
+    CONSTRAINT = "constraint"  # any other constraint was broken
+    DEADLOCK = "deadlock"
+    CONNECTION = "connection"  # it was lost, or its server takes no writes
+    NO_CONNECTION = "no_connection"  # the pool had none in time
+    DATABASE = "database"  # it waited too long for a lock, or was interrupted
+
+
+def cause_of(error: Exception) -> Cause:
+    """Return why a write that fails with this error begins again."""
+    if isinstance(error, Restart):
+        return Cause.CONFLICT
+    if isinstance(error, exc.IntegrityError):
+        return Cause.DUPLICATE if codes.is_duplicate(error) else Cause.CONSTRAINT
+    if not isinstance(error, exc.DBAPIError):
+        return Cause.NO_CONNECTION
+    if codes.is_deadlock(error):
+        return Cause.DEADLOCK
+    return Cause.CONNECTION if codes.is_connection_lost(error) else Cause.DATABASE
 
 
 class Pauses:

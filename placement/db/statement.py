@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, CursorResult
 
+from placement import stopwatch
+
 Item = TypeVar("Item")
 Key = TypeVar("Key", int, str)
 Value = TypeVar("Value")
@@ -42,8 +44,9 @@ class Query:
 
     def rows(self, conn: Connection) -> Sequence[Any]:
         """Return all rows; their columns are those that the maker of the statement names."""
-        rows = conn.execute(self.sql, self.params).all()
-        return rows if self.parse is None else self.parse(rows)
+        with stopwatch.STATEMENT:
+            rows = conn.execute(self.sql, self.params).all()
+            return rows if self.parse is None else self.parse(rows)
 
     def row(self, conn: Connection) -> Any:
         """Return the only row."""
@@ -96,7 +99,8 @@ class Write:
     def _execute(self, conn: Connection) -> CursorResult[Any]:
         # For an INSERT, the number cannot be had from the cursor later.
         options = {"preserve_rowcount": True}
-        result = conn.execute(self.sql, self.params, execution_options=options)
+        with stopwatch.STATEMENT:
+            result = conn.execute(self.sql, self.params, execution_options=options)
         if not self._is_met_by(result.rowcount):
             raise Unmatched(f"{result.rowcount} rows instead of {self.matches}: {self.sql}")
         return result

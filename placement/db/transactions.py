@@ -8,7 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
+from placement import events, stopwatch
 from placement.db.messages import one_line
+from placement.events import Event
 
 LOG = logging.getLogger(__name__)
 
@@ -21,17 +23,33 @@ def transaction(engine: sa.Engine) -> Iterator[Connection]:
     said that its transaction is over; else it is closed, which ends it too. (A ROLLBACK may fail:
     MariaDB's can be interrupted, and leaves everything open.)
     """
-    with engine.connect() as conn:
-        try:
-            _begin(conn)
-        except exc.DBAPIError as error:
-            if not error.connection_invalidated:
-                raise
-            _begin(conn)  # the database was restarted while the connection lay in the pool
+    pool = engine.logging_name
+    with stopwatch.BEGIN:
+        conn = _connect(engine)
+    try:
+        events.tell(Event.CONNECTION, pool=pool, change=1)
+        with stopwatch.BEGIN:
+            try:
+                _begin(conn)
+            except exc.DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+                _begin(conn)  # the database was restarted while the connection lay in the pool
         try:
             yield conn
         finally:
             _end(conn)
+    finally:
+        conn.close()
+        events.tell(Event.CONNECTION, pool=pool, change=-1)
+
+
+def _connect(engine: sa.Engine) -> Connection:
+    try:
+        return engine.connect()
+    except exc.TimeoutError:
+        events.tell(Event.NO_CONNECTION, pool=engine.logging_name)
+        raise
 
 
 def _begin(conn: Connection) -> None:

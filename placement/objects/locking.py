@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
+from placement import stopwatch
 from placement.db.engine import on_lost_commit
 from placement.db.statement import Restart
 from placement.db.statements import providers as statements
@@ -54,7 +55,8 @@ def renew_revisions(conn: Connection, root_ids: Collection[int]) -> int:
     Returns their new revision.
     """
     revision = new_revision()
-    statements.renew_revisions(root_ids, revision).execute(conn)
+    with stopwatch.LOCKS:
+        statements.renew_revisions(root_ids, revision).execute(conn)
     return revision
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Iterator
@@ -11,15 +12,19 @@ from typing import Any
 import falcon.testing
 import pytest
 from oslo_context import context
-from oslo_log.formatters import ContextFormatter
+from oslo_log.formatters import ContextFormatter, JSONFormatter
 
-from placement import config
+from placement import config, stopwatch
 from placement.api import request_log
 from placement.api.history import LATEST
 from placement.api.routes import ROUTES
+from placement.errors import DatabaseUnavailable
+from placement.objects import health
 from tests.api.identity import identity_service, with_keystone
 from tests.kit import service as kit
 from tests.kit.builders import make_app
+from tests.kit.service import Client
+from tests.kit.statements import counted
 
 GLOBAL = "req-00000000-0000-4000-8000-000000000000"
 NOBODY = "- - - - - -"
@@ -66,10 +71,10 @@ def test_the_line_of_a_request_is_as_operators_know_it(tmp_path: Path, lines: li
     headers = {**HEADERS, "X-Openstack-Request-Id": GLOBAL}
     answer = service.simulate_get("/usages?project_id=p", headers=headers, remote_addr="192.0.2.1")
     own = answer.headers["x-openstack-request-id"]
-    assert access_lines(lines) == [
+    assert [re.sub(r"time: [0-9]\.[0-9]{6}", "time: #", line) for line in access_lines(lines)] == [
         f"placement.requestlog [{GLOBAL} {own} admin p - - - -] "
         f'192.0.2.1 "GET /usages?project_id=p" status: 200 len: {len(answer.content)} '
-        f"microversion: {LATEST}"
+        f"microversion: {LATEST} time: # statements: 2"
     ]
 
 
@@ -145,10 +150,10 @@ def test_nobody_is_logged_under_the_identity_of_another(tmp_path: Path, lines: l
 # -- the layer alone ------------------------------------------------------------------------
 
 
-def call(application: Any, lines: list[str]) -> tuple[str, bytes]:
+def call(application: Any, lines: list[str], slow: float = 0) -> tuple[str, bytes]:
     started = falcon.testing.StartResponseMock()
     environ = falcon.testing.create_environ("/x", headers={"X-Openstack-Request-Id": GLOBAL})
-    body = request_log.RequestLog(application)(environ, started)
+    body = request_log.RequestLog(application, slow)(environ, started)
     try:
         content = b"".join(body)
     finally:
@@ -218,3 +223,114 @@ def test_the_line_is_not_made_where_nobody_reads_it(monkeypatch: pytest.MonkeyPa
     request_log.REQUEST_LOG.manager._clear_cache()  # type: ignore[attr-defined]
     call(application, [])
     assert len(uris) == 1
+
+
+# -- what a line counts, and who is left out ------------------------------------------------
+
+
+def test_a_line_says_how_many_statements_the_database_got(tmp_path: Path, lines: list[str]) -> None:
+    with kit.Service(tmp_path) as service:
+        host = "11111111-1111-4111-8111-111111111111"
+        service.expect(200, "POST", "/resource_providers", {"name": "h", "uuid": host})
+        requests = (
+            ("PUT", f"/resource_providers/{host}/inventories", kit.inventories(0, VCPU=8)),
+            ("GET", f"/resource_providers/{host}", None),
+            ("GET", "/allocation_candidates?resources=VCPU:1", None),
+            ("PUT", "/allocations/22222222-2222-4222-8222-222222222222", kit.claim(
+                {host: {"VCPU": 1}}
+            )),
+            ("GET", "/nowhere", None),
+        )  # fmt: skip
+        for method, path, body in requests:
+            with counted(service.database) as statements:
+                service.send(method, path, body)
+            assert access_lines(lines)[-1].endswith(f"statements: {len(statements)}"), path
+
+
+def test_probes_that_succeed_are_lines_for_debugging_only(
+    tmp_path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with kit.Service(tmp_path) as service:
+        service.send("GET", "/healthcheck")
+        assert access_lines(lines) == []
+        with monkeypatch.context() as broken:
+            broken.setattr(health, "check", refuse_to_check)
+            service.send("GET", "/healthcheck")
+    (line,) = access_lines(lines)
+    assert '"GET /healthcheck" status: 503' in line
+
+
+def refuse_to_check(_database: object) -> None:
+    raise DatabaseUnavailable
+
+
+def test_a_slow_request_says_where_its_time_went(lines: list[str]) -> None:
+    def application(environ: Any, start_response: Any) -> Any:
+        start_response("200 OK", [])
+        with stopwatch.TREES:
+            pass
+        with stopwatch.STATEMENT:
+            pass
+        return []
+
+    call(application, lines, slow=1e-9)
+    access, slow = lines
+    assert access.startswith("placement.requestlog")
+    assert re.search(
+        r'placement\.requestlog \[.*] slow: "GET /x" took 0\.[0-9]{3} s and 1 statements: ', slow
+    )
+    phases = {part.split()[0] for part in slow.rpartition("statements: ")[2].split(", ")}
+    assert phases == {"other", "trees", "statements"}
+    lines.clear()
+    call(application, lines, slow=3600)
+    call(application, lines, slow=0)
+    assert [line for line in lines if "slow:" in line] == []
+
+
+def test_the_phases_of_a_search_and_of_a_claim_are_named(tmp_path: Path, lines: list[str]) -> None:
+    with kit.Service(tmp_path, placement={"slow_request": 1e-9}) as service:
+        host = "11111111-1111-4111-8111-111111111111"
+        service.expect(200, "POST", "/resource_providers", {"name": "h", "uuid": host})
+        service.expect(
+            200, "PUT", f"/resource_providers/{host}/inventories", kit.inventories(0, VCPU=8)
+        )
+        service.get("/allocation_candidates?resources=VCPU:1")
+        searched = lines[-1]
+        service.expect(
+            204,
+            "PUT",
+            "/allocations/22222222-2222-4222-8222-222222222222",
+            kit.claim({host: {"VCPU": 1}}),
+        )
+        claimed = lines[-1]
+    for phase in ("begin", "names", "windows", "trees", "search", "rendering"):
+        assert f" {phase} 0." in searched
+    for phase in ("begin", "locks", "statements", "commit"):
+        assert f" {phase} 0." in claimed
+
+
+def test_a_line_in_json_has_its_facts_one_by_one(tmp_path: Path) -> None:
+    records: list[logging.LogRecord] = []
+
+    class Records(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record)
+
+    logger = logging.getLogger("placement.requestlog")
+    handler = Records()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        Client(make_app(tmp_path)).send("GET", "/traits")
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    (record,) = records
+    line = json.loads(JSONFormatter().format(record))
+    facts = line["extra"]
+    assert set(facts) == {
+        "client", "method", "uri", "status", "length", "microversion", "seconds", "statements",
+    }  # fmt: skip
+    assert (facts["method"], facts["uri"], facts["status"]) == ("GET", "/traits", "200")
+    assert facts["statements"] == 1

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from placement import events
+from placement.api.history import LATEST
+from placement.db.retries import Cause
 from placement.db.statement import Restart
 from placement.events import Details, Event
 from tests.kit.builders import make_app, make_database
-from tests.kit.service import Client
+from tests.kit.service import Client, Service, inventories
 
 Told = list[tuple[Event, Details]]
 
@@ -28,10 +30,18 @@ def test_a_request_for_candidates_tells_of_trees_search_and_answer(
 ) -> None:
     path = "/allocation_candidates"
     Client(make_app(tmp_path)).send("GET", f"{path}?resources=VCPU:1")
-    assert [event for event, _details in told][-2:] == [Event.SEARCH, Event.REQUEST]
-    search, request = told[-2][1], told[-1][1]
+    assert [event for event, _details in told if event is not Event.CONNECTION] == [
+        Event.SEARCH,
+        Event.REQUEST,
+    ]
+    search, request = (details for event, details in told if event is not Event.CONNECTION)
     assert (search["candidates"], search["trees_searched"], search["exhausted"]) == (0, 0, False)
+    assert search["bound"] is None
     assert (request["method"], request["path"], request["status"]) == ("GET", path, "200")
+    assert (request["operation"], request["version"]) == (
+        "list_allocation_candidates",
+        str(LATEST),
+    )
 
 
 def test_a_write_that_is_run_again_is_told(tmp_path: Path, told: Told) -> None:
@@ -45,14 +55,18 @@ def test_a_write_that_is_run_again_is_told(tmp_path: Path, told: Told) -> None:
         return "done"
 
     assert database.write(work) == "done"
-    assert told == [(Event.RETRY, {"attempt": 1}), (Event.RETRY, {"attempt": 2})]
+    retries = [details for event, details in told if event is Event.RETRY]
+    assert retries == [
+        {"attempt": 1, "cause": Cause.CONFLICT},
+        {"attempt": 2, "cause": Cause.CONFLICT},
+    ]
     database.dispose()
 
 
 def test_nobody_is_told_after_the_end(told: Told) -> None:
     stop = events.listen(lambda _event, _details: pytest.fail("told"))
     stop()
-    events.tell(Event.RETRY, attempt=1)
+    events.tell(Event.RETRY, attempt=1, cause=Cause.CONFLICT)
     assert len(told) == 1
 
 
@@ -75,3 +89,84 @@ def test_the_fault_of_a_listener_harms_nobody_else(
     second()
     assert len(told) == 2
     assert "no counter of this name" in caplog.text
+
+
+HOST = "11111111-1111-4111-8111-111111111111"
+
+
+def details_of(told: Told, event: Event) -> list[Details]:
+    return [details for each, details in told if each is event]
+
+
+def test_an_answer_that_was_cut_short_says_by_which_option(tmp_path: Path, told: Told) -> None:
+    def bound(path: str, **options: object) -> object:
+        with Service(tmp_path, placement=options) as service:
+            for number in range(2):
+                uuid = HOST[:-1] + str(number)
+                body = {"name": uuid, "uuid": uuid}
+                service.expect(200, "POST", "/resource_providers", body)
+                stock = inventories(0, VCPU=8)
+                service.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", stock)
+            service.send("GET", f"/allocation_candidates?resources=VCPU:1{path}")
+        return details_of(told, Event.SEARCH)[-1]["bound"]
+
+    assert bound("") is None
+    assert bound("&limit=1") is None
+    assert bound("", max_allocation_candidates=1) == "max_allocation_candidates"
+    assert bound("&limit=1", max_allocation_candidates=1) is None
+    assert bound("", max_answer_size=1) == "max_answer_size"
+    assert bound("", max_search_steps=1) == "max_search_steps"  # and a 503
+    assert details_of(told, Event.REQUEST)[-1]["status"] == "503"
+
+
+def test_trees_are_told_with_what_is_kept(tmp_path: Path, told: Told) -> None:
+    with Service(tmp_path) as service:
+        service.expect(200, "POST", "/resource_providers", {"name": "h", "uuid": HOST})
+        stock = inventories(0, VCPU=8)
+        service.expect(200, "PUT", f"/resource_providers/{HOST}/inventories", stock)
+        for _ in range(2):
+            service.get("/allocation_candidates?resources=VCPU:1")
+    assert details_of(told, Event.TREES) == [
+        {"cached": 0, "loaded": 1, "kept": 1},
+        {"cached": 1, "loaded": 0, "kept": 1},
+    ]
+
+
+def test_a_conflict_is_told_by_its_code(tmp_path: Path, told: Told) -> None:
+    with Service(tmp_path) as service:
+        service.expect(200, "POST", "/resource_providers", {"name": "h", "uuid": HOST})
+        stock = inventories(7, VCPU=8)
+        service.expect(409, "PUT", f"/resource_providers/{HOST}/inventories", stock)
+    assert details_of(told, Event.CONFLICT) == [{"code": "placement.concurrent_update"}]
+
+
+def test_every_connection_that_is_taken_is_given_back(tmp_path: Path, told: Told) -> None:
+    with Service(tmp_path) as service:
+        service.get("/traits")
+        service.expect(201, "PUT", "/traits/CUSTOM_A")
+        service.expect(404, "DELETE", "/traits/CUSTOM_B")
+    changes: dict[object, list[object]] = {}
+    for details in details_of(told, Event.CONNECTION):
+        changes.setdefault(details["pool"], []).append(details["change"])
+    assert changes == {"read": [1, -1], "write": [1, -1, 1, -1]}
+
+
+def test_a_pool_that_has_no_connection_left_is_told(tmp_path: Path, told: Told) -> None:
+    options = {"max_pool_size": 1, "max_overflow": 0, "pool_timeout": 0}
+    with (
+        Service(tmp_path, placement_database=options) as service,
+        service.database.read(),
+    ):
+        told.clear()
+        service.expect(503, "GET", "/traits")
+    assert details_of(told, Event.NO_CONNECTION) == [{"pool": "read"}]
+
+
+def test_an_operation_that_is_not_reached_has_no_name_of_its_own(
+    tmp_path: Path, told: Told
+) -> None:
+    service = Client(make_app(tmp_path))
+    for method, path in (("GET", "/nowhere"), ("PATCH", "/traits")):
+        service.send(method, path)
+    service.send("GET", "/traits", headers={"OpenStack-API-Version": "placement 7.0"})
+    assert {details["operation"] for details in details_of(told, Event.REQUEST)} == {"other"}

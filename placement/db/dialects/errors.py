@@ -39,6 +39,7 @@ class ErrorCodes:
     waited too long. After all others (but those of broken constraints) nobody knows. To find out
     about one that has not happened costs two statements, to take one that has for the other costs
     the truth.
+    deadlock: those of `retriable` that say that another transaction was preferred.
     unstorable: the database cannot hold or compare a text.
     duplicate: a unique key is taken.
     too_long: a statement has been ended because it took too long.
@@ -48,6 +49,7 @@ class ErrorCodes:
     retriable: Codes
     reconnect: Codes = frozenset()
     not_committed: Codes
+    deadlock: Codes = frozenset()
     unstorable: Codes = frozenset()
     duplicate: Codes
     too_long: Codes

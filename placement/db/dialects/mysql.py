@@ -44,6 +44,7 @@ ERRORS = ErrorCodes(
     # Not 1180: on Galera, changes may be applied when the nodes meet again; and not 1317 and 1969,
     # which may come while a COMMIT waits for them, nor 1053, for the server no longer knows.
     not_committed=frozenset({1205, 1213}),
+    deadlock=frozenset({1213}),
     # A text of utf8mb3 ends at U+FFFF.
     unstorable=frozenset({1267, 1270, 1271, 1300, 1366, 3988}),
     duplicate=frozenset({1062}),

@@ -41,6 +41,7 @@ ERRORS = ErrorCodes(
     ),
     # Not 57P01: a server on its way down no longer knows.
     not_committed=frozenset({"40001", "40P01"}),
+    deadlock=frozenset({"40P01"}),
     unstorable=frozenset({"22021", "22P05"}),
     duplicate=frozenset({"23505"}),
     too_long=frozenset({"57014"}),  # also when an administrator cancels a statement

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import exc
 
 from placement.db import retries
-from placement.db.retries import DUPLICATE_RETRIES, Pauses, Retries
+from placement.db.retries import DUPLICATE_RETRIES, Cause, Pauses, Retries, cause_of
 from placement.db.statement import Restart, Unmatched
 from placement.errors import (
     DatabaseUnavailable,
@@ -110,3 +110,24 @@ def test_pauses_grow_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert longest == sorted(longest)
     assert longest[-1] == retries.LONGEST_PAUSE
     assert pauses.attempts == 12
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (Restart(), Cause.CONFLICT),
+        (Unmatched(), Cause.CONFLICT),
+        (TAKEN, Cause.DUPLICATE),
+        (BROKEN, Cause.CONSTRAINT),
+        (DEADLOCK, Cause.DEADLOCK),
+        (exc.OperationalError("UPDATE t", None, failure(1205)), Cause.DATABASE),
+        (exc.OperationalError("UPDATE t", None, failure(1290)), Cause.CONNECTION),
+        (
+            exc.OperationalError("UPDATE t", None, failure(2013), connection_invalidated=True),
+            Cause.CONNECTION,
+        ),
+        (exc.TimeoutError(), Cause.NO_CONNECTION),
+    ],
+)
+def test_why_a_write_begins_again_has_a_name(error: Exception, cause: Cause) -> None:
+    assert cause_of(error) is cause
