@@ -1,0 +1,141 @@
+"""What a tree knows of one provider, and what may be said of one."""
+
+import math
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from placement.client.errors import ProviderTreeError
+from placement.vocabulary import INVENTORY_AMOUNTS, MAX_INTEGER
+
+# `total`, `reserved`, `min_unit`, `max_unit`, `step_size`, `allocation_ratio` -> value.
+InventoryRecord = Mapping[str, int | float]
+# Class -> record.
+Inventories = Mapping[str, InventoryRecord]
+
+MAX_NAME = 200  # characters of a provider's name
+RATIO = "allocation_ratio"
+DEFAULTS: InventoryRecord = {
+    "reserved": 0,
+    "min_unit": 1,
+    "max_unit": MAX_INTEGER,
+    "step_size": 1,
+    RATIO: 1.0,
+}
+NOTHING: Inventories = MappingProxyType({})
+
+_NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # of classes and traits
+_MEMBERS = (*INVENTORY_AMOUNTS, RATIO)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderData:
+    """One provider.
+
+    parent_uuid: None for a root. inventory: class -> complete record; it cannot be changed.
+    generation: of the service, None for one that the service has not shown. Two are equal whatever
+    their generations.
+    """
+
+    uuid: str
+    name: str
+    parent_uuid: str | None = None
+    inventory: Inventories = field(default_factory=lambda: NOTHING)
+    traits: frozenset[str] = frozenset()
+    aggregates: frozenset[str] = frozenset()
+    generation: int | None = field(default=None, compare=False)
+
+
+def check_name(name: object) -> str:
+    """Return the name of a provider.  Raises ProviderTreeError for what cannot be one."""
+    if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME:
+        raise ProviderTreeError(
+            f"{name!r} cannot be a provider's name: expected 1 to {MAX_NAME} characters"
+        )
+    return name
+
+
+def check_uuid(provider: str, text: object, noun: str = "UUID") -> str:
+    """Return a UUID in its canonical form.  Raises ProviderTreeError, which names the provider."""
+    try:
+        return str(uuid.UUID(str(text)))
+    except ValueError:
+        raise ProviderTreeError(f"{provider}: {noun} {text!r} is no UUID") from None
+
+
+def check_aggregates(provider: str, aggregates: Iterable[str]) -> frozenset[str]:
+    """Return the UUIDs of aggregates, in their canonical form; raise as `check_uuid` does."""
+    _refuse_text(provider, aggregates, "aggregates")
+    return frozenset(check_uuid(provider, each, "aggregate") for each in aggregates)
+
+
+def check_traits(provider: str, traits: Iterable[str]) -> frozenset[str]:
+    """Return the traits.  Raises ProviderTreeError, which names the provider."""
+    _refuse_text(provider, traits, "traits")
+    for trait in traits:
+        _check_word(provider, "trait", trait)
+    return frozenset(traits)
+
+
+def complete_inventories(
+    provider: str, inventories: Mapping[str, Mapping[str, Any]]
+) -> Inventories:
+    """Return inventories whose records are complete: what is left out is the service's default.
+
+    Raises ProviderTreeError, which names the provider, the class and the member.
+    """
+    if not isinstance(inventories, Mapping):
+        raise ProviderTreeError(
+            f"{provider}: the inventory is {inventories!r:.80}, expected "
+            "{class: {'total': amount, …}, …}"
+        )
+    return MappingProxyType(
+        {name: _complete(provider, name, record) for name, record in inventories.items()}
+    )
+
+
+def _complete(provider: str, name: str, record: Mapping[str, Any]) -> InventoryRecord:
+    _check_word(provider, "resource class", name)
+    where = f"{provider}: inventory {name}"
+    if not isinstance(record, Mapping) or "total" not in record:
+        raise ProviderTreeError(f"{where} is {record!r:.80}, expected {{'total': amount, …}}")
+    for member, value in record.items():
+        _check_member(where, member, value)
+    complete = {member: record.get(member, DEFAULTS.get(member, 0)) for member in _MEMBERS}
+    if complete["reserved"] > complete["total"]:
+        raise ProviderTreeError(
+            f"{where}: reserved is {complete['reserved']}, expected no more than the total, "
+            f"{complete['total']}"
+        )
+    return MappingProxyType(complete)
+
+
+def _check_member(where: str, member: str, value: object) -> None:
+    if member not in _MEMBERS:
+        raise ProviderTreeError(f"{where}: no member {member!r}, expected {', '.join(_MEMBERS)}")
+    if member == RATIO:
+        if not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise ProviderTreeError(f"{where}: {member} is {value!r}, expected a number")
+        return
+    least = 0 if member == "reserved" else 1
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not least <= value <= MAX_INTEGER:  # type: ignore[operator]
+        raise ProviderTreeError(
+            f"{where}: {member} is {value!r}, expected a whole number from {least} to {MAX_INTEGER}"
+        )
+
+
+def _check_word(provider: str, noun: str, name: object) -> None:
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise ProviderTreeError(
+            f"{provider}: {name!r} cannot be a {noun}: expected capital letters, digits and _"
+        )
+
+
+def _refuse_text(provider: str, value: object, noun: str) -> None:
+    # A text is a collection of texts too, and hardly ever meant as one.
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ProviderTreeError(f"{provider}: the {noun} are {value!r:.80}, expected a set")

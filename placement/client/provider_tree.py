@@ -1,0 +1,293 @@
+"""Trees of providers as compute drivers know them: a snapshot, and a copy that can be edited.
+
+Providers are named by name or by UUID. A tree may have several roots: a host with the sharing
+providers that it uses.
+"""
+
+import uuid as uuids
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Self
+
+from placement.client import tree_difference
+from placement.client.errors import ProviderTreeError
+from placement.client.provider_data import (
+    ProviderData,
+    check_aggregates,
+    check_name,
+    check_traits,
+    check_uuid,
+    complete_inventories,
+)
+from placement.client.tree_difference import TreeDifference
+
+SHARING = "MISC_SHARES_VIA_AGGREGATE"
+
+
+class _Reading:
+    """What snapshots and their copies are asked; all of it leaves them as they are."""
+
+    _providers: Mapping[str, ProviderData]
+
+    def __iter__(self) -> Iterator[ProviderData]:
+        """Iterate over the providers, parents before their children."""
+        return iter(self._providers.values())
+
+    def __len__(self) -> int:
+        return len(self._providers)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same providers, whatever their generations and their order."""
+        return isinstance(other, _Reading) and dict(self._providers) == dict(other._providers)
+
+    __hash__ = None  # type: ignore[assignment]  # one of them can be edited
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(each.name for each in self)})"
+
+    def find(self, name_or_uuid: str) -> ProviderData | None:
+        """Return a provider, None if it is not in the tree."""
+        if name_or_uuid in self._providers:
+            return self._providers[name_or_uuid]
+        by_name = next((each for each in self if each.name == name_or_uuid), None)
+        return by_name or self._providers.get(str(name_or_uuid).lower())
+
+    def exists(self, name_or_uuid: str) -> bool:
+        """Return whether the tree has a provider."""
+        return self.find(name_or_uuid) is not None
+
+    def data(self, name_or_uuid: str) -> ProviderData:
+        """Return a provider.  Raises ProviderTreeError if it is not in the tree."""
+        provider = self.find(name_or_uuid)
+        if provider is None:
+            names = ", ".join(each.name for each in self) or "no provider"
+            raise ProviderTreeError(f"no provider {name_or_uuid!r:.80} in the tree: it has {names}")
+        return provider
+
+    def get_provider_uuids(self, name_or_uuid: str | None = None) -> list[str]:
+        """Return the UUIDs of all providers, or of one and all below it, parents first."""
+        if name_or_uuid is None:
+            return list(self._providers)
+        below = {self.data(name_or_uuid).uuid}
+        for each in self:
+            if each.parent_uuid in below:
+                below.add(each.uuid)
+        return [each.uuid for each in self if each.uuid in below]
+
+    def get_provider_uuids_in_tree(self, name_or_uuid: str) -> list[str]:
+        """Return the UUIDs of all providers that have the same root, parents first."""
+        return self.get_provider_uuids(self.root(name_or_uuid).uuid)
+
+    def root(self, name_or_uuid: str) -> ProviderData:
+        """Return the root above a provider.  Raises ProviderTreeError if that is not there."""
+        provider = self.data(name_or_uuid)
+        while provider.parent_uuid is not None:
+            provider = self._providers[provider.parent_uuid]
+        return provider
+
+    def roots(self) -> list[ProviderData]:
+        """Return the providers that have no parent."""
+        return [each for each in self if each.parent_uuid is None]
+
+    def has_inventory(self, name_or_uuid: str) -> bool:
+        """Return whether a provider has any inventory."""
+        return bool(self.data(name_or_uuid).inventory)
+
+    def has_inventory_changed(
+        self, name_or_uuid: str, inventory: Mapping[str, Mapping[str, Any]]
+    ) -> bool:
+        """Return whether a provider's inventory is another; class -> record as for updates."""
+        provider = self.data(name_or_uuid)
+        return provider.inventory != complete_inventories(provider.name, inventory)
+
+    def has_sharing_provider(self, resource_class: str) -> bool:
+        """Return whether a sharing provider of the tree has inventory of a class."""
+        return any(SHARING in each.traits and resource_class in each.inventory for each in self)
+
+    def has_traits(self, name_or_uuid: str, traits: Iterable[str]) -> bool:
+        """Return whether a provider has all these traits."""
+        provider = self.data(name_or_uuid)
+        return check_traits(provider.name, traits) <= provider.traits
+
+    def has_traits_changed(self, name_or_uuid: str, traits: Iterable[str]) -> bool:
+        """Return whether a provider's traits are others."""
+        provider = self.data(name_or_uuid)
+        return check_traits(provider.name, traits) != provider.traits
+
+    def in_aggregates(self, name_or_uuid: str, aggregates: Iterable[str]) -> bool:
+        """Return whether a provider is in all these aggregates."""
+        provider = self.data(name_or_uuid)
+        return check_aggregates(provider.name, aggregates) <= provider.aggregates
+
+    def has_aggregates_changed(self, name_or_uuid: str, aggregates: Iterable[str]) -> bool:
+        """Return whether a provider's aggregates are others."""
+        provider = self.data(name_or_uuid)
+        return check_aggregates(provider.name, aggregates) != provider.aggregates
+
+    have_aggregates_changed = has_aggregates_changed  # as nova's drivers say it
+
+
+class TreeSnapshot(_Reading):
+    """A tree as it was, which cannot be changed."""
+
+    def __init__(self, providers: Iterable[ProviderData] = ()) -> None:
+        """Take the providers in any order.
+
+        Raises ProviderTreeError if two have one name or UUID, if a parent is missing, and if one
+        is below itself.
+        """
+        self._providers = MappingProxyType(_in_order(list(providers)))
+
+    def edit(self) -> "ProviderTree":
+        """Return a copy that can be edited, and remembers this snapshot as its `base`."""
+        return ProviderTree(self)
+
+    def __sub__(self, older: "TreeSnapshot | ProviderTree") -> TreeDifference:
+        """Return what has to be done to the older tree to make it this one."""
+        return tree_difference.difference(list(older), list(self))
+
+    def __add__(self, difference: TreeDifference) -> "TreeSnapshot":
+        """Return this tree with a difference applied.
+
+        Raises ProviderTreeError if it is about a provider that is not there.
+        """
+        return TreeSnapshot(tree_difference.revised(list(self), difference))
+
+
+class ProviderTree(_Reading):
+    """A tree that can be edited.
+
+    base: the snapshot that it began as; an empty one for a tree that was made from nothing.
+    """
+
+    def __init__(self, base: TreeSnapshot | None = None) -> None:
+        self.base = base or TreeSnapshot()
+        self._providers: dict[str, ProviderData] = {each.uuid: each for each in self.base}
+
+    def snapshot(self) -> TreeSnapshot:
+        """Return the tree as it is now."""
+        return TreeSnapshot(self)
+
+    def changes(self) -> TreeDifference:
+        """Return what was done to the tree since it began."""
+        return self.snapshot() - self.base
+
+    def copy(self) -> Self:
+        """Return another tree, of the same base, that can be edited by itself."""
+        other = type(self)(self.base)
+        other._providers = dict(self._providers)
+        return other
+
+    def new_root(self, name: str, uuid: str | None = None, generation: int | None = None) -> str:
+        """Add a provider without a parent; return its UUID, which is made if none is given.
+
+        Raises ProviderTreeError if the name or the UUID is there already.
+        """
+        return self._add(name, None, uuid, generation)
+
+    def new_child(
+        self, name: str, parent: str, uuid: str | None = None, generation: int | None = None
+    ) -> str:
+        """Add a provider below another; return its UUID, which is made if none is given.
+
+        Raises ProviderTreeError if the parent is not there, or the name or the UUID is.
+        """
+        return self._add(name, self.data(parent).uuid, uuid, generation)
+
+    def remove(self, name_or_uuid: str) -> None:
+        """Remove a provider and all below it.  Raises ProviderTreeError if it is not there."""
+        for uuid in self.get_provider_uuids(name_or_uuid):
+            del self._providers[uuid]
+
+    def update_inventory(
+        self,
+        name_or_uuid: str,
+        inventory: Mapping[str, Mapping[str, Any]],
+        generation: int | None = None,
+    ) -> bool:
+        """Replace a provider's inventory; return whether it was another.
+
+        inventory: class -> record, which needs `total`; what else is left out is as the service
+        has it by default. generation: of the service, if it is known to be another now.
+
+        Raises ProviderTreeError, which names provider, class and member, for what cannot be.
+        """
+        provider = self.data(name_or_uuid)
+        complete = complete_inventories(provider.name, inventory)
+        return self._replace(provider, generation, inventory=complete)
+
+    def update_traits(
+        self, name_or_uuid: str, traits: Iterable[str], generation: int | None = None
+    ) -> bool:
+        """Replace a provider's traits; return whether they were others, raise as inventory does."""
+        provider = self.data(name_or_uuid)
+        return self._replace(provider, generation, traits=check_traits(provider.name, traits))
+
+    def add_traits(self, name_or_uuid: str, *traits: str) -> bool:
+        """Give traits to a provider; return whether it lacked one."""
+        return self.update_traits(name_or_uuid, self.data(name_or_uuid).traits | set(traits))
+
+    def remove_traits(self, name_or_uuid: str, *traits: str) -> bool:
+        """Take traits from a provider; return whether it had one."""
+        return self.update_traits(name_or_uuid, self.data(name_or_uuid).traits - set(traits))
+
+    def update_aggregates(
+        self, name_or_uuid: str, aggregates: Iterable[str], generation: int | None = None
+    ) -> bool:
+        """Replace a provider's aggregates, UUIDs; return whether they were others."""
+        provider = self.data(name_or_uuid)
+        checked = check_aggregates(provider.name, aggregates)
+        return self._replace(provider, generation, aggregates=checked)
+
+    def add_aggregates(self, name_or_uuid: str, *aggregates: str) -> bool:
+        """Put a provider into aggregates; return whether it was not in one."""
+        provider = self.data(name_or_uuid)
+        added = check_aggregates(provider.name, aggregates)
+        return self.update_aggregates(provider.uuid, provider.aggregates | added)
+
+    def remove_aggregates(self, name_or_uuid: str, *aggregates: str) -> bool:
+        """Take a provider out of aggregates; return whether it was in one."""
+        provider = self.data(name_or_uuid)
+        removed = check_aggregates(provider.name, aggregates)
+        return self.update_aggregates(provider.uuid, provider.aggregates - removed)
+
+    def _add(
+        self, name: str, parent_uuid: str | None, uuid: str | None, generation: int | None
+    ) -> str:
+        check_name(name)
+        uuid = str(uuids.uuid4()) if uuid is None else check_uuid(name, uuid)
+        for key in (name, uuid):
+            if self.exists(key):
+                raise ProviderTreeError(f"{name}: a provider {key} is in the tree already")
+        self._providers[uuid] = ProviderData(uuid, name, parent_uuid, generation=generation)
+        return uuid
+
+    def _replace(self, provider: ProviderData, generation: int | None, **parts: Any) -> bool:
+        changed = replace(provider, **parts)
+        if generation is not None:
+            changed = replace(changed, generation=generation)
+        self._providers[provider.uuid] = changed
+        return changed != provider
+
+
+def _in_order(providers: list[ProviderData]) -> dict[str, ProviderData]:
+    """Return providers by UUID, parents before their children.  Raises ProviderTreeError."""
+    by_uuid = {each.uuid: each for each in providers}
+    if len({each.name for each in providers}) < len(providers) or len(by_uuid) < len(providers):
+        raise ProviderTreeError("two providers of the tree have one name or one UUID")
+    children: dict[str | None, list[ProviderData]] = {}
+    for each in providers:
+        if each.parent_uuid is not None and each.parent_uuid not in by_uuid:
+            raise ProviderTreeError(
+                f"{each.name}: its parent {each.parent_uuid} is not in the tree"
+            )
+        children.setdefault(each.parent_uuid, []).append(each)
+    ordered = list(children.get(None, ()))
+    for each in ordered:
+        ordered += children.get(each.uuid, ())
+    if len(ordered) < len(providers):
+        placed = {each.uuid for each in ordered}
+        lost = next(each for each in providers if each.uuid not in placed)
+        raise ProviderTreeError(f"{lost.name}: its line of parents ends in itself, not in a root")
+    return {each.uuid: each for each in ordered}

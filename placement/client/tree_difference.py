@@ -1,0 +1,246 @@
+"""The difference of two trees: a value that can be applied, and says itself in words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from placement.client.errors import ProviderTreeError
+from placement.client.provider_data import DEFAULTS, InventoryRecord, ProviderData
+
+Providers = dict[str, ProviderData]  # by UUID, while a difference is applied
+
+
+class TreeChange(Protocol):
+    """One thing to do to a tree; its text says it in words.
+
+    uuid: of the provider that it is about.
+    """
+
+    @property
+    def uuid(self) -> str:
+        """The provider that it is about."""
+
+    def revise(self, providers: Providers) -> None:
+        """Do it.  Raises ProviderTreeError if the provider is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAdded:
+    """A provider is new; one that is there already gets the name and the parent.
+
+    below: the name of its parent, None for a root.
+    """
+
+    uuid: str
+    name: str
+    parent_uuid: str | None
+    below: str | None
+
+    def revise(self, providers: Providers) -> None:
+        """Add it."""
+        provider = providers.get(self.uuid) or ProviderData(self.uuid, self.name)
+        providers[self.uuid] = replace(provider, name=self.name, parent_uuid=self.parent_uuid)
+
+    def __str__(self) -> str:
+        return f"+ root {self.name}" if self.below is None else f"+ child {_below(self)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRemoved:
+    """A provider is gone."""
+
+    uuid: str
+    name: str
+    below: str | None
+
+    def revise(self, providers: Providers) -> None:
+        """Remove it, if it is there."""
+        providers.pop(self.uuid, None)
+
+    def __str__(self) -> str:
+        return f"- root {self.name}" if self.below is None else f"- child {_below(self)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRenamed:
+    """A provider has another name."""
+
+    uuid: str
+    old_name: str
+    name: str
+
+    def revise(self, providers: Providers) -> None:
+        """Rename it."""
+        providers[self.uuid] = replace(_provider(providers, self), name=self.name)
+
+    def __str__(self) -> str:
+        return f"{self.old_name} is renamed {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderMoved:
+    """A provider has another parent, or none any more."""
+
+    uuid: str
+    name: str
+    parent_uuid: str | None
+    below: str | None
+
+    def revise(self, providers: Providers) -> None:
+        """Give it the parent."""
+        providers[self.uuid] = replace(_provider(providers, self), parent_uuid=self.parent_uuid)
+
+    def __str__(self) -> str:
+        return f"{self.name} becomes a root" if self.below is None else f"{_below(self)} now"
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryChanged:
+    """A provider has another record of a class, or none any more.
+
+    old, record: None where there is none.
+    """
+
+    uuid: str
+    name: str
+    resource_class: str
+    old: InventoryRecord | None
+    record: InventoryRecord | None
+
+    def revise(self, providers: Providers) -> None:
+        """Give the record to the provider."""
+        provider = _provider(providers, self)
+        inventory = {**provider.inventory}
+        inventory.pop(self.resource_class, None)
+        if self.record is not None:
+            inventory[self.resource_class] = self.record
+        providers[self.uuid] = replace(provider, inventory=inventory)
+
+    def __str__(self) -> str:
+        if self.record is None:
+            return f"{self.name}: - {self.resource_class}"
+        sign = "+ " if self.old is None else ""
+        return f"{self.name}: {sign}{self.resource_class} {_amounts(self.old, self.record)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NamesChanged:
+    """A provider has other traits, or is in other aggregates.
+
+    part: `traits` or `aggregates`.
+    """
+
+    uuid: str
+    name: str
+    part: str
+    added: frozenset[str]
+    removed: frozenset[str]
+
+    def revise(self, providers: Providers) -> None:
+        """Give and take the names."""
+        provider = _provider(providers, self)
+        names = (getattr(provider, self.part) - self.removed) | self.added
+        changed: Mapping[str, Any] = {self.part: names}
+        providers[self.uuid] = replace(provider, **changed)
+
+    def __str__(self) -> str:
+        signed = (("+", self.added), ("-", self.removed))
+        words = [f"{sign} {self._noun(names)}" for sign, names in signed if names]
+        return f"{self.name}: {', '.join(words)}"
+
+    def _noun(self, names: frozenset[str]) -> str:
+        return f"{self.part[: None if len(names) > 1 else -1]} {', '.join(sorted(names))}"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDifference:
+    """What has to be done to a tree to make it another, one change after the other."""
+
+    changes: tuple[TreeChange, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __iter__(self) -> Iterator[TreeChange]:
+        return iter(self.changes)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.changes)) or "no difference"
+
+
+def difference(old: Sequence[ProviderData], new: Sequence[ProviderData]) -> TreeDifference:
+    """Return what makes one tree of another; both have parents before their children."""
+    before, after = {each.uuid: each for each in old}, {each.uuid: each for each in new}
+    changes: list[TreeChange] = []
+    for provider in new:
+        older = before.get(provider.uuid)
+        parent = _parent_name(provider, after)
+        if older is None:
+            changes.append(
+                ProviderAdded(provider.uuid, provider.name, provider.parent_uuid, parent)
+            )
+        else:
+            changes += _moves(older, provider, parent)
+        changes += _parts(older or ProviderData(provider.uuid, provider.name), provider)
+    for provider in reversed(old):
+        if provider.uuid not in after:
+            parent = _parent_name(provider, before)
+            changes.append(ProviderRemoved(provider.uuid, provider.name, parent))
+    return TreeDifference(tuple(changes))
+
+
+def revised(
+    providers: Sequence[ProviderData], difference: TreeDifference
+) -> Sequence[ProviderData]:
+    """Return providers with a difference applied.  Raises ProviderTreeError for one not there."""
+    by_uuid = {each.uuid: each for each in providers}
+    for change in difference:
+        change.revise(by_uuid)
+    return list(by_uuid.values())
+
+
+def _moves(old: ProviderData, new: ProviderData, parent: str | None) -> Iterator[TreeChange]:
+    if new.name != old.name:
+        yield ProviderRenamed(new.uuid, old.name, new.name)
+    if new.parent_uuid != old.parent_uuid:
+        yield ProviderMoved(new.uuid, new.name, new.parent_uuid, parent)
+
+
+def _parts(old: ProviderData, new: ProviderData) -> Iterator[TreeChange]:
+    for name in [*new.inventory, *sorted(old.inventory.keys() - new.inventory.keys())]:
+        before, after = old.inventory.get(name), new.inventory.get(name)
+        if before != after:
+            yield InventoryChanged(new.uuid, new.name, name, before, after)
+    for part in ("traits", "aggregates"):
+        earlier, later = getattr(old, part), getattr(new, part)
+        if earlier != later:
+            yield NamesChanged(new.uuid, new.name, part, later - earlier, earlier - later)
+
+
+def _provider(providers: Providers, change: Any) -> ProviderData:
+    if change.uuid not in providers:
+        raise ProviderTreeError(f"{change}: there is no provider {change.uuid} in the tree")
+    return providers[change.uuid]
+
+
+def _parent_name(provider: ProviderData, providers: Mapping[str, ProviderData]) -> str | None:
+    return None if provider.parent_uuid is None else providers[provider.parent_uuid].name
+
+
+def _below(change: Any) -> str:
+    return f"{change.name} below {change.below}"
+
+
+def _amounts(old: InventoryRecord | None, new: InventoryRecord) -> str:
+    """Return the members that are new or other; of a new record all that are no defaults."""
+    if old is None:
+        return ", ".join(
+            f"{member} {value:g}" if isinstance(value, float) else f"{member} {value}"
+            for member, value in new.items()
+            if value != DEFAULTS.get(member)
+        )
+    return ", ".join(
+        f"{member} {old[member]} -> {value}"
+        for member, value in new.items()
+        if value != old[member]
+    )
