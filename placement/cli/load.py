@@ -1,10 +1,10 @@
 """`placement-manage load-cloud`: a cloud file, loaded into a server."""
 
-import os
 from typing import Any
 
 from oslo_config import cfg
 
+from placement.cli import server
 from placement.loader import load_cloud
 
 
@@ -13,12 +13,7 @@ def add_command(subparsers: Any) -> None:
     parser = subparsers.add_parser("load-cloud", help="load a cloud file into a server over REST")
     parser.set_defaults(action=_load)
     parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
-    parser.add_argument("--url", default="http://127.0.0.1:8778", help="where the server's API is")
-    parser.add_argument(
-        "--token",
-        default=os.environ.get("OS_TOKEN", "admin"),
-        help="sent as X-Auth-Token; default: the environment's OS_TOKEN, or admin",
-    )
+    server.add_arguments(parser)
     parser.add_argument(
         "--if-empty", action="store_true", help="do nothing on a server that has other providers"
     )

@@ -3,10 +3,8 @@
 import io
 import json
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from placement.loader import (
     load_cloud,
     load_file,
 )
+from tests.kit.listener import answering
 from tests.kit.service import HEADERS
 
 ROOT = Path(__file__).parents[2]
@@ -475,28 +474,6 @@ def test_not_the_mount_point(load: Load, small: Path, live_server: str) -> None:
     code, (line,) = load(small, url=f"{live_server}/elsewhere")
     assert code == 1
     assert line.startswith(f"{live_server}/elsewhere is not a placement server: ")
-
-
-@contextmanager
-def answering(status: int, body: bytes) -> Iterator[str]:
-    """Run a server with the same answer to everything; its URL."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 UNACCEPTABLE = {"status": 406, "detail": "no", "max_version": "1.10", "min_version": "1.0"}

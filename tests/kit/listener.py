@@ -1,16 +1,17 @@
-"""An application of this process behind a port, for clients that need a real one."""
+"""Applications of this process behind a port, for clients that need a real one."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 
 class _Server(ThreadingMixIn, WSGIServer):
@@ -41,3 +42,16 @@ def listening(application: WSGIApplication) -> Iterator[str]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """Serve the same answer to everything until the block ends; the base URL."""
+
+    def application(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start_response(f"{status} {HTTPStatus(status).phrase}", [])
+        return [body]
+
+    with listening(application) as url:
+        yield url

@@ -1,0 +1,122 @@
+"""`placement-manage explain`: why hosts can or cannot serve a request, told by a server.
+
+The exit code is 0 where a host can serve it, 3 where none can, 1 for anything that went wrong.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+
+from placement import console
+from placement.cli import explanation, server
+from placement.cli.terminal import Terminal
+from placement.client import flavors
+from placement.client.query import parse_query
+from placement.client.request_errors import RequestError
+from placement.client.rest import RefusedError, RestClient, RestError
+
+MICROVERSION = "2.0"
+NOBODY = 3  # exit code: told, and no host can serve it
+
+
+def add_command(subparsers: Any) -> None:
+    """Add the command to those of `placement-manage`."""
+    parser = subparsers.add_parser(
+        "explain",
+        help="say which hosts can serve a request, and why others cannot",
+        description="Exit code: 0 if a host can serve the request, 3 if none can, 1 for errors.",
+    )
+    parser.set_defaults(action=_explain)
+    parser.add_argument(
+        "query",
+        nargs="?",
+        help="the query of GET /allocation_candidates, as 'resources=VCPU:4&required=…'",
+    )
+    parser.add_argument(
+        "--flavor",
+        nargs="+",
+        metavar="FILE|KEY=VALUE",
+        help="a flavor instead: a file with a key=value on each line, or its keys",
+    )
+    server.add_arguments(parser)
+    parser.add_argument("--providers", action="store_true", help="tell about single hosts, too")
+    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
+
+
+def _explain(conf: cfg.ConfigOpts) -> int:
+    """Ask the server and print what it says; return the exit code."""
+    options = conf.category
+    try:
+        request = _request(options.query, options.flavor)
+        with closing(RestClient(options.url, options.token, MICROVERSION)) as client:
+            document = _ask(client, request, "providers" if options.providers else "summary")
+            if options.json:
+                print(json.dumps(document, indent=2))
+            else:
+                name_of = _names(client)
+                terminal = Terminal.of(sys.stdout)
+                for line in explanation.lines(document, request, terminal, name_of):
+                    print(line)
+    except RefusedError as refusal:
+        console.fail(Exception(refusal.detail))
+        return 1
+    except (RequestError, RestError) as error:
+        console.fail(error)
+        return 1
+    return 0 if document["hosts"]["served"] else NOBODY
+
+
+def _request(query: str | None, settings: list[str] | None) -> dict[str, Any]:
+    """Return the request as JSON.  Raises RequestError."""
+    if (query is None) == (settings is None):
+        raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
+    if settings is None:
+        # A path before it, as logs have it, does no harm.
+        return parse_query(str(query).rpartition("?")[2])
+    flavor: dict[str, str] = {}
+    for setting in settings:
+        flavor |= _flavor(setting)
+    for key in flavors.ignored_keys(flavor):
+        print(f"{key} asks the placement service for nothing", file=sys.stderr)
+    return flavors.request_of_flavor(flavor)
+
+
+def _flavor(setting: str) -> dict[str, str]:
+    if "=" not in setting or Path(setting).exists():
+        return flavors.read_flavor_file(setting)
+    return flavors.parse_flavor([setting])
+
+
+def _ask(client: RestClient, request: dict[str, Any], detail: str) -> dict[str, Any]:
+    """Return the explanation.  Raises RestError."""
+    # What matters is who could serve it; of the candidates themselves one is enough.
+    body = {**request, "limit": 1, "explain": detail}
+    try:
+        answer = client.post("/allocation_candidates", body)
+    except RefusedError as refusal:
+        if refusal.status in (404, 405):
+            raise RestError(f"{client.url} is not a placement server: {refusal}") from None
+        raise
+    document = answer.get("explanation") if isinstance(answer, dict) else None
+    if not isinstance(document, dict):
+        raise RestError(f"{client.url} is not a placement server that explains")
+    return document
+
+
+def _names(client: RestClient) -> Callable[[str], str]:
+    """Return what asks the server for the names of providers, each once."""
+
+    @cache
+    def name_of(uuid: str) -> str:
+        try:
+            return str(client.get(f"/resource_providers/{uuid}")["name"])
+        except RefusedError:
+            return uuid  # removed meanwhile
+
+    return name_of

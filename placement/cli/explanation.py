@@ -1,0 +1,231 @@
+"""An explanation of a request for candidates, as a person reads it.
+
+It has the form that servers answer with `explain`: how many hosts each condition left, what left
+hosts out, and what the request could do without.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from placement.cli.terminal import Terminal
+from placement.client.query import JsonRequest
+from placement.client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
+
+Explanation = Mapping[str, Any]
+NameOf = Callable[[str], str]  # UUID of a provider -> what people call it
+
+BAR = 24  # columns
+EXAMPLES = 3  # hosts named for a reason
+
+MEANINGS: Mapping[str, str] = {
+    "root_trait_missing": "the root lacks a required trait",
+    "root_trait_forbidden": "the root has a forbidden trait",
+    "root_aggregate": "the root is in the wrong aggregates",
+    "no_inventory": "no provider has the class",
+    "min_unit": "the amount is below min_unit",
+    "max_unit": "the amount is above max_unit",
+    "step_size": "the amount is no multiple of step_size",
+    "capacity": "that much is not left",
+    "trait_missing": "a required trait is missing",
+    "trait_forbidden": "a forbidden trait is there",
+    "not_in_aggregate": "not in the aggregates",
+    "in_forbidden_aggregate": "in a forbidden aggregate",
+    "in_tree": "in another tree",
+    "subtree": "not in the subtree",
+    "collective_traits": "no combination of providers has all required traits",
+    "capacity_sum": "not enough is left for all groups together",
+    "isolate": "too few providers to keep groups apart",
+    "same_subtree": "no subtree serves these groups together",
+    "budget": "not known: the bound on work was reached",
+}
+
+# Member of a request as JSON -> what is different without one of its conditions.
+_DROPS: Mapping[str, str] = {
+    "required": "without the trait {}",
+    "forbidden": "with the trait {} allowed",
+    "member_of": "outside the aggregate {}",
+    "not_member_of": "with the aggregate {} allowed",
+    "in_tree": "outside the tree of {}",
+    "subtree": "outside the subtree of {}",
+    "isolate": "with other groups on the provider of {}",
+    "group_policy": "with several groups on one provider",
+    "same_subtree": "without same_subtree={}",
+}
+_PATH = re.compile(
+    r'(?:groups(?:\[""\]|\.(?P<suffix>[\w-]+))\.|(?P<root>root)\.)?'
+    r"(?P<member>\w+)(?:\.(?P<name>\w+)|\[\d+\])?\Z",
+    re.ASCII,
+)
+
+
+def lines(
+    explanation: Explanation, request: JsonRequest, terminal: Terminal, name_of: NameOf
+) -> Iterator[str]:
+    """Yield the lines that tell an explanation of a request."""
+    yield from _headline(explanation, terminal)
+    for suffix, steps in explanation["groups"].items():
+        asked = _asked(request["groups"].get(suffix, {}))
+        title = f"Group {suffix}" if suffix else "Group without suffix"
+        yield from _funnel(title, asked, steps, terminal)
+    if explanation.get("together"):
+        asked = _asked(request)
+        yield from _funnel("All groups together", asked, explanation["together"], terminal)
+    yield from _reasons(explanation["blocked"], terminal, name_of)
+    yield from _relaxations(explanation["relaxations"], terminal)
+    if "providers" in explanation:
+        yield from _hosts(explanation["providers"], terminal, name_of)
+
+
+def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
+    hosts = explanation["hosts"]
+    served = hosts["served"]
+    count = f"{served:,} of {hosts['looked']:,}" if served else f"none of {hosts['looked']:,}"
+    yield terminal.paint(
+        f"Can serve this: {count} host{'' if hosts['looked'] == 1 else 's'}",
+        "good" if served else "bad",
+    )
+    if not hosts["complete"] or hosts["looked"] < hosts["all"]:
+        yield from terminal.wrap(
+            f"{hosts['looked']:,} of {hosts['all']:,} hosts were looked at: "
+            "the bound on work was reached."
+        )
+    yield from terminal.wrap(explanation["text"])
+
+
+def _asked(members: Mapping[str, Any]) -> str:
+    """Return what a group, or the request as a whole, asks for, as a query says it."""
+    root = members.get("root") or {}
+    said = [
+        f"{keyword}={value}"
+        for keyword, form in (*GROUP_FORMS.items(), *REQUEST_FORMS.items())
+        for value in form.write(members)
+    ]
+    said += [f"{keyword}={v}" for keyword, form in ROOT_FORMS.items() for v in form.write(root)]
+    return "  ".join(said)
+
+
+def _funnel(
+    title: str, asked: str, steps: Sequence[Mapping[str, Any]], terminal: Terminal
+) -> Iterator[str]:
+    """Yield what each step left of the hosts; those that left all are not told."""
+    yield ""
+    heading = next(iter(terminal.wrap(asked, "    ", f"{title}: ")), title)
+    yield terminal.paint(heading, "bold")
+    yield from list(terminal.wrap(asked, "    ", f"{title}: "))[1:]
+    if not steps:
+        return
+    whole = steps[0]["before"]
+    digits = len(f"{whole:,}")
+    yield f"  {whole:>{digits},}  {terminal.bar(whole, whole, BAR)}  hosts"
+    for step in steps:
+        if step["after"] == step["before"]:
+            continue
+        lost = f"-{step['before'] - step['after']:,}"
+        bar = terminal.bar(step["after"], whole, BAR)
+        first = f"  {step['after']:>{digits},}  {bar}  {lost:>{digits + 1}}  "
+        rows = list(terminal.wrap(_reason(step), " " * len(first), first))
+        yield rows[0].replace(bar, terminal.paint(bar, "good" if step["after"] else "bad"), 1)
+        yield from rows[1:]
+
+
+def _reason(step: Mapping[str, Any]) -> str:
+    """Return the meaning of a code, and what was asked and there."""
+    meaning = MEANINGS.get(step["code"], step["code"])
+    return f"{meaning}: {step['detail']}" if step.get("detail") else meaning
+
+
+def _reasons(
+    blocked: Sequence[Mapping[str, Any]], terminal: Terminal, name_of: NameOf
+) -> Iterator[str]:
+    """Yield what left hosts out, with the names of some."""
+    if not blocked:
+        return
+    yield ""
+    yield terminal.paint("Why hosts cannot serve it", "bold")
+    digits = max(len(f"{entry['hosts']:,}") for entry in blocked)
+    for entry in blocked:
+        group = f" (group {entry['group']})" if entry.get("group") else ""
+        first = f"  {entry['hosts']:>{digits},}  "
+        indent = " " * len(first)
+        yield from terminal.wrap(f"{_reason(entry)}{group}  [{entry['code']}]", indent, first)
+        names = [name_of(uuid) for uuid in entry["examples"][:EXAMPLES]]
+        more = ", …" if entry["hosts"] > len(names) else ""
+        for row in terminal.wrap(f"{', '.join(names)}{more}", indent):
+            yield terminal.paint(row, "dim")
+
+
+def _relaxations(relaxations: Sequence[Mapping[str, Any]], terminal: Terminal) -> Iterator[str]:
+    if not relaxations:
+        return
+    yield ""
+    yield terminal.paint("What would help", "bold")
+    digits = max(len(f"{entry['hosts']:,}") for entry in relaxations)
+    for entry in relaxations:
+        plural = " " if entry["hosts"] == 1 else "s"
+        first = f"  {entry['hosts']:>{digits},} host{plural}  "
+        yield from terminal.wrap(describe_relaxation(entry), " " * len(first), first)
+
+
+def describe_relaxation(entry: Mapping[str, Any]) -> str:
+    """Return in words what one relaxation leaves out or asks less of."""
+    path = entry.get("drop") or entry["reduce"]
+    match = _PATH.match(path)
+    if match is None:
+        return f"without {path}" if "drop" in entry else f"with {path} = {entry['to']:,}"
+    where = f" (group {match['suffix']})" if match["suffix"] else ""
+    if "reduce" in entry:
+        return f"with {entry['to']:,} {match['name']}{where}"
+    if match["root"]:
+        where = " (root)"
+    form = _DROPS.get(match["member"], f"without {match['member']}={{}}")
+    return form.format(_value(entry["value"])) + where
+
+
+def _value(value: Any) -> str:
+    """Return the value of a condition as a query says it."""
+    if isinstance(value, Mapping):  # a rule of same_subtree
+        barred = [f"!{suffix}" for suffix in value.get("not") or ()]
+        return ",".join([*(value.get("of") or ()), *barred])
+    return " or ".join(value) if isinstance(value, list) else str(value)
+
+
+def _hosts(
+    providers: Sequence[Mapping[str, Any]], terminal: Terminal, name_of: NameOf
+) -> Iterator[str]:
+    """Yield a paragraph for each host that is told about by itself."""
+    yield ""
+    yield terminal.paint("Host by host", "bold")
+    if not providers:
+        yield "  every host that was looked at can serve it"
+    for entry in providers:
+        yield from terminal.wrap(_host(entry, name_of), "      ", "  ")
+
+
+def _host(entry: Mapping[str, Any], name_of: NameOf) -> str:
+    parts = [f"{name_of(entry['host'])}: {MEANINGS.get(entry['code'], entry['code'])}"]
+    if entry.get("group"):
+        parts[0] += f" (group {entry['group']})"
+    if entry.get("provider") not in (None, entry["host"]):
+        parts.append(name_of(entry["provider"]))
+    if "resource_class" in entry:
+        asked = f", asked {entry['asked']:,}" if "asked" in entry else ""
+        parts.append(f"{entry['resource_class']}{asked}{_amounts(entry)}")
+    return "; ".join(parts)
+
+
+def _amounts(entry: Mapping[str, Any]) -> str:
+    """Return how the room comes about, and the units in which it is given."""
+    text = ""
+    if "room" in entry:
+        text = f", room {entry['room']:,}"
+    if "total" in entry:
+        text += (
+            f" = ({entry['total']:,} - {entry.get('reserved', 0):,} reserved)"
+            f" x {entry.get('allocation_ratio', 1.0):g} - {entry.get('used', 0):,} used"
+        )
+    if "max_unit" in entry:
+        text += f", units {entry.get('min_unit', 1):,} to {entry['max_unit']:,}"
+        step = entry.get("step_size", 1)
+        text += f" by {step:,}" if step > 1 else ""
+    return text

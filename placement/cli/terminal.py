@@ -1,0 +1,67 @@
+"""What a terminal can show: its width, colours where it has them, bars."""
+
+import os
+import shutil
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self, TextIO
+
+WIDEST = 120  # columns; longer lines are harder to read
+NARROWEST = 40
+_COLOURS = {"bold": "1", "dim": "2", "good": "32", "bad": "31"}
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """How lines are laid out: width in columns, whether in colour, and of what bars are made."""
+
+    width: int = 80
+    colour: bool = False
+    block: str = "█"
+
+    @classmethod
+    def of(cls, out: TextIO) -> Self:
+        """Return what the stream shows; no colour where it is no terminal, or NO_COLOR is set."""
+        width = shutil.get_terminal_size().columns
+        plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return cls(
+            min(max(width, NARROWEST), WIDEST),
+            out.isatty() and not plain,
+            "█" if _can_show(out, "█") else "#",
+        )
+
+    def paint(self, text: str, kind: str) -> str:
+        """Return the text in the colour of a kind (bold, dim, good, bad), if there are colours."""
+        return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if self.colour and text else text
+
+    def bar(self, part: int, whole: int, width: int) -> str:
+        """Return a bar as long as the part is of the whole, padded to the width.
+
+        A part that is not nothing has at least one block.
+        """
+        blocks = 0 if not part or not whole else max(1, round(width * part / whole))
+        return (self.block * blocks).ljust(width)
+
+    def wrap(self, text: str, indent: str = "", first: str | None = None) -> Iterator[str]:
+        """Yield the text in lines of the width.
+
+        first: what the first line begins with; `indent` begins the others, and that one by default.
+        """
+        beginning = indent if first is None else first
+        lines = textwrap.wrap(
+            text,
+            max(self.width, len(indent) + NARROWEST // 2),
+            initial_indent=beginning,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+        )
+        yield from lines or [beginning.rstrip()]
+
+
+def _can_show(out: TextIO, text: str) -> bool:
+    try:
+        text.encode(out.encoding or "ascii")
+    except (UnicodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,209 @@
+"""Explanations as a person reads them, and what a terminal shows of them."""
+
+import io
+from typing import Any
+
+import pytest
+
+from placement.candidates.trace import Refusal
+from placement.cli import explanation
+from placement.cli.terminal import WIDEST, Terminal
+from placement.client.query import parse_query
+
+HOSTS = [f"{number:08}-0000-4000-8000-000000000000" for number in range(9)]
+REQUEST = parse_query(
+    "resources=VCPU:64&resources_NIC=SRIOV_NET_VF:1&required_NIC=CUSTOM_NET1"
+    "&required_NUMA=HW_NUMA_ROOT&same_subtree=_NUMA,_NIC&root_required=COMPUTE_NODE"
+)
+EXPLANATION: dict[str, Any] = {
+    "hosts": {"all": 50, "looked": 50, "served": 0, "complete": True},
+    "groups": {
+        "": [
+            {"code": "no_inventory", "detail": "", "before": 50, "after": 48},
+            {"code": "max_unit", "detail": "VCPU: 64 asked, 48 the most", "before": 48, "after": 0},
+        ],
+        "_NIC": [
+            {"code": "no_inventory", "detail": "SRIOV_NET_VF", "before": 50, "after": 10},
+            {"code": "capacity", "detail": "", "before": 10, "after": 10},
+        ],
+        "_NUMA": [],
+    },
+    "together": [{"code": "same_subtree", "detail": "_NUMA,_NIC", "before": 9, "after": 8}],
+    "blocked": [
+        {
+            "code": "max_unit",
+            "group": "",
+            "detail": "VCPU: 64 asked, 48 the most",
+            "hosts": 48,
+            "examples": HOSTS[:5],
+        },
+        {
+            "code": "same_subtree",
+            "group": None,
+            "detail": "",
+            "hosts": 2,
+            "examples": HOSTS[5:7],
+        },
+    ],
+    "relaxations": [
+        {"reduce": 'groups[""].resources.VCPU', "to": 48, "hosts": 12},
+        {"drop": "groups._NIC.required[0]", "value": "CUSTOM_NET1", "hosts": 1},
+    ],
+    "text": "No host serves 64 VCPU at once.",
+}
+
+
+def told(document: dict[str, Any], terminal: Terminal | None = None) -> str:
+    """Return what is printed; hosts have short names."""
+    lines = explanation.lines(
+        document, REQUEST, terminal or Terminal(), lambda uuid: f"host{int(uuid[:8])}"
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def test_all_codes_have_a_meaning() -> None:
+    inner = {"unknown_aggregate", "unknown_tree", "one_per_tree", "elsewhere", "filtered"}
+    assert {code.value for code in Refusal} - inner <= explanation.MEANINGS.keys() | {"budget"}
+
+
+def test_an_explanation_is_told_as_funnels_reasons_and_relaxations() -> None:
+    assert told(EXPLANATION) == (
+        """\
+Can serve this: none of 50 hosts
+No host serves 64 VCPU at once.
+
+Group without suffix: resources=VCPU:64
+  50  ████████████████████████  hosts
+  48  ███████████████████████    -2  no provider has the class
+   0                            -48  the amount is above max_unit: VCPU: 64
+                                     asked, 48 the most
+
+Group _NIC: resources=SRIOV_NET_VF:1  required=CUSTOM_NET1
+  50  ████████████████████████  hosts
+  10  █████                     -40  no provider has the class: SRIOV_NET_VF
+
+Group _NUMA: required=HW_NUMA_ROOT
+
+All groups together: same_subtree=_NUMA,_NIC  root_required=COMPUTE_NODE
+  9  ████████████████████████  hosts
+  8  █████████████████████     -1  no subtree serves these groups together:
+                                   _NUMA,_NIC
+
+Why hosts cannot serve it
+  48  the amount is above max_unit: VCPU: 64 asked, 48 the most  [max_unit]
+      host0, host1, host2, …
+   2  no subtree serves these groups together  [same_subtree]
+      host5, host6
+
+What would help
+  12 hosts  with 48 VCPU
+   1 host   without the trait CUSTOM_NET1 (group _NIC)"""
+    )
+
+
+def test_no_line_is_wider_than_the_terminal() -> None:
+    for width in (40, 60, 80, 120):
+        text = told(EXPLANATION, Terminal(width))
+        assert max(map(len, text.splitlines())) <= max(width, 60), text
+
+
+def test_a_bound_on_work_is_told() -> None:
+    hosts = {"all": 100000, "looked": 30000, "served": 4, "complete": False}
+    text = told({**EXPLANATION, "hosts": hosts})
+    assert text.startswith(
+        "Can serve this: 4 of 30,000 hosts\n"
+        "30,000 of 100,000 hosts were looked at: the bound on work was reached.\n"
+    )
+
+
+def test_single_hosts_are_told_with_what_their_room_is_made_of() -> None:
+    entry = {
+        "host": HOSTS[1],
+        "code": "capacity",
+        "group": "_A",
+        "provider": HOSTS[2],
+        "resource_class": "VCPU",
+        "asked": 64,
+        "room": 3,
+        "total": 64,
+        "reserved": 2,
+        "used": 245,
+        "allocation_ratio": 4.0,
+        "min_unit": 1,
+        "max_unit": 64,
+        "step_size": 2,
+    }
+    bare = {"host": HOSTS[3], "code": "same_subtree", "group": None}
+    text = told({**EXPLANATION, "providers": [entry, bare]}, Terminal(120))
+    assert text.partition("Host by host\n")[2] == (
+        "  host1: that much is not left (group _A); host2; VCPU, asked 64, "
+        "room 3 = (64 - 2 reserved) x 4 - 245 used, units 1 to\n      64 by 2\n"
+        "  host3: no subtree serves these groups together"
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"drop": 'groups[""].required[0]', "value": "T"}, "without the trait T"),
+        (
+            {"drop": "groups._A.required[1]", "value": ["T", "U"]},
+            "without the trait T or U (group _A)",
+        ),
+        ({"drop": "groups.1.forbidden[0]", "value": "T"}, "with the trait T allowed (group 1)"),
+        ({"drop": "root.required[0]", "value": "T"}, "without the trait T (root)"),
+        ({"drop": "root.member_of[0]", "value": "A"}, "outside the aggregate A (root)"),
+        ({"drop": "groups.-b.in_tree", "value": "X"}, "outside the tree of X (group -b)"),
+        ({"drop": "isolate[0]", "value": "_A"}, "with other groups on the provider of _A"),
+        ({"drop": "group_policy", "value": "isolate"}, "with several groups on one provider"),
+        (
+            {"drop": "same_subtree[1]", "value": {"of": ["_A"], "not": ["_B"]}},
+            "without same_subtree=_A,!_B",
+        ),
+        ({"drop": "something.new.here", "value": 1}, "without something.new.here"),
+        ({"reduce": "groups._A.resources.VGPU", "to": 2}, "with 2 VGPU (group _A)"),
+    ],
+)
+def test_relaxations_are_told_in_words(entry: dict[str, Any], words: str) -> None:
+    assert explanation.describe_relaxation(entry) == words
+
+
+class _Tty(io.StringIO):
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+
+def test_only_a_terminal_gets_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[31m" in told(EXPLANATION, Terminal.of(_Tty("utf-8")))
+    assert "\x1b" not in told(EXPLANATION, Terminal.of(io.StringIO()))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in told(EXPLANATION, Terminal.of(_Tty("utf-8")))
+
+
+def test_a_terminal_without_blocks_gets_bars_of_another_character() -> None:
+    text = told(EXPLANATION, Terminal.of(_Tty("latin-1")))
+    assert "####" in text
+    assert "█" not in text
+
+
+def test_lines_are_not_wider_than_people_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert Terminal.of(io.StringIO()).width == WIDEST
+    monkeypatch.setenv("COLUMNS", "72")
+    assert Terminal.of(io.StringIO()).width == 72
+
+
+def test_a_part_that_is_not_nothing_has_a_block() -> None:
+    assert Terminal().bar(1, 100_000, 10) == "█         "
+    assert Terminal().bar(0, 100_000, 10) == " " * 10
+    assert Terminal().bar(0, 0, 4) == "    "
