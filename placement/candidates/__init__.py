@@ -1,5 +1,6 @@
 """Allocation candidates: the search for every way in which a request can be met now."""
 
+from placement.candidates.explanation import Explanation, explain
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search import SearchResult, find_candidates
 from placement.candidates.tree_cache import TreeCache
@@ -8,8 +9,10 @@ from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 __all__ = [
     "DEFAULT_TUNING",
     "CandidateRequest",
+    "Explanation",
     "SearchResult",
     "SearchTuning",
     "TreeCache",
+    "explain",
     "find_candidates",
 ]

@@ -4,7 +4,7 @@ Hosts of one model are alike in all that a search looks at. Of those, one is sea
 others begin where it began: with the same first assignment, or with the same refusal.
 """
 
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -136,10 +136,9 @@ class AnchorSearches:
         beginning = self._beginnings.get(shape)
         others: Iterator[tuple[Assignment, bool]]
         if beginning is None:
-            solutions = self._solutions(pool, options)
-            beginning = self._beginning(pool, solutions)
+            others = self._solutions(pool, options)
+            beginning = self._beginning(pool, others)
             self._remember(shape, beginning, pool)
-            others = solutions
         else:
             # An equal pool was searched: this one's first assignment is known.
             self._budget.step()
@@ -187,21 +186,33 @@ class AnchorSearches:
         return len(self._beginnings)
 
     def _solutions(self, pool: Pool, options: Options) -> Solutions:
-        """Yield the assignments, as `assignments` does, under all constraints of the request."""
-        constraints: list[Constraint] = []
-        for kind in self._kinds:
-            for constraint in kind.build(self._plan, pool, options, self._budget.spend):
-                options = constraint.narrow(options)
-                constraints.append(constraint)
+        """Yield the assignments of the pool, whose refused placements go to the trace."""
 
         def refuse(code: Refusal) -> None:
             self._trace.refuse_placement(pool.root, code)
 
-        return (yield from assignments(options, constraints, self._budget, refuse))
+        return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
 
-    def _beginning(self, pool: Pool, solutions: Solutions) -> Beginning:
+    def _beginning(self, pool: Pool, found: Solutions) -> Beginning:
         try:
-            assignment, last = next(solutions)
+            assignment, last = next(found)
         except StopIteration as end:
             return Beginning(None, True, end.value, self._plan.unmet_traits(pool))
         return Beginning(assignment, last)
+
+
+def solutions(
+    kinds: Iterable[type[Constraint]],
+    plan: SearchPlan,
+    pool: Pool,
+    options: Options,
+    budget: Budget,
+    refuse: Callable[[Refusal], None],
+) -> Solutions:
+    """Yield the assignments, as `assignments` does, under constraints of these kinds."""
+    constraints: list[Constraint] = []
+    for kind in kinds:
+        for constraint in kind.build(plan, pool, options, budget.spend):
+            options = constraint.narrow(options)
+            constraints.append(constraint)
+    return (yield from assignments(options, constraints, budget, refuse))

@@ -77,6 +77,7 @@ class CandidateRequest:
     root: what the root of the tree must be.
     limit: candidates wanted at the most; None: all.
     nested: a candidate may use several providers of one tree.
+    isolate_all: it was said of all suffixed groups at once, by `group_policy`.
     place: where the request says what, for errors about it.
     """
 
@@ -86,4 +87,5 @@ class CandidateRequest:
     root: RootTerms = RootTerms()
     limit: int | None = None
     nested: bool = True
+    isolate_all: bool = field(default=False, compare=False)
     place: Place = field(default=parameter_of, compare=False, repr=False)

@@ -30,7 +30,7 @@ class Requirement:
         group = slot.group
         self.suffix = group.suffix
         self._resources = slot.resources
-        self._conditions = tuple(_conditions(group, alone))
+        self._conditions = tuple(conditions(group, alone))
         # What one provider takes, in looks; most is seen at a glance.
         terms = len(slot.resources) + len(group.required) + len(group.member_of)
         self.looks = 2 * (1 + len(slot.resources) + len(self._conditions)) + terms
@@ -56,7 +56,7 @@ class Requirement:
         stocks = self._stocks(pool)
         if not stocks:
             return Refusal.NO_INVENTORY
-        for code, allows in _STOCK_CONDITIONS:
+        for code, allows in STOCK_CONDITIONS:
             stocks = {
                 position: amounts
                 for position, amounts in stocks.items()
@@ -111,7 +111,7 @@ def requirements(slots: Sequence[Slot]) -> list[Requirement]:
 # Whether a stock allows an amount. Together they say what `fits` says.
 StockCondition = Callable[[Stock, int], bool]
 
-_STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
+STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
     (Refusal.MIN_UNIT, lambda stock, amount: amount >= stock.min_unit),
     (Refusal.MAX_UNIT, lambda stock, amount: amount <= stock.max_unit),
     (Refusal.STEP_SIZE, lambda stock, amount: amount % stock.step_size == 0),
@@ -119,7 +119,7 @@ _STOCK_CONDITIONS: tuple[tuple[Refusal, StockCondition], ...] = (
 )
 
 
-def _conditions(group: RequestGroup, alone: bool) -> Iterator[tuple[Refusal, Condition]]:
+def conditions(group: RequestGroup, alone: bool) -> Iterator[tuple[Refusal, Condition]]:
     """Yield what the group asks of a provider besides resources; only what it does ask."""
     if alone and group.required:
         yield (

@@ -18,7 +18,8 @@ from placement.objects import catalog, identifiers
 class ResolvedRequest:
     """A request whose names are known, with the ids of what it names.
 
-    request: aggregates by `identifiers.key`, trees as rows hold them. aggregate_ids: key -> ids of
+    request: aggregates by `identifiers.key`, trees as rows hold them. Unknown aggregates are left
+    out and unknown trees are as stated, so that nothing meets them. aggregate_ids: key -> ids of
     the rows that mean it. root_ids: provider of `in_tree` or `subtree` -> id of its root.
     unsatisfiable: (why, suffix) of groups that ask for aggregates or trees that do not exist.
     """
@@ -87,8 +88,8 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
                 replace(
                     group,
                     **_keys(group, aggregate_ids.keys()),
-                    in_tree=stored_trees.get(group.in_tree or ""),
-                    subtree=stored_trees.get(group.subtree or ""),
+                    in_tree=group.in_tree and stored_trees.get(group.in_tree, group.in_tree),
+                    subtree=group.subtree and stored_trees.get(group.subtree, group.subtree),
                 )
                 for group in request.groups
             ),

@@ -118,10 +118,7 @@ class RootReader:
 
     def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
         """Return the next roots after an id, how many rows were read, and the last one's id."""
-        rows = statements.next_roots(after, size).rows(self._conn)
-        # A row that names another root, as in a damaged database, has no revision here.
-        roots = [Root(root_id, revision) for root_id, revision in rows if revision is not None]
-        return roots, len(rows), rows[-1][0] if rows else after
+        return read_roots(self._conn, after, size)
 
     def sample(self, size: int) -> list[Root]:
         """Return some roots from random places, in random order."""
@@ -160,3 +157,11 @@ class RootReader:
         if not condition.reach:
             return condition
         return replace(condition, reach=self._spellings.rows(condition.reach))
+
+
+def read_roots(conn: Connection, after: int, size: int) -> tuple[list[Root], int, int]:
+    """Return the next roots after an id, how many rows were read, and the last one's id."""
+    rows = statements.next_roots(after, size).rows(conn)
+    # A row that names another root, as in a damaged database, has no revision here.
+    roots = [Root(root_id, revision) for root_id, revision in rows if revision is not None]
+    return roots, len(rows), rows[-1][0] if rows else after

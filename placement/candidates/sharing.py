@@ -70,16 +70,18 @@ class Sharing:
     """The sharing providers of a request.
 
     serving: for each slot those that have room for it. providers: those that have room for any.
+    everyone: all there are.
     """
 
     serving: tuple[tuple[SharingProvider, ...], ...]
     providers: tuple[SharingProvider, ...]
+    everyone: tuple[SharingProvider, ...]
     spellings: Spellings
 
     @property
     def roots(self) -> Collection[Root]:
         """The roots of their trees, each once."""
-        return {provider.root.id: provider.root for provider in self.providers}.values()
+        return roots_of(self.providers)
 
     @property
     def aggregates(self) -> frozenset[int]:
@@ -91,6 +93,11 @@ class Sharing:
         return _aggregates(self.serving[slot])
 
 
+def roots_of(providers: Iterable[SharingProvider]) -> Collection[Root]:
+    """Return the roots of their trees, each once."""
+    return {provider.root.id: provider.root for provider in providers}.values()
+
+
 def _aggregates(providers: Iterable[SharingProvider]) -> frozenset[int]:
     return frozenset().union(*(provider.aggregates for provider in providers))
 
@@ -100,7 +107,7 @@ def read_sharing(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Sl
     trait_id = resolved.trait_ids.get(SHARING_TRAIT)
     rows = () if trait_id is None else statements.with_trait(trait_id).rows(conn)
     names = {row.aggregate_id: row.aggregate for row in rows if row.aggregate_id is not None}
-    everyone = _providers(rows)
+    everyone = tuple(_providers(rows))
     serving = []
     useful: dict[str, SharingProvider] = {}
     for slot in slots:
@@ -108,7 +115,7 @@ def read_sharing(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Sl
         providers = tuple(provider for provider in everyone if provider.has_room(resources))
         serving.append(providers)
         useful.update((provider.uuid, provider) for provider in providers)
-    return Sharing(tuple(serving), tuple(useful.values()), Spellings(conn, names))
+    return Sharing(tuple(serving), tuple(useful.values()), everyone, Spellings(conn, names))
 
 
 def _providers(rows: Iterable[Any]) -> Collection[SharingProvider]:

@@ -47,14 +47,15 @@ class Refusal(StrEnum):
     SUBTREE = "subtree", "no provider with room is in the subtree"
     # several groups together
     COLLECTIVE_TRAITS = "collective_traits", "no combination has all required traits"
+    CAPACITY_SUM = "capacity_sum", "the sum of the groups does not fit"
     ONE_PER_TREE = (
         "one_per_tree",
         "several providers of one tree, which the request does not combine",
     )
     ISOLATE = "isolate", "groups must use different providers"
-    CAPACITY_SUM = "capacity_sum", "the sum of the groups does not fit"
     SAME_SUBTREE = "same_subtree", "groups must be in one subtree"
     # the search itself
+    BUDGET = "budget", "the search ended before it could tell"
     ELSEWHERE = "elsewhere", "only sharing providers of other trees could serve"
     FILTERED = "filtered", "left out by the database"
 

@@ -211,7 +211,15 @@ Choice = Mapping[str, Match]
 
 def candidates(world: World, query: Query) -> set[Candidate]:
     """Every candidate of the query: at each anchor, all combinations, then filtered (section 8)."""
-    found: set[Candidate] = set()
+    return {_candidate(choice) for _anchor, choice in _choices(world, query)}
+
+
+def served(world: World, query: Query) -> set[str]:
+    """The anchors that have a candidate, also those where sharing providers serve alone."""
+    return {anchor for anchor, _choice in _choices(world, query)}
+
+
+def _choices(world: World, query: Query) -> Iterator[tuple[str, Choice]]:
     for anchor in (provider for provider in world.values() if provider.parent is None):
         if not _root_passes(anchor, query):
             continue
@@ -220,8 +228,7 @@ def candidates(world: World, query: Query) -> set[Candidate]:
         for combination in product(*matches):
             choice = dict(zip((group.suffix for group in query.groups), combination, strict=True))
             if _acceptable(world, query, choice):
-                found.add(_candidate(choice))
-    return found
+                yield anchor.uuid, choice
 
 
 def summaries(world: World, found: Iterable[Candidate]) -> dict[str, Any]:

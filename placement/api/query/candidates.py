@@ -73,6 +73,7 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
         root=root,
         limit=limit,
         nested=Feature.NESTED_CANDIDATES.at(version),
+        isolate_all=policy == "isolate",
     )
     CHECK_RESOURCES.at(version)(request, {suffix: group.first for suffix, group in groups.items()})
     check_contradictions(request)

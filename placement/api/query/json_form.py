@@ -53,6 +53,7 @@ def read_candidates(body: Mapping[str, Any]) -> CandidateRequest:
         same_subtree=_rules(body.get("same_subtree", ())),
         root=RootTerms(**_terms(body.get("root", {}))),
         limit=_limit(body),
+        isolate_all=policy == "isolate",
         place=_place(body),
     )
     check_root(request.root, request.place)

@@ -1,0 +1,6 @@
+"""Why hosts are not served: what a request asks, counted over all of them, term by term."""
+
+from placement.candidates.explanation.hosts import explain
+from placement.candidates.explanation.value import Explanation
+
+__all__ = ["Explanation", "explain"]

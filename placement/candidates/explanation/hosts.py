@@ -1,0 +1,85 @@
+"""An explanation of a request: all hosts, looked at one after the other within the bound on work.
+
+A search ends as soon as it knows; this looks at every tree, in plain windows of roots, through the
+same cache. What it asks of them is what the search asks.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
+from placement.candidates.explanation import wording
+from placement.candidates.explanation.question import Question
+from placement.candidates.explanation.tally import Tally
+from placement.candidates.explanation.value import Explanation, Hosts
+from placement.candidates.explanation.verdicts import Judge
+from placement.candidates.model import Root
+from placement.candidates.request import CandidateRequest
+from placement.candidates.resolve import resolve
+from placement.candidates.roots import read_roots
+from placement.candidates.sharing import anchor_pool, read_sharing, roots_of, sharing_members
+from placement.candidates.tree_cache import TreeCache
+from placement.candidates.tree_store import TreeStore
+from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.config.frozen import CandidateSettings
+
+LOOKS_PER_HOST = 4 * LOOKS_PER_STEP
+
+
+def explain(
+    conn: Connection,
+    cache: TreeCache,
+    request: CandidateRequest,
+    settings: CandidateSettings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+) -> Explanation:
+    """Explain, on the connection's snapshot, which hosts a request leaves out, and why.
+
+    `text` of what is returned is the whole for a person, as a claim that finds no candidate says
+    it. Raises UnknownResourceClasses, UnknownTraits.
+    """
+    resolved = resolve(conn, request)
+    budget = Budget(settings.max_search_steps)
+    question = Question(resolved.request, request)
+    tally = Tally(question, Judge(question, budget, settings.max_search_steps))
+    sharing = read_sharing(conn, resolved, ()).everyone
+    store = TreeStore(conn, cache, roots_of(sharing), budget.spend)
+    hosts = 0
+    spent = False
+    for roots in _windows(conn, tuning):
+        hosts += len(roots)
+        try:
+            for start in range(0, 0 if spent else len(roots), tuning.largest_batch):
+                trees = store.trees(roots[start : start + tuning.largest_batch])
+                members = sharing_members(sharing, store.pinned()) if sharing else ()
+                for tree in trees:
+                    pool = anchor_pool(tree, members)
+                    budget.spend(LOOKS_PER_HOST + question.looks * len(pool.members))
+                    tally.add(pool)
+        except BudgetSpentError:
+            spent = True  # the rest is only counted
+    tally.end()
+    return _explanation(tally, hosts)
+
+
+def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
+    """Yield all roots, a window at a time."""
+    after, rows = 0, tuning.largest_window
+    while rows == tuning.largest_window:
+        roots, rows, after = read_roots(conn, after, tuning.largest_window)
+        yield roots
+
+
+def _explanation(tally: Tally, total: int) -> Explanation:
+    complete = tally.looked == total and not tally.undecided
+    hosts = Hosts(total, tally.looked, tally.served, complete)
+    blocked, relaxations = tally.blocked(), tally.relaxed()
+    return Explanation(
+        hosts,
+        tally.groups(),
+        tally.together(),
+        blocked,
+        relaxations,
+        wording.text(hosts, blocked, relaxations),
+    )

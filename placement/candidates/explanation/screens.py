@@ -1,0 +1,201 @@
+"""What the providers of a pool fail: a mask of terms for each provider and slot.
+
+From the masks follows all that an explanation says of single groups. Hosts with equal masks are
+alike, whatever numbers stand behind them.
+"""
+
+from collections.abc import Hashable
+from operator import or_
+
+from placement.candidates.explanation.terms import STOCK_CODES, Term, group_terms, root_terms
+from placement.candidates.model import Member, Pool, Slot
+from placement.candidates.request import RequestGroup, RootTerms
+from placement.candidates.requirements import STOCK_CONDITIONS, Condition
+from placement.candidates.trace import Refusal
+from placement.objects.capacity import Stock, fits
+
+Masks = tuple[int, ...]
+
+MOST_KNOWN = 10_000  # sets of traits or aggregates that are remembered, for each screen
+
+_OF_TRAITS = frozenset({Refusal.TRAIT_MISSING, Refusal.TRAIT_FORBIDDEN})
+
+
+class _Conditions:
+    """Conditions that read one thing of a provider, and what came of what they have read."""
+
+    def __init__(self) -> None:
+        self._conditions: list[tuple[int, Condition]] = []
+        self._known: dict[Hashable, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._conditions)
+
+    def add(self, bit: int, condition: Condition) -> None:
+        self._conditions.append((bit, condition))
+
+    def failed(self, pool: Pool, position: int) -> int:
+        """Return the bits of those that a member fails."""
+        mask = 0
+        for bit, holds in self._conditions:
+            if not holds(pool, position):
+                mask |= bit
+        return mask
+
+    def failed_by(self, read: Hashable, pool: Pool, position: int) -> int:
+        """Return the same, worked out once for all members of which this is read."""
+        mask = self._known.get(read)
+        if mask is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            mask = self._known[read] = self.failed(pool, position)
+        return mask
+
+
+class Screen:
+    """The terms of a slot, each with a bit: those with lower bits are looked at first.
+
+    terms: by bit. hard: the bits of what every provider has to
+    meet. soft: those of traits that several providers may bring together. stock: those of
+    inventories and room. looks: the work that one provider takes.
+    """
+
+    def __init__(self, slot: Slot, stated: RequestGroup, *, alone: bool) -> None:
+        """stated: the group with names as the client wrote them.  alone: as of `Requirement`."""
+        self._classes = len(slot.resources)
+        self._resources = [
+            (name, amount, 1 << place) for place, (name, amount) in enumerate(slot.resources)
+        ]
+        self.terms = [
+            Term(code, "resources", stated.suffix, resource)
+            for code in STOCK_CODES
+            for resource in slot.resources
+        ]
+        self.stock = (1 << len(self.terms)) - 1
+        self.soft = 0
+        self._traits, self._aggregates = _Conditions(), _Conditions()
+        self._membership, self._trees = _Conditions(), _Conditions()
+        kinds = {
+            Refusal.NOT_IN_AGGREGATE: self._membership,
+            Refusal.IN_FORBIDDEN_AGGREGATE: self._aggregates,
+            Refusal.IN_TREE: self._trees,
+            Refusal.SUBTREE: self._trees,
+        }
+        for term, condition in group_terms(slot.group, stated):
+            bit = 1 << len(self.terms)
+            self.terms.append(term)
+            kinds.get(term.code, self._traits).add(bit, condition)
+            if term.code is Refusal.TRAIT_MISSING and not alone:
+                self.soft |= bit
+        self.hard = ((1 << len(self.terms)) - 1) & ~self.soft
+        self.looks = 4 + 2 * len(self._resources)
+        # The aggregates of the root count for the unsuffixed group in all of its tree.
+        self._spans = not slot.group.suffixed
+
+    def term(self, bit: int) -> Term:
+        """Return the term that has the bit."""
+        return self.terms[bit.bit_length() - 1]
+
+    def bit(self, term: Term) -> int:
+        """Return the bit of a term."""
+        return 1 << self.terms.index(term)
+
+    def units(self, place: int) -> int:
+        """Return the bits of what an inventory of a class, by its place, has to allow."""
+        numbers = range(1, len(STOCK_CODES))
+        return sum(1 << (number * self._classes + place) for number in numbers)
+
+    def providers(self, masks: Masks, members: int, dropped: int = 0) -> list[int]:
+        """Return the positions of the members that fail nothing, but for what is dropped."""
+        needed = self.hard & ~dropped
+        positions = [place for place, mask in enumerate(masks) if not mask & needed]
+        if len(masks) == members:
+            return positions
+        return sorted({position % members for position in positions})
+
+    def masks(self, pool: Pool) -> Masks:
+        """Return the bits of the terms that each member fails, in the order of the members.
+
+        Where a member or else the root must be in several aggregates, the members come a second
+        time, with what the root fails: it is one or the other who must be in all of them.
+        """
+        masks: list[int] = []
+        traits = self._traits if len(self._traits) else None
+        others = bool(len(self._aggregates) or len(self._trees))
+        for position, member in enumerate(pool.members):
+            mask = 0
+            for name, amount, missing in self._resources:
+                stock = member.stocks.get(name)
+                if stock is None:
+                    mask |= missing
+                elif not fits(stock, amount):
+                    mask |= self._unfit(stock, amount, missing)
+            if traits is not None:
+                mask |= traits.failed_by(member.traits, pool, position)
+            if others:
+                mask |= self._failed_of_place(pool, position, member)
+            masks.append(mask)
+        if len(self._membership):
+            return self._with_membership(pool, masks)
+        return tuple(masks)
+
+    def _unfit(self, stock: Stock, amount: int, missing: int) -> int:
+        """Return the bits of what the stock does not allow; `missing` is that of its class."""
+        mask, bit = 0, missing
+        for _code, allows in STOCK_CONDITIONS:
+            bit <<= self._classes
+            if not allows(stock, amount):
+                mask |= bit
+        return mask
+
+    def _failed_of_place(self, pool: Pool, position: int, member: Member) -> int:
+        read: Hashable = member.aggregates
+        if self._spans and pool.anchor is not None:
+            read = member.aggregates, pool.anchor.root.aggregates
+        failed = self._aggregates.failed_by(read, pool, position)
+        return failed | self._trees.failed(pool, position)
+
+    def _with_membership(self, pool: Pool, masks: list[int]) -> Masks:
+        own = [
+            self._membership.failed_by(member.aggregates, pool, position)
+            for position, member in enumerate(pool.members)
+        ]
+        if not self._spans or pool.anchor is None:
+            return tuple(map(or_, masks, own))
+        of_root, local = own[0], pool.local
+        if len(self._membership) > 1:
+            as_root = [of_root] * local + own[local:]
+            return (*map(or_, masks, own), *map(or_, masks, as_root))
+        spanned = [mask & of_root for mask in own[:local]] + own[local:]
+        return tuple(map(or_, masks, spanned))
+
+
+class RootScreen:
+    """What is asked of the root of an anchor, each term with a bit."""
+
+    def __init__(self, root: RootTerms, stated: RootTerms) -> None:
+        pairs = list(root_terms(root, stated))
+        self.terms = [term for term, _condition in pairs]
+        self._conditions = [
+            (1 << place, condition) for place, (_term, condition) in enumerate(pairs)
+        ]
+        self._known: dict[tuple[frozenset[str], frozenset[str]], int] = {}
+
+    def mask(self, root: Member) -> int:
+        """Return the bits of the terms that a root fails."""
+        if not self._conditions:
+            return 0
+        read = root.traits, root.aggregates
+        mask = self._known.get(read)
+        if mask is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            mask = self._known[read] = sum(
+                bit for bit, holds in self._conditions if not holds(root)
+            )
+        return mask
+
+
+def lowest(mask: int) -> int:
+    """Return the lowest bit of a mask; 0 where there is none."""
+    return mask & -mask

@@ -1,0 +1,86 @@
+"""What an explanation says: values, made by `hosts` and by `traced`, read by the API."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placement.candidates.explanation.terms import Term
+from placement.candidates.trace import Refusal
+
+
+class Hosts(NamedTuple):
+    """How many hosts there are, were looked at and are served.
+
+    all: None where nobody has counted. complete: all were looked at, and each was decided.
+    """
+
+    all: int | None
+    looked: int
+    served: int
+    complete: bool
+
+
+class Step(NamedTuple):
+    """How many hosts were left before and after a condition. detail: what is asked."""
+
+    code: Refusal
+    detail: str
+    before: int
+    after: int
+
+
+class Blocked(NamedTuple):
+    """Hosts that fell out at one step.
+
+    group: the suffix; None where no single group is to blame. detail: what is asked and what is
+    there. phrase: the same for the text, as said of so many hosts. examples: UUIDs of hosts.
+    """
+
+    code: Refusal
+    group: str | None
+    detail: str
+    phrase: str
+    hosts: int
+    examples: Sequence[str]
+
+
+class Relaxed(NamedTuple):
+    """How many hosts would be served without a term; or, where `to` says so, with less of it."""
+
+    term: Term
+    hosts: int
+    to: int | None = None
+
+
+class Host(NamedTuple):
+    """Why one host is not served, as far as a single provider, and a class, is to blame.
+
+    stock: fields of the inventory, by name.
+    """
+
+    host: str
+    code: Refusal
+    group: str | None = None
+    provider: str | None = None
+    resource_class: str | None = None
+    asked: int | None = None
+    room: int | None = None
+    stock: Mapping[str, int | float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why hosts are not served.
+
+    groups: suffix -> steps in the order of the codes. together: the steps of what joins groups.
+    blocked: most hosts first. relaxations: most hosts first, then the reductions. providers: of
+    single hosts, where they were asked for. text: the whole for a person.
+    """
+
+    hosts: Hosts
+    groups: Mapping[str, Sequence[Step]]
+    together: Sequence[Step]
+    blocked: Sequence[Blocked]
+    relaxations: Sequence[Relaxed]
+    text: str
+    providers: Sequence[Host] | None = None

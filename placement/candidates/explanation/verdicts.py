@@ -1,0 +1,266 @@
+"""Whether a host is served, and where it falls out if not: decided once for hosts that are alike.
+
+Masks tell all of single groups. What joins them is put to the solver, with the constraints of the
+request, up to its first assignment. Hosts are alike that have equal masks and, as far as the
+request joins slots, an equal signature of each constraint.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from placement.candidates.anchors import solutions
+from placement.candidates.budget import Budget, BudgetSpentError
+from placement.candidates.explanation.question import Joins, Kinds, Question, Relaxation
+from placement.candidates.explanation.screens import Masks, Screen, lowest
+from placement.candidates.explanation.terms import Term
+from placement.candidates.model import Pool
+from placement.candidates.plan import SearchPlan
+from placement.candidates.trace import Refusal
+
+# A host that takes the solver longer than this part of all work is left undecided.
+SHARE = 16
+
+_ORDER = {code: place for place, code in enumerate(Refusal)}
+
+
+class Fall(NamedTuple):
+    """Where a group loses its last provider on a host, or a host all of its assignments.
+
+    group: None for the root and for what joins groups. slot, bit: the term, of the slot's screen;
+    bit 0 where none is to blame. providers: positions of those that fall out there.
+    """
+
+    code: Refusal
+    group: str | None
+    term: Term | None = None
+    slot: int = -1
+    providers: Sequence[int] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Verdict:
+    """What holds for all hosts that are alike.
+
+    fall: None for hosts that are served. by_group: suffix -> the code at which the group falls
+    out, of those that do. gains: places of the relaxations with which they would be served.
+    options: of each slot, whoever falls out. hosts: how many there are; examples: some of them.
+    """
+
+    fall: Fall | None
+    by_group: dict[str, Refusal] = field(default_factory=dict)
+    gains: tuple[int, ...] = ()
+    masks: tuple[Masks, ...] = ()
+    options: Sequence[Sequence[int]] = ()
+    undecided: bool = False
+    hosts: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+class Judge:
+    """Decides hosts, one pool at a time."""
+
+    def __init__(self, question: Question, budget: Budget, max_steps: int) -> None:
+        self._question = question
+        self._budget = budget
+        self._share = max(1, max_steps // SHARE)
+
+    def profile(self, pool: Pool, root_mask: int) -> tuple[Hashable, ...]:
+        """Return what is equal for hosts that are alike: the root's mask, masks, signatures."""
+        if root_mask & (root_mask - 1):
+            return (root_mask,)  # no single relaxation helps, so nothing else matters
+        question = self._question
+        masks = tuple([screen.masks(pool) for screen in question.distinct])
+        if not question.joins.kinds:
+            return root_mask, masks
+        return root_mask, masks, *signatures(question.joins, pool)
+
+    def verdict(self, profile: tuple[Hashable, ...], pool: Pool) -> Verdict:
+        """Decide the hosts that have the profile of this pool.  Raises BudgetSpentError."""
+        root_mask: int = profile[0]  # type: ignore[assignment]
+        fall = None
+        if root_mask:
+            bit = lowest(root_mask)
+            term = self._question.root.terms[bit.bit_length() - 1]
+            fall = Fall(term.code, None, term, providers=(0,))
+            if len(profile) == 1:
+                return Verdict(fall)
+        return _Case(self, self._question, pool, root_mask, profile[1]).verdict(fall)  # type: ignore[arg-type]
+
+    def serves(
+        self, plan: SearchPlan, kinds: Kinds, pool: Pool, options: Sequence[Sequence[int]]
+    ) -> bool | None:
+        """Whether there is an assignment under constraints of these kinds.
+
+        None where that takes more than a share of all work.  Raises BudgetSpentError.
+        """
+        if not all(options):
+            return False
+        if not kinds:
+            return True
+        budget = Budget(self._share)
+        try:
+            return next(solutions(kinds, plan, pool, options, budget, _ignore), None) is not None
+        except BudgetSpentError:
+            return None
+        finally:
+            self._budget.spend(budget.looks)
+
+
+class _Case:
+    """One host, as an example of all that are alike."""
+
+    def __init__(
+        self, judge: Judge, question: Question, pool: Pool, root: int, masks: tuple[Masks, ...]
+    ) -> None:
+        self._judge = judge
+        self._question = question
+        self._pool = pool
+        self._root = root
+        self._masks = masks
+        size = len(pool.members)
+        # Slots that ask the same share a list of options, as constraints like them to.
+        by_screen = [
+            screen.providers(of_screen, size)
+            for screen, of_screen in zip(question.distinct, masks, strict=True)
+        ]
+        self._options = [by_screen[place] for place in question.place]
+
+    def verdict(self, fall: Fall | None) -> Verdict:
+        """Return the verdict; fall: that of the root."""
+        falls = [self._fall_of(suffix) for suffix in self._question.groups]
+        by_group = {
+            suffix: each.code
+            for suffix, each in zip(self._question.groups, falls, strict=True)
+            if each is not None
+        }
+        # Of several groups, the one that falls out at the first code is to blame.
+        blamed = min(
+            (each for each in falls if each is not None),
+            key=lambda each: _ORDER[each.code],
+            default=None,
+        )
+        possible = blamed is None and self._possible()
+        fall = fall or blamed or self._fall_together(possible)
+        if fall is None:
+            return Verdict(None)
+        gains = self._gains(possible)
+        return Verdict(
+            fall,
+            by_group,
+            tuple(place for place, gain in gains if gain),
+            self._masks,
+            self._options,
+            undecided=fall.code is Refusal.BUDGET or any(gain is None for _place, gain in gains),
+        )
+
+    def _possible(self) -> bool | None:
+        joins = self._question.joins
+        return self._judge.serves(joins.plan, joins.kinds, self._pool, self._options)
+
+    def _fall_of(self, suffix: str) -> Fall | None:
+        falls = [self._fall_of_slot(slot) for slot in self._question.groups[suffix]]
+        falls.append(self._missing_trait(suffix))
+        return min(
+            (fall for fall in falls if fall is not None),
+            key=lambda fall: _ORDER[fall.code],
+            default=None,
+        )
+
+    def _fall_of_slot(self, slot: int) -> Fall | None:
+        """Return the term at which the last provider falls out."""
+        screen = self._question.screens[slot]
+        masks = self._masks[self._question.place[slot]]
+        bits = [lowest(mask & screen.hard) for mask in masks]
+        bit = min(bits) and max(bits)
+        if not bit:
+            return None
+        term = screen.term(bit)
+        size = len(self._pool.members)
+        providers = dict.fromkeys(place % size for place, each in enumerate(bits) if each == bit)
+        return Fall(term.code, term.suffix, term, slot, tuple(providers))
+
+    def _missing_trait(self, suffix: str) -> Fall | None:
+        """Return the trait of the unsuffixed group that no provider with room has."""
+        slots = self._question.groups[suffix]
+        first = self._question.screens[slots[0]]
+        if not first.soft:
+            return None
+        with_room = 0
+        missing = first.soft
+        for slot in slots:
+            screen: Screen = self._question.screens[slot]
+            for mask in self._masks[self._question.place[slot]]:
+                if not mask & screen.stock:
+                    with_room += 1
+                    missing &= mask
+        if not with_room or not missing:
+            return None
+        term = first.term(lowest(missing))
+        return Fall(term.code, term.suffix, term, slots[0])
+
+    def _fall_together(self, possible: bool | None) -> Fall | None:
+        """Return the first code up to which no assignment keeps what joins the groups."""
+        if possible:
+            return None
+        if possible is None:
+            return Fall(Refusal.BUDGET, None)
+        joins = self._question.joins
+        for code in self._question.joining_codes:
+            kinds = [kind for kind in joins.kinds if _ORDER[kind.code] <= _ORDER[code]]
+            serves = self._judge.serves(joins.plan, kinds, self._pool, self._options)
+            if not serves:
+                return Fall(Refusal.BUDGET if serves is None else code, None)
+        raise AssertionError("the constraints of all codes together refuse")
+
+    # -- what would serve ----------------------------------------------------------------------
+
+    def _gains(self, possible: bool | None) -> list[tuple[int, bool | None]]:
+        """Return for each relaxation that may help whether the host would be served."""
+        gains: list[tuple[int, bool | None]] = []
+        for place, relaxation in enumerate(self._question.relaxations):
+            gain = self._gain(relaxation, possible)
+            if gain is not False:
+                gains.append((place, gain))
+        return gains
+
+    def _gain(self, relaxation: Relaxation, possible: bool | None) -> bool | None:
+        if self._root & ~relaxation.root:
+            return False
+        if relaxation.root:
+            return self._root != 0 and possible
+        joins = relaxation.joins
+        if not relaxation.slots:
+            return self._judge.serves(joins.plan, joins.kinds, self._pool, self._options)
+        options = self._widened(relaxation)
+        if options is None:
+            return False
+        return self._judge.serves(joins.plan, joins.kinds, self._pool, options)
+
+    def _widened(self, relaxation: Relaxation) -> Sequence[Sequence[int]] | None:
+        """Return the options without the term; None where that makes no difference."""
+        options = list(self._options)
+        wider = False
+        size = len(self._pool.members)
+        for slot, dropped in relaxation.slots.items():
+            screen = self._question.screens[slot]
+            masks = self._masks[self._question.place[slot]]
+            providers = screen.providers(masks, size, dropped)
+            if len(providers) > len(options[slot]):
+                options[slot] = providers
+                wider = True
+        return options if wider else None
+
+
+def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
+    """Return all that constraints read of a pool besides their options."""
+    of_kinds = [kind.signature(joins.plan, pool) for kind in joins.kinds]
+    if not pool.sharing:
+        return tuple(of_kinds)
+    # Which sharing providers a host reaches. Their trees are the same throughout a request.
+    reached = [(each.tree.id, each.position) for each in pool.sharing]
+    return (*of_kinds, tuple(reached))
+
+
+def _ignore(code: Refusal) -> None:
+    """Note nothing of a refused placement."""

@@ -1,0 +1,222 @@
+"""What an explanation says in words: details for those who read members, and one text for all."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.value import Blocked, Hosts, Relaxed
+from placement.candidates.plan import SearchPlan
+from placement.candidates.request import SubtreeRule
+from placement.candidates.trace import Refusal
+
+MOST_NAMES = 5  # in a list of them
+MOST_TERMS = 3  # of one step
+MOST_REASONS = 3  # in the text
+
+# A term, and what there is of it at the most.
+Found = tuple[Term, int | None]
+
+
+def asked(terms: Iterable[Term]) -> str:
+    """Return what terms of one code ask."""
+    return _listed([_value(term) for term in terms], "; ")
+
+
+def _listed(names: Collection[str], between: str = ", ", most: int = MOST_NAMES) -> str:
+    shown = list(names)[:most]
+    more = len(names) - len(shown)
+    return between.join(shown) + (f"{between}{more} more" if more else "")
+
+
+def _any_of(names: Iterable[str]) -> str:
+    several = sorted(names)
+    return several[0] if len(several) == 1 else f"one of {_listed(several)}"
+
+
+def _value(term: Term) -> str:
+    value = term.value
+    if isinstance(value, SubtreeRule):
+        outside = f", outside it {_listed(sorted(value.outside))}" if value.outside else ""
+        return f"{_listed(sorted(value.inside))} in one subtree{outside}"
+    if isinstance(value, tuple):
+        return f"{value[1]} {value[0]}"
+    return value if isinstance(value, str) else _any_of(value)
+
+
+# What is said of terms that fail, of one provider; {value}: what is asked, {there}: what there is.
+_REFUSED: Mapping[Refusal, str] = {
+    Refusal.ROOT_TRAIT_MISSING: "the root lacks {value}",
+    Refusal.ROOT_TRAIT_FORBIDDEN: "the root has {value}",
+    Refusal.NO_INVENTORY: "no inventory of {name}",
+    Refusal.MIN_UNIT: "{value} asked, the least min_unit is {there}",
+    Refusal.MAX_UNIT: "{value} asked, the largest max_unit is {there}",
+    Refusal.STEP_SIZE: "{value} asked, the least step_size is {there}",
+    Refusal.CAPACITY: "{value} asked, the most free is {there}",
+    Refusal.TRAIT_MISSING: "{value} is missing",
+    Refusal.TRAIT_FORBIDDEN: "{value} is forbidden",
+    Refusal.NOT_IN_AGGREGATE: "not in {value}",
+    Refusal.IN_FORBIDDEN_AGGREGATE: "in {value}",
+    Refusal.IN_TREE: "not in the tree of {value}",
+    Refusal.SUBTREE: "neither {value} nor below it",
+}
+
+# The same for hosts in the text.
+_LACKING: Mapping[Refusal, str] = {
+    Refusal.ROOT_TRAIT_MISSING: "{have} a root without trait {value}",
+    Refusal.ROOT_TRAIT_FORBIDDEN: "{have} a root with trait {value}",
+    Refusal.NO_INVENTORY: "{have} no inventory of {name}{group}",
+    Refusal.MIN_UNIT: "{have} no provider that gives as little as {value}{group} "
+    "(the least is {there})",
+    Refusal.MAX_UNIT: "{have} no provider that gives {value} at once{group} (the most is {there})",
+    Refusal.STEP_SIZE: "{have} no provider whose step_size {value} is a multiple of{group}",
+    Refusal.CAPACITY: "{have} no provider with {value} free{group} (the most is {there})",
+    Refusal.TRAIT_MISSING: "{have} no provider with room and trait {value}{group}",
+    Refusal.TRAIT_FORBIDDEN: "{have} room only where trait {value} is forbidden{group}",
+    Refusal.NOT_IN_AGGREGATE: "{have} no provider with room in aggregate {value}{group}",
+    Refusal.IN_FORBIDDEN_AGGREGATE: "{have} room only in forbidden aggregate {value}{group}",
+    Refusal.IN_TREE: "{have} no provider with room in the tree of {value}{group}",
+    Refusal.SUBTREE: "{have} no provider with room that is {value} or below it{group}",
+}
+
+
+def _code_of(forms: Mapping[Refusal, str], term: Term) -> str:
+    if term.code is not Refusal.ROOT_AGGREGATE:
+        return forms[term.code]
+    barred = term.keyword.endswith("not_member_of")
+    if forms is _REFUSED:
+        return "the root is in {value}" if barred else "the root is not in {value}"
+    return "{have} a root in aggregate {value}" if barred else "{have} a root not in {value}"
+
+
+def _filled(form: str, term: Term, there: int | None, **more: str) -> str:
+    return form.format(value=_value(term), name=term.resource_class, there=there, **more)
+
+
+def refused(terms: Sequence[Found]) -> str:
+    """Return what was asked and what was there, of terms of one step."""
+    said = [_filled(_code_of(_REFUSED, term), term, there) for term, there in terms]
+    return _listed(said, "; ", MOST_TERMS)
+
+
+def lacking(terms: Sequence[Found], hosts: int, several: bool) -> str:
+    """Return the same as said of so many hosts.  several: there are several groups."""
+    (term, there), *others = terms
+    form = _code_of(_LACKING, term)
+    said = _filled(form, term, there, have=_have(hosts), group=_for_group(term, several))
+    if others:
+        said += f", or the like for {_listed([_value(other) for other, _there in others])}"
+    return said
+
+
+def _have(hosts: int) -> str:
+    return "has" if hosts == 1 else "have"
+
+
+def _for_group(term: Term, several: bool) -> str:
+    if not several or term.suffix is None:
+        return ""
+    return f" for group {term.suffix}" if term.suffix else " for the unsuffixed group"
+
+
+def joined(plan: SearchPlan, code: Refusal) -> str:
+    """Return what a code asks of groups together."""
+    return _JOINED[code](plan)
+
+
+def _sums(plan: SearchPlan) -> str:
+    sums = [f"{plan.combined_amounts[name]} {name}" for name in plan.contended_classes]
+    return f"{_listed(sums)} for all groups together"
+
+
+def _isolated(plan: SearchPlan) -> str:
+    suffixes = sorted(plan.slots[slot].group.suffix for slot in plan.isolated_slots)
+    return f"{_listed(suffixes)}: providers that serve no other of the suffixed groups"
+
+
+def _subtrees(plan: SearchPlan) -> str:
+    rules = [
+        _value(Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule))
+        for rule in plan.request.same_subtree
+    ]
+    return _listed(rules, "; ", MOST_TERMS)
+
+
+def _traits(plan: SearchPlan) -> str:
+    return f"{_listed(list(map(_any_of, plan.collective_traits)))} between its providers"
+
+
+_JOINED: Mapping[Refusal, Callable[[SearchPlan], str]] = {
+    Refusal.COLLECTIVE_TRAITS: _traits,
+    Refusal.CAPACITY_SUM: _sums,
+    Refusal.ONE_PER_TREE: lambda _plan: "one provider of each tree",
+    Refusal.ISOLATE: _isolated,
+    Refusal.SAME_SUBTREE: _subtrees,
+    Refusal.BUDGET: lambda _plan: "not decided within [placement] max_search_steps",
+}
+
+# What is said of hosts in the text, where groups cannot be served together.
+_UNJOINED: Mapping[Refusal, str] = {
+    Refusal.COLLECTIVE_TRAITS: "{have} no combination of providers with all required traits",
+    Refusal.CAPACITY_SUM: "{have} room for each group, but not for {sums}",
+    Refusal.ONE_PER_TREE: "would need several providers of one tree",
+    Refusal.ISOLATE: "{have} too few providers for the isolated groups",
+    Refusal.SAME_SUBTREE: "{have} no subtree as same_subtree asks",
+    Refusal.BUDGET: "took too long to decide",
+}
+
+
+def unjoined(plan: SearchPlan, code: Refusal, hosts: int) -> str:
+    """Return why so many hosts cannot serve the groups together."""
+    return _UNJOINED[code].format(have=_have(hosts), sums=_sums(plan))
+
+
+def text(hosts: Hosts, blocked: Sequence[Blocked], relaxations: Sequence[Relaxed]) -> str:
+    """Return the whole in two or three sentences."""
+    sentences = [_outcome(hosts)]
+    reasons = [f"{each.hosts:,} {each.phrase}" for each in blocked[:MOST_REASONS]]
+    others = sum(each.hosts for each in blocked[MOST_REASONS:])
+    if others:
+        reasons.append(f"{others:,} fall out for other reasons")
+    if reasons:
+        sentences.append(f"{'; '.join(reasons)}.")
+    dropped = [each for each in relaxations if each.to is None][:1]
+    reduced = [each for each in relaxations if each.to is not None][:1]
+    sentences += [_without(each) for each in dropped or reduced]
+    return " ".join(sentences)
+
+
+def _outcome(hosts: Hosts) -> str:
+    looked = f"{hosts.looked:,} host{'s' * (hosts.looked != 1)}"
+    if hosts.all is None or hosts.looked < hosts.all:
+        of_all = "" if hosts.all is None else f" of {hosts.all:,}"
+        looked = f"the {looked} looked at{of_all}"
+    if hosts.all == 0:
+        return "There is no host."
+    if hosts.served == 0:
+        return f"None of {looked} can serve the request."
+    return f"{hosts.served:,} of {looked} can serve the request."
+
+
+def _without(relaxed: Relaxed) -> str:
+    term, hosts = relaxed.term, f"{relaxed.hosts:,} host{'s' * (relaxed.hosts != 1)} would serve"
+    if relaxed.to is not None:
+        return f"With {relaxed.to} {term.resource_class}{_for_group(term, True)} {hosts}."
+    return f"Without {_dropped(term)} {hosts}."
+
+
+def _dropped(term: Term) -> str:
+    where = " of the root" if term.keyword.startswith("root.") else _for_group(term, True)
+    kind = term.keyword.removeprefix("root.")
+    return f"{_KEYWORDS[kind].format(value=_value(term))}{where}"
+
+
+_KEYWORDS: Mapping[str, str] = {
+    "required": "trait {value}",
+    "forbidden": "forbidding trait {value}",
+    "member_of": "aggregate {value}",
+    "not_member_of": "forbidding aggregate {value}",
+    "in_tree": "in_tree {value}",
+    "subtree": "subtree {value}",
+    "isolate": "isolating {value}",
+    "group_policy": "group_policy=isolate",
+    "same_subtree": "same_subtree of {value}",
+}

@@ -1,0 +1,173 @@
+"""Explanations against the oracle: what is counted, and what would serve, on random clouds."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from placement.api.history import v
+from placement.api.query import pairs, parse_candidates
+from placement.candidates import Explanation, TreeCache, explain
+from placement.candidates.explanation.terms import Term
+from placement.candidates.request import SubtreeRule
+from placement.candidates.trace import Refusal
+from tests.properties import oracle
+from tests.properties.language import FEATURES, whole_query
+from tests.properties.strategies import seeded_query, seeded_world
+from tests.properties.test_candidates import any_tuning
+from tests.properties.worlds import WorldService
+
+VERSION = v("2.0")
+EXAMPLES = 2000
+WORLD_QUERIES = 8
+ORDER = list(Refusal)
+
+# What is dropped of a request: keyword, suffix and value, as terms have them.
+Key = tuple[str, str | None, Any]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
+    return WorldService(tmp_path_factory.mktemp("explanation"))
+
+
+def explained(service: WorldService, query: oracle.Query, rng: random.Random) -> Explanation:
+    request = parse_candidates(pairs(urlencode(query.to_params())), VERSION)
+    settings = service.settings.candidates
+    with service.database.read() as conn:
+        return explain(conn, TreeCache(1000), request, settings, any_tuning(rng))
+
+
+def roots(world: oracle.World) -> set[str]:
+    return {uuid for uuid, provider in world.items() if provider.parent is None}
+
+
+def without(query: oracle.Query) -> Iterator[tuple[Key, oracle.Query]]:
+    """The query without each of its single conditions, but for resources."""
+    for place, group in enumerate(query.groups):
+        for changed in group_without(group):
+            key, smaller = changed
+            groups = (*query.groups[:place], smaller, *query.groups[place + 1 :])
+            yield key, replace(query, groups=groups)
+    for keyword in ("required", "member_of", "forbidden", "not_member_of"):
+        terms = getattr(query, f"root_{keyword}")
+        for term in terms:
+            left: Any = {f"root_{keyword}": type(terms)(each for each in terms if each != term)}
+            yield (f"root.{keyword}", None, term), replace(query, **left)
+    if query.group_policy == "isolate":
+        yield ("group_policy", None, "isolate"), replace(query, group_policy=None)
+    for suffix in query.isolate:
+        yield ("isolate", None, suffix), replace(query, isolate=query.isolate - {suffix})
+    for rule in query.same_subtree:
+        rules = tuple(each for each in query.same_subtree if rule_of(each) != rule_of(rule))
+        yield ("same_subtree", None, rule_of(rule)), replace(query, same_subtree=rules)
+
+
+def group_without(group: oracle.Group) -> Iterator[tuple[Key, oracle.Group]]:
+    left: Any
+    for keyword in ("required", "member_of"):
+        terms = getattr(group, keyword)
+        for term in terms:
+            left = {keyword: tuple(each for each in terms if each != term)}
+            yield (keyword, group.suffix, term), replace(group, **left)
+    for keyword in ("forbidden", "not_member_of"):
+        for term in getattr(group, keyword):
+            left = {keyword: getattr(group, keyword) - {term}}
+            yield (keyword, group.suffix, term), replace(group, **left)
+    for keyword in ("in_tree", "subtree"):
+        uuid = getattr(group, keyword)
+        if uuid is not None:
+            left = {keyword: None}
+            yield (keyword, group.suffix, uuid), replace(group, **left)
+
+
+def rule_of(suffixes: tuple[str, ...]) -> SubtreeRule:
+    inside = frozenset(suffix for suffix in suffixes if not suffix.startswith("!"))
+    outside = frozenset(suffix[1:] for suffix in suffixes if suffix.startswith("!"))
+    return SubtreeRule(inside, outside)
+
+
+def key_of(term: Term) -> Key:
+    return term.keyword, term.suffix, term.value
+
+
+def check(world: oracle.World, query: oracle.Query, explanation: Explanation) -> None:
+    served = oracle.served(world, query)
+    check_counts(world, explanation, served)
+    check_steps(explanation)
+    expected = {key: len(oracle.served(world, relaxed)) for key, relaxed in without(query)}
+    expected = {key: hosts for key, hosts in expected.items() if hosts > len(served)}
+    relaxed = {key_of(each.term): each.hosts for each in explanation.relaxations if each.to is None}
+    assert relaxed == expected
+    counts = [each.hosts for each in explanation.relaxations if each.to is None]
+    assert counts == sorted(counts, reverse=True)
+
+
+def check_counts(world: oracle.World, explanation: Explanation, served: set[str]) -> None:
+    hosts = explanation.hosts
+    assert hosts.complete
+    assert hosts.all == hosts.looked == len(roots(world))
+    assert hosts.served == len(served)
+    assert hosts.served + sum(each.hosts for each in explanation.blocked) == hosts.looked
+    assert len({(each.code, each.group) for each in explanation.blocked}) == len(
+        explanation.blocked
+    )
+    for each in explanation.blocked:
+        assert 0 < len(each.examples) == min(5, each.hosts)
+        assert set(each.examples) <= roots(world) - served
+        assert each.detail
+
+
+def check_steps(explanation: Explanation) -> None:
+    """Each chain of steps is in the order of the codes, and each begins where one ended."""
+    left = explanation.hosts.looked
+    for steps in explanation.groups.values():
+        check_chain(steps)
+        assert steps[0].before == explanation.hosts.looked
+        left = min(left, steps[-1].after)
+    if explanation.together:
+        check_chain(explanation.together)
+        assert explanation.together[0].before <= left
+        assert explanation.together[-1].after == explanation.hosts.served
+    else:
+        assert left >= explanation.hosts.served
+
+
+def check_chain(steps: Any) -> None:
+    codes = [ORDER.index(step.code) for step in steps]
+    assert codes == sorted(set(codes))
+    assert all(one.after == other.before for one, other in pairwise(steps))
+    assert all(0 <= step.after <= step.before for step in steps)
+    assert all(step.detail for step in steps)
+
+
+@pytest.mark.parametrize("feature", [None, *FEATURES])
+def test_an_explanation_agrees_with_the_oracle(
+    service: WorldService, feature: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = random.Random(f"explain {feature}")
+    examples = answered = gains = 0
+    while examples < EXAMPLES // 4:
+        world = seeded_world(rng)
+        service.load(world)
+        for _ in range(WORLD_QUERIES):
+            plain = seeded_query(rng, world)
+            query = plain if feature is None else whole_query(rng, world, plain, feature)
+            if query is None:
+                continue
+            explanation = explained(service, query, rng)
+            try:
+                check(world, query, explanation)
+            except AssertionError as error:
+                raise AssertionError(f"{query.to_params()}\n{explanation}") from error
+            examples += 1
+            answered += explanation.hosts.served > 0
+            gains += bool(explanation.relaxations)
+    with capsys.disabled():
+        print(f"\n{feature}: {examples} examples, {answered} served, {gains} relaxed")
+    assert answered > examples / 10
+    assert gains > examples / 20
