@@ -8,11 +8,11 @@ from placement.loader.apply import LoadError, Progress, Summary, apply
 from placement.loader.cloud import Cloud, CloudInventory, CloudProvider
 from placement.loader.cloudfile import load_file
 from placement.loader.command import load_cloud
-from placement.loader.problems import CloudFileError
+from placement.yamlfile.problems import UnusableFile
 
 __all__ = [
     "Cloud",
-    "CloudFileError",
+    "UnusableFile",
     "CloudInventory",
     "CloudProvider",
     "LoadError",

@@ -43,28 +43,29 @@ The anchors, aliases and merge keys (``<<``) of YAML work. A key given twice is 
 import os
 
 from placement.loader.cloud import Cloud
-from placement.loader.document import read
 from placement.loader.expansion import Expansion
-from placement.loader.problems import CloudFileError, Problem
 from placement.loader.rules import rule_problems
-from placement.loader.schema import schema_problems
+from placement.loader.schema import SCHEMA
+from placement.yamlfile.document import read
+from placement.yamlfile.problems import Problem, UnusableFile
+from placement.yamlfile.schema import schema_problems
 
 
 def load_file(path: str | os.PathLike[str]) -> Cloud:
     """Read and check a cloud file.
 
     Returns the cloud, its counted entries expanded; the same file gives an equal cloud.
-    Raises CloudFileError with every problem of the file.
+    Raises UnusableFile with every problem of the file.
     """
     document = read(path)
     try:
-        problems = list(schema_problems(document)) or list(rule_problems(document))
+        problems = list(schema_problems(document, SCHEMA)) or list(rule_problems(document))
     except RecursionError:
         problems = [Problem(0, "", "nested too deeply")]
     if problems:
-        raise CloudFileError(document.source, problems)
+        raise UnusableFile(document.source, problems)
     expansion = Expansion(document)
     expansion.add_entries(document.value["providers"], ("providers",), None, {})
     if expansion.problems:
-        raise CloudFileError(document.source, expansion.problems)
+        raise UnusableFile(document.source, expansion.problems)
     return Cloud(document.source, tuple(expansion.providers))

@@ -12,7 +12,7 @@ from placement.client.rest import LostError, RestClient, RestError
 from placement.loader.apply import LoadError, Progress, apply
 from placement.loader.cloud import Cloud, CloudProvider
 from placement.loader.cloudfile import load_file
-from placement.loader.problems import CloudFileError
+from placement.yamlfile.problems import UnusableFile
 
 PLAIN_LINES = 4
 
@@ -43,7 +43,7 @@ def load_cloud(
                 print(note, file=out)
                 return 0
             print(f"{path}: {apply(cloud, client, _progress(out))}", file=out)
-    except (CloudFileError, LoadError, RestError) as error:
+    except (UnusableFile, LoadError, RestError) as error:
         hint = "; loading again completes what is missing" if isinstance(error, LostError) else ""
         print(f"{error}{hint}", file=out)
         return 1

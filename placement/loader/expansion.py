@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import Any
 
 from placement.loader.cloud import CloudInventory, CloudProvider
-from placement.loader.document import Document
 from placement.loader.naming import aggregate_uuid, provider_uuid, with_numbers
-from placement.loader.problems import Problem, Steps, shown
+from placement.yamlfile.document import Document
+from placement.yamlfile.problems import Problem, Steps, shown
 
 MAX_PROVIDERS = 200_000
 LONGEST_NAME = 200  # characters

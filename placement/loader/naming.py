@@ -4,7 +4,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 
-from placement.loader.problems import shown
+from placement.yamlfile.problems import shown
 
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from placement.loader.document import Document
 from placement.loader.naming import UUID_PATTERN, aggregate_uuid, counter_faults
-from placement.loader.problems import Problem, Steps
+from placement.yamlfile.document import Document
+from placement.yamlfile.problems import Problem, Steps
 
 
 def rule_problems(document: Document) -> Iterator[Problem]:

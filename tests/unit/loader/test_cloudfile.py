@@ -9,12 +9,12 @@ import pytest
 
 from placement.loader import (
     Cloud,
-    CloudFileError,
     CloudInventory,
+    UnusableFile,
     load_cloud,
     load_file,
-    yaml_values,
 )
+from placement.yamlfile import values
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
 Load = Callable[[str | bytes], Cloud]
@@ -42,7 +42,7 @@ def errors(load: Load) -> Errors:
     """Return the lines of the error that a text gives."""
 
     def lines(text: str | bytes) -> list[str]:
-        with pytest.raises(CloudFileError) as caught:
+        with pytest.raises(UnusableFile) as caught:
             load(text)
         return str(caught.value).splitlines()
 
@@ -331,7 +331,7 @@ def test_too_many_providers(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_aliases_that_multiply_are_stopped(errors: Errors, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml_values, "MAX_VALUES", 1000)
+    monkeypatch.setattr(values, "MAX_VALUES", 1000)
     text = "a: &a [x, x, x, x, x, x]\n" + "".join(
         f"{name}: &{name} [{', '.join([f'*{before}'] * 6)}]\n"
         for before, name in zip("abcdef", "bcdefg", strict=True)
@@ -354,9 +354,9 @@ def test_as_deep_as_a_file_may_be(load: Load) -> None:
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(CloudFileError, match=r"no\.yaml: cannot be read: No such file"):
+    with pytest.raises(UnusableFile, match=r"no\.yaml: cannot be read: No such file"):
         load_file(tmp_path / "no.yaml")
-    with pytest.raises(CloudFileError, match="cannot be read: Is a directory"):
+    with pytest.raises(UnusableFile, match="cannot be read: Is a directory"):
         load_file(tmp_path)
 
 

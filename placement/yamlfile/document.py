@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from placement.loader.problems import CloudFileError, Problem, Steps, render_path
-from placement.loader.yaml_values import ValueReader
+from placement.yamlfile.problems import Problem, Steps, UnusableFile, render_path
+from placement.yamlfile.values import ValueReader
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Document:
 def read(path: str | os.PathLike[str]) -> Document:
     """Read one YAML document.
 
-    Raises CloudFileError for an unreadable file, for bad YAML, for a key given twice and for a
+    Raises UnusableFile for an unreadable file, for bad YAML, for a key given twice and for a
     value that JSON does not know.
     """
     source = os.fspath(path)
@@ -60,17 +60,17 @@ def read(path: str | os.PathLike[str]) -> Document:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         problem = Problem(line, "", f"the character {error.character!r} is not allowed in YAML")
-        raise CloudFileError(source, [problem]) from None
+        raise UnusableFile(source, [problem]) from None
     except yaml.MarkedYAMLError as error:
-        raise CloudFileError(source, [_syntax_problem(error)]) from None
+        raise UnusableFile(source, [_syntax_problem(error)]) from None
     except RecursionError:
-        raise CloudFileError(source, [Problem(0, "", "nested too deeply")]) from None
+        raise UnusableFile(source, [Problem(0, "", "nested too deeply")]) from None
     if root is None:
-        raise CloudFileError(source, [Problem(1, "", "the file is empty")])
+        raise UnusableFile(source, [Problem(1, "", "the file is empty")])
     reader = ValueReader()
     value = reader.value(root, ())
     if reader.problems:
-        raise CloudFileError(source, reader.problems)
+        raise UnusableFile(source, reader.problems)
     return Document(source, value, root)
 
 
@@ -79,12 +79,12 @@ def _read_text(source: str) -> str:
         raw = Path(source).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise CloudFileError(source, [Problem(0, "", f"cannot be read: {reason}")]) from None
+        raise UnusableFile(source, [Problem(0, "", f"cannot be read: {reason}")]) from None
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise CloudFileError(source, [Problem(line, "", "is not UTF-8 text")]) from None
+        raise UnusableFile(source, [Problem(line, "", "is not UTF-8 text")]) from None
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:

@@ -1,4 +1,4 @@
-"""What is wrong with a cloud file, each thing with its line and key."""
+"""What is wrong with a file, each thing with its line and key."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,8 +24,8 @@ class Problem:
         return f"{self.path}: {self.text}" if self.path else self.text
 
 
-class CloudFileError(Exception):
-    """A cloud file that cannot be used, with all that is wrong with it in the order of lines.
+class UnusableFile(Exception):
+    """A file that cannot be used, with all that is wrong with it in the order of lines.
 
     The text has a line for each problem, as `cloud.yaml:12: providers[3].count: 0 is less than
     the minimum of 1`, up to MAX_PROBLEMS_SHOWN.

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from placement.loader.problems import Problem, Steps, render_path
+from placement.yamlfile.problems import Problem, Steps, render_path
 
 # Aliases can blow a small file up; these bound what one file may stand for.
 MAX_VALUES = 2_000_000

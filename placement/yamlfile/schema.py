@@ -1,0 +1,91 @@
+"""JSON schemas of files, and what they refuse in words that fit YAML."""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import jsonschema
+
+from placement.vocabulary import MAX_INTEGER
+from placement.yamlfile.document import Document
+from placement.yamlfile.problems import Problem, Steps, shown
+
+
+def whole(minimum: int, maximum: int = MAX_INTEGER) -> dict[str, Any]:
+    """Return a schema of whole numbers."""
+    return {"type": "integer", "minimum": minimum, "maximum": maximum}
+
+
+def names(title: str, pattern: str, longest: int) -> dict[str, Any]:
+    """Return a schema of names; messages say that a name which fails is not `title`."""
+    return {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": longest,
+        "pattern": pattern,
+        "title": title,
+    }
+
+
+_KINDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+}
+
+
+def schema_problems(document: Document, schema: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what a schema refuses, each with its line and key."""
+    for error in jsonschema.Draft202012Validator(schema).iter_errors(document.value):
+        yield from _error_problems(document, error)
+
+
+def _error_problems(document: Document, error: jsonschema.ValidationError) -> Iterator[Problem]:
+    schema: Any = error.schema
+    instance: Any = error.instance
+    steps: Steps = tuple(error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        steps = (*steps, str(instance))
+    if error.validator == "additionalProperties":
+        yield from _unknown_keys(document, steps, instance, sorted(schema["properties"]))
+    elif error.validator == "required":
+        required_keys: Any = error.validator_value
+        for key in required_keys:
+            if key not in instance:
+                yield document.problem(steps, f"{key} is missing")
+    else:
+        yield document.problem(steps, _message(error))
+
+
+def _unknown_keys(
+    document: Document, steps: Steps, instance: Any, keys: list[str]
+) -> Iterator[Problem]:
+    for key in instance:
+        if key not in keys:
+            close = get_close_matches(key, keys, 1)
+            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(keys)}"
+            yield document.problem((*steps, key), f"unknown key; {hint}")
+
+
+def _message(error: jsonschema.ValidationError) -> str:
+    schema: Any = error.schema
+    bound: Any = error.validator_value
+    value = shown(error.instance)
+    match error.validator:
+        case "type":
+            return f"{value} is not {_KINDS[bound]}"
+        case "pattern":
+            return f"{value} is not {schema['title']}"
+        case "minLength":
+            return "the text is empty"
+        case "maxLength":
+            return f"{value} is longer than {bound} characters"
+        case "minimum":
+            return f"{value} is less than the minimum of {bound}"
+        case "exclusiveMinimum":
+            return f"{value} is not more than {bound}"
+        case "maximum":
+            return f"{value} is more than the maximum of {bound}"
+    return error.message
