@@ -22,6 +22,7 @@ class Event(StrEnum):
     memory since.
     RETRY: attempt: how often the write has failed before it is run again; cause, which is a
     `db.retries.Cause`.
+    CLAIM: consumers; tries: candidates that were tried until they got what they asked for.
     CONFLICT: code of the error that a client is told.
     LOST_COMMIT: happened, of a COMMIT whose outcome had to be found out; None: it was not.
     CONNECTION: pool (read or write), change: 1 when a transaction takes a connection of the pool,
@@ -33,6 +34,7 @@ class Event(StrEnum):
     SEARCH = "search"
     TREES = "trees"
     RETRY = "retry"
+    CLAIM = "claim"
     CONFLICT = "conflict"
     LOST_COMMIT = "lost_commit"
     CONNECTION = "connection"

@@ -4,3 +4,4 @@ MAX_INTEGER = 2**31 - 1  # the largest amount that a client may state and a colu
 CUSTOM_PREFIX = "CUSTOM_"  # of the names of resource classes and traits that clients may make
 UNKNOWN_CONSUMER_TYPE = "unknown"  # what answers call the type of consumers that have none
 INVENTORY_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
+FIRST_GENERATION = 1  # of a consumer

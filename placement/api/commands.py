@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from placement.api.json_body import Schema
+from placement.api.json_body import Schema, path_of
+from placement.api.query import read_candidates
 from placement.api.request_schemas.common import CUSTOM_NAME
+from placement.candidates import Demand
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.claims import Claim
@@ -90,6 +92,32 @@ def reshape(body: Body) -> Reshape:
         for provider, member in body["inventories"].items()
     }
     return Reshape(inventories, claims(body["allocations"], "allocations"))
+
+
+def demand(body: Body, within: tuple[str | int, ...] = ()) -> Demand:
+    """Return what a new consumer asks for; within: the steps to it.  Raises BadQuery."""
+    steps = (*within, "request")
+    claim = Claim(
+        body["consumer_uuid"],
+        {},
+        body["project_id"],
+        body["user_id"],
+        generation=None,
+        consumer_type=body["consumer_type"],
+    )
+    return Demand(read_candidates(body["request"], steps), claim, path_of(steps))
+
+
+def demands(body: Body) -> list[Demand]:
+    """Return what several new consumers ask for.  Raises BadBody, BadQuery."""
+    place_by_uuid: dict[str | None, str] = {}
+    for position, member in enumerate(body["claims"]):
+        place = path_of(("claims", position, "consumer_uuid"))
+        uuid = identifiers.canonical(member["consumer_uuid"])
+        if uuid in place_by_uuid:
+            raise BadBody(f"{place}: {place_by_uuid[uuid]} is the same UUID")
+        place_by_uuid[uuid] = place
+    return [demand(each, ("claims", position)) for position, each in enumerate(body["claims"])]
 
 
 def _check_uuids(keys: Iterable[str], field: str) -> None:

@@ -30,6 +30,8 @@ class Components:
             return {name: self.place(schema) for name, schema in value.items()}
         if keyword in {"items", "additionalProperties"} and isinstance(value, Mapping):
             return self.place(value)
+        if keyword == "oneOf":
+            return [self.place(schema) for schema in value]
         return value
 
 
@@ -52,6 +54,8 @@ def example_of(schema: Fragment) -> Any:
     """
     if "examples" in schema:
         return schema["examples"][0]
+    if "oneOf" in schema:
+        return example_of(schema["oneOf"][0])
     if schema.get("type") == "array":
         return [example_of(schema["items"])]
     if schema.get("type") != "object":

@@ -4,7 +4,7 @@ Version gate, content type or accept, policy, path, body, handler, answer: in th
 several things that are wrong with a request the first is answered.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -66,13 +66,15 @@ class Endpoint:
         _write(resp, call, reply, route.response)
 
     def _route(self, req: falcon.Request, version: Microversion) -> Route:
-        # A method that came with a later line is none at this one.
+        # A method that came with a later line is none at this one, nor is a path of only such.
         methods = {
             method: routes
             for method, routes in self._methods.items()
             if routes.since.major <= version.major
-        } or self._methods
-        routes = methods.get(req.method)
+        }
+        routes = (methods or self._methods).get(req.method)
+        if routes is None and not methods:
+            raise falcon.HTTPNotFound
         if routes is None:
             allowed = ", ".join(methods)
             raise RequestRefused(
@@ -128,13 +130,17 @@ def _name_of(call: Call, text: str) -> str:
     return next(_members(call.body, text), "a text")
 
 
-def _members(value: Any, text: str, path: str = "") -> Iterator[str]:
+def _members(value: Any, text: str, steps: tuple[str | int, ...] = ()) -> Iterator[str]:
     """Yield the paths of all members of a body that are this text."""
     if value == text:
-        yield path
+        yield json_body.path_of(steps)
+    items: Iterable[tuple[str | int, Any]] = ()
     if isinstance(value, dict):
-        for key, member in value.items():
-            yield from _members(member, text, f"{path}.{key}" if path else key)
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for step, member in items:
+        yield from _members(member, text, (*steps, step))
 
 
 def _check_path(path: Mapping[str, str]) -> None:

@@ -62,7 +62,7 @@ HISTORY: Mapping[Microversion, str] = {
     v("1.37"): "Providers may be moved to another parent.",
     v("1.38"): "Consumer types.",
     v("1.39"): "Any of several traits: in: and repeated required.",
-    v("2.0"): "The whole language of requests, as the specs describe it.",
+    v("2.0"): "The whole language of requests, as the specs describe it; claims in one step.",
 }
 
 

@@ -61,6 +61,21 @@ class Schema:
             raise BadBody(f"JSON does not validate: {where}: {_what(error)}")
 
 
+class EitherSchema(Schema):
+    """Two forms of a body: the second one is meant where a body has the member."""
+
+    def __init__(self, first: Schema, second: Schema, member: str) -> None:
+        self.schema = {"oneOf": [first.schema, second.schema]}
+        self._first = first
+        self._second = second
+        self._member = member
+
+    def check(self, value: Any) -> None:
+        """Raise BadBody as the schema of the form does that is meant."""
+        second = isinstance(value, dict) and self._member in value
+        (self._second if second else self._first).check(value)
+
+
 def _check_shape(value: Any) -> None:
     for depth, level in enumerate(_levels(value)):
         if depth == MAX_DEPTH:

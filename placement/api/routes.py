@@ -15,6 +15,7 @@ from placement.api.query import usages as usage_query
 from placement.api.request_schemas import aggregates as aggregate_bodies
 from placement.api.request_schemas import allocations as allocation_bodies
 from placement.api.request_schemas import candidates as candidate_bodies
+from placement.api.request_schemas import claims as claim_bodies
 from placement.api.request_schemas import inventories as inventory_bodies
 from placement.api.request_schemas import providers as provider_bodies
 from placement.api.request_schemas import reshaper as reshaper_bodies
@@ -24,6 +25,7 @@ from placement.api.resources import (
     aggregates,
     allocations,
     candidates,
+    claims,
     inventories,
     providers,
     reshaper,
@@ -35,6 +37,7 @@ from placement.api.resources import (
 from placement.api.responses.aggregates import AGGREGATES
 from placement.api.responses.allocations import CONSUMER, ON_PROVIDER
 from placement.api.responses.candidates import CANDIDATES
+from placement.api.responses.claims import CLAIMED
 from placement.api.responses.inventories import INVENTORIES, INVENTORY, USAGES
 from placement.api.responses.providers import PROVIDER, PROVIDERS
 from placement.api.responses.resource_classes import RESOURCE_CLASS, RESOURCE_CLASSES
@@ -222,6 +225,8 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/allocation_candidates", candidates.find_allocation_candidates, "2.0",
           "placement:allocation_candidates:list", Response(CANDIDATES), candidate_bodies.FIND,
           order=Order(below=405), reads=True),
+    Route("POST", "/claims", claims.create_claims, "2.0", "placement:claims:create",
+          Response(CLAIMED, (201,)), claim_bodies.CREATE),
     Route("POST", "/reshaper", reshaper.reshape, "1.30", "placement:reshaper:reshape",
           NO_CONTENT, reshaper_bodies.RESHAPE),
 )

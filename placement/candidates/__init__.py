@@ -1,5 +1,6 @@
 """Allocation candidates: the search for every way in which a request can be met now."""
 
+from placement.candidates.claiming import Claimed, Demand, claim
 from placement.candidates.explanation import Explanation, explain
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search import SearchResult, find_candidates
@@ -9,10 +10,13 @@ from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 __all__ = [
     "DEFAULT_TUNING",
     "CandidateRequest",
+    "Claimed",
+    "Demand",
     "Explanation",
     "SearchResult",
     "SearchTuning",
     "TreeCache",
+    "claim",
     "explain",
     "find_candidates",
 ]

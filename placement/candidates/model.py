@@ -1,7 +1,7 @@
 """The values that the search works on; all are immutable, and none of them knows SQL or HTTP."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from placement.candidates.request import RequestGroup
@@ -35,6 +35,12 @@ class Member(NamedTuple):
     traits: frozenset[str]
     aggregates: frozenset[str]
 
+    def after(self, amounts: Mapping[str, int]) -> "Member":
+        """Return the provider as it is with these amounts (class -> units) used as well."""
+        used = {name: self.stocks[name].used + amount for name, amount in amounts.items()}
+        changed = {name: self.stocks[name]._replace(used=total) for name, total in used.items()}
+        return self._replace(stocks={**self.stocks, **changed})
+
 
 @dataclass(slots=True, eq=False, frozen=True, weakref_slot=True)
 class Tree:
@@ -66,6 +72,17 @@ class Tree:
             if member.uuid == uuid or member.parent in positions:
                 positions.add(position)
         return frozenset(positions)
+
+    def after(self, allocations: Mapping[str, Mapping[str, int]]) -> "Tree":
+        """Return the tree as it is with the allocations, of which some may be elsewhere.
+
+        allocations: provider UUID -> class -> units.
+        """
+        members = list(self.members)
+        for position, member in enumerate(members):
+            if member.uuid in allocations:
+                members[position] = member.after(allocations[member.uuid])
+        return replace(self, members=tuple(members))
 
 
 class SharingMember(NamedTuple):

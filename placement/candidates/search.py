@@ -11,7 +11,7 @@
 
 import logging
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from operator import attrgetter
@@ -45,7 +45,7 @@ from placement.candidates.sharing import (
 from placement.candidates.stats import RootStats
 from placement.candidates.trace import Trace
 from placement.candidates.tree_cache import TreeCache
-from placement.candidates.tree_store import TreeStore
+from placement.candidates.tree_store import NO_TREES, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import SearchExhausted
@@ -95,14 +95,18 @@ def find_candidates(
     request: CandidateRequest,
     settings: CandidateSettings,
     tuning: SearchTuning = DEFAULT_TUNING,
+    ahead: Mapping[int, Tree] = NO_TREES,
 ) -> SearchResult:
     """Find the candidates of a request on the connection's snapshot.
+
+    ahead: trees (by the root's id) that are searched as they will be, not as they are; they may
+    have less room than the database knows, not more.
 
     Raises UnknownResourceClasses, UnknownTraits; SearchExhausted when the bound on steps is
     reached before the first candidate. Reached later, it cuts the answer short.
     """
     with stopwatch.SEARCH:
-        return _find(conn, cache, request, settings, tuning)
+        return _find(conn, cache, request, settings, tuning, ahead)
 
 
 def _find(
@@ -111,6 +115,7 @@ def _find(
     request: CandidateRequest,
     settings: CandidateSettings,
     tuning: SearchTuning,
+    ahead: Mapping[int, Tree],
 ) -> SearchResult:
     trace, budget = Trace(), Budget(settings.max_search_steps)
     with stopwatch.NAMES:
@@ -134,7 +139,7 @@ def _find(
     root = root_condition(resolved)
     reader = RootReader(conn, conditions, root, sharing.spellings, trace, tuning)
     roots = RootSource(reader, limit.count, randomize=settings.randomize, tuning=tuning)
-    store = TreeStore(conn, cache, sharing.roots, budget.spend)
+    store = TreeStore(conn, cache, sharing.roots, budget.spend, ahead)
     anchors = AnchorSearches(plan, budget, trace)
     searches = chain(
         _search_anchors(anchors, roots, store, sharing, budget),

@@ -1,6 +1,7 @@
 """From roots to trees: out of the cache, and out of the database what is not there."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -17,20 +18,29 @@ from placement.objects.capacity import Stock
 # The work of reading a provider and making it part of a tree.
 LOOKS_PER_PROVIDER = 10 * LOOKS_PER_STEP
 
+NO_TREES: Mapping[int, Tree] = MappingProxyType({})
+
 
 class TreeStore:
     """The trees that one request reads, on its connection.
 
     pinned: roots whose trees the request needs throughout. They are loaded together with the
-    first others, and kept.
+    first others, and kept. ahead: root id -> tree as it will be, of trees that are taken for so
+    already.
     """
 
     def __init__(
-        self, conn: Connection, cache: TreeCache, pinned: Collection[Root], spend: Spend
+        self,
+        conn: Connection,
+        cache: TreeCache,
+        pinned: Collection[Root],
+        spend: Spend,
+        ahead: Mapping[int, Tree] = NO_TREES,
     ) -> None:
         self._conn = conn
         self._cache = cache
         self._spend = spend
+        self._ahead = ahead
         self._to_pin = pinned
         self._pinned: dict[int, Tree] = {}
 
@@ -54,7 +64,7 @@ class TreeStore:
         trees: dict[int, Tree] = {}
         missing: list[Root] = []
         for root in roots:
-            tree = self._cache.get(root)
+            tree = self._ahead.get(root.id) or self._cache.get(root)
             if tree is None:
                 missing.append(root)
             else:

@@ -7,6 +7,7 @@ from placement.errors.base import (
     CONCURRENT_UPDATE,
     DUPLICATE_NAME,
     INVENTORY_IN_USE,
+    NO_CANDIDATES,
     PROVIDER_IN_USE,
     PlacementError,
 )
@@ -183,3 +184,17 @@ class CapacityExceeded(Conflict):
             f"Unable to allocate {amount} of '{resource_class}' on resource provider '{uuid}': "
             f"it would exceed the capacity ({used} used by others of {capacity})"
         )
+
+
+class NoCandidates(Conflict):
+    """Nothing meets a request that was to be claimed.
+
+    place: where the body has the request. why: what the search says of it; empty where the caller
+    may not know.
+    """
+
+    code = NO_CANDIDATES
+
+    def __init__(self, place: str, why: str = "") -> None:
+        reason = f": {why}" if why else ""
+        super().__init__(f"{place}: nothing can meet this request now{reason}")

@@ -63,3 +63,13 @@ class SearchExhausted(Unavailable):
             f"narrow the request (in_tree, member_of, required, fewer groups) or raise "
             f"[placement]max_search_steps"
         )
+
+
+class Outpaced(Unavailable):
+    """Other callers were faster at every candidate, for as long as a write may take."""
+
+    def __init__(self, tries: int) -> None:
+        super().__init__(
+            f"Others were faster at each of {tries} candidates that could be claimed; "
+            f"send the request again"
+        )

@@ -44,7 +44,7 @@ class Service(kit.Service):
             raise Broken
         self._left -= 1
 
-    def send_broken(self, after: int, request: tuple[str, str, object]) -> int:
+    def send_broken(self, after: int, request: tuple[Any, ...]) -> int:
         self._left = after
         try:
             return int(self.send(*request).status_code)
@@ -59,7 +59,24 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 RP = "/resource_providers"
-WRITES = {
+WRITES: dict[str, tuple[Any, ...]] = {
+    "find and claim": (
+        "POST",
+        "/claims",
+        {
+            "claims": [
+                {
+                    "request": {"groups": {"": {"resources": {"VCPU": 5}}}},
+                    "consumer_uuid": str(uuids.UUID(int=number)),
+                    "project_id": "new",
+                    "user_id": "new",
+                    "consumer_type": "NEW",
+                }
+                for number in (2, 3)
+            ]
+        },
+        "2.0",
+    ),
     "claim": ("PUT", f"/allocations/{OTHER}", claim(2, 3, None)),
     "change": ("PUT", f"/allocations/{CONSUMER}", claim(2, 3, 1)),
     "move": ("POST", "/allocations", {CONSUMER: claim(1, 0, 1), OTHER: claim(3, 2, None)}),

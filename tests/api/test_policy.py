@@ -76,6 +76,7 @@ RULES = {
     ("GET", "/resource_providers/{uuid}/allocations"): "resource_providers:allocations:list",
     ("GET", "/allocation_candidates"): "allocation_candidates:list",
     ("POST", "/allocation_candidates"): "allocation_candidates:list",
+    ("POST", "/claims"): "claims:create",
     ("POST", "/reshaper"): "reshaper:reshape",
 }
 DEFAULTS = {

@@ -137,6 +137,12 @@ class Scene:
             "consumer_type": owner.replace("-", "_").upper(),
         }
 
+    def demand(self, **amounts: int) -> dict[str, object]:
+        claim = self.claim(None, **amounts)
+        del claim["allocations"]
+        group = {"resources": amounts, "in_tree": self.host}
+        return {**claim, "request": {"groups": {"": group}}, "consumer_uuid": self.new}
+
     def claimed(self) -> None:
         """Have the consumer use something."""
         self.service.make("PUT", f"/allocations/{self.new}", self.claim(None, VCPU=1, DISK_GB=1))
@@ -242,6 +248,10 @@ SCENARIOS = {
     "a new consumer": Scenario(
         {RENEW, BUMP, "names.add_unless_present", "allocations.create_consumers", *CLAIM},
         _request("PUT", "/allocations/{scene.new}", lambda it: it.claim(None, VCPU=1, DISK_GB=1)),
+    ),
+    "a new consumer's request is met": Scenario(
+        {RENEW, BUMP, "names.add_unless_present", "allocations.create_consumers", *CLAIM},
+        lambda it: it.service.send("POST", "/claims", it.demand(VCPU=1, DISK_GB=1), "2.0"),
     ),
     "a consumer changes": Scenario(
         {

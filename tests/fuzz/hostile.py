@@ -283,6 +283,8 @@ class Hostile:
         """A value of the schema, but for what goes wrong."""
         if self.goes_wrong():
             return Raw(self.odd_json())
+        if "oneOf" in schema:
+            return self.like(self.source.choice(schema["oneOf"]), name)
         kinds = schema.get("type", "string")
         kind = kinds if isinstance(kinds, str) else self.source.choice(kinds)
         makers: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
@@ -332,6 +334,8 @@ class Hostile:
 
     def a_string(self, schema: Mapping[str, Any], name: str) -> Any:
         """A string that suits the member."""
+        if name == "consumer_uuid":
+            return self.text(CONSUMERS)
         if schema.get("format") == "uuid":
             aggregates = name in {"aggregates", "member_of", "not_member_of"}
             return self.text(AGGREGATES if aggregates else UUIDS)

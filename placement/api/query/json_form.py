@@ -38,14 +38,18 @@ _MEMBERS: Mapping[str, Sequence[Sequence[Step]]] = {
 }
 
 
-def read_candidates(body: Mapping[str, Any]) -> CandidateRequest:
-    """Read a body that its schema allows.  Raises BadQuery."""
-    _check_size(body)
+def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> CandidateRequest:
+    """Read a request that its schema allows.  Raises BadQuery.
+
+    within: the steps to the request, where it is not the whole body.
+    """
+    _check_size(body, path_of(within) or "body")
     groups = body["groups"]
     policy = body.get("group_policy")
     isolated = frozenset(body.get("isolate", ()))
     if policy is not None and isolated:
-        raise bad("isolate", min(isolated), "group_policy says the same of all", QUERY_BAD_VALUE)
+        where = path_of((*within, "isolate"))
+        raise bad(where, min(isolated), "group_policy says the same of all", QUERY_BAD_VALUE)
     suffixed = frozenset(groups) - {UNSUFFIXED}
     request = CandidateRequest(
         tuple(_group(suffix, group) for suffix, group in groups.items()),
@@ -54,16 +58,17 @@ def read_candidates(body: Mapping[str, Any]) -> CandidateRequest:
         root=RootTerms(**_terms(body.get("root", {}))),
         limit=_limit(body),
         isolate_all=policy == "isolate",
-        place=_place(body),
+        place=_place(body, within),
     )
     check_root(request.root, request.place)
-    check_resourceless(request, {suffix: path_of(("groups", suffix)) for suffix in groups})
+    names = {suffix: path_of((*within, "groups", suffix)) for suffix in groups}
+    check_resourceless(request, names)
     check_contradictions(request)
     check_joins(request)
     return request
 
 
-def _check_size(body: Mapping[str, Any]) -> None:
+def _check_size(body: Mapping[str, Any], name: str) -> None:
     """Raise BadQuery for more names than a query may have, which a database is asked for."""
     containers: list[Any] = [body]
     names = 0
@@ -72,7 +77,7 @@ def _check_size(body: Mapping[str, Any]) -> None:
         members = container.values() if isinstance(container, dict) else container
         containers += [member for member in members if isinstance(member, (dict, list))]
     if names > MAX_ITEMS:
-        raise BadQuery(f"body: it has {names} members and names, {MAX_ITEMS} are the most")
+        raise BadQuery(f"{name}: it has {names} members and names, {MAX_ITEMS} are the most")
 
 
 def _group(suffix: str, group: Mapping[str, Any]) -> RequestGroup:
@@ -115,7 +120,7 @@ def _limit(body: Mapping[str, Any]) -> int | None:
     return int(body["limit"]) if "limit" in body else None
 
 
-def _place(body: Mapping[str, Any]) -> Place:
+def _place(body: Mapping[str, Any], within: Sequence[Step]) -> Place:
     """Return what finds the path at which a name stands; of a member where it does not."""
 
     def place(keyword: str, suffix: str, name: str) -> str:
@@ -125,8 +130,8 @@ def _place(body: Mapping[str, Any]) -> Place:
         for member in members:
             for steps in _names(_at(body, member), member):
                 if name == steps[-1] or name == _at(body, steps):
-                    return path_of(steps)
-        return path_of(members[0])
+                    return path_of((*within, *steps))
+        return path_of((*within, *members[0]))
 
     return place
 

@@ -52,27 +52,22 @@ GROUPS = {
     "patternProperties": {SUFFIX_KEY: GROUP},
     "additionalProperties": False,
 }
-FIND = Versioned(
+REQUEST = closed(
+    {"groups": GROUPS},
     {
-        "2.0": Schema(
-            closed(
-                {"groups": GROUPS},
-                {
-                    "same_subtree": _list(
-                        closed({}, {"of": _list(SUFFIX), "not": _list(SUFFIX)}, "SubtreeRule")
-                    ),
-                    "isolate": _list(SUFFIX),
-                    "group_policy": {
-                        "type": "string",
-                        "pattern": f"^(none|isolate){END}",
-                        "maxLength": 7,
-                        "examples": ["none"],
-                    },
-                    "root": closed({}, TERMS, "RootTerms"),
-                    "limit": {"type": "integer", "minimum": 1, "examples": [10]},
-                },
-            ),
-            path_of,
-        )
-    }
+        "same_subtree": _list(
+            closed({}, {"of": _list(SUFFIX), "not": _list(SUFFIX)}, "SubtreeRule")
+        ),
+        "isolate": _list(SUFFIX),
+        "group_policy": {
+            "type": "string",
+            "pattern": f"^(none|isolate){END}",
+            "maxLength": 7,
+            "examples": ["none"],
+        },
+        "root": closed({}, TERMS, "RootTerms"),
+        "limit": {"type": "integer", "minimum": 1, "examples": [10]},
+    },
+    "CandidateRequest",
 )
+FIND = Versioned({"2.0": Schema(REQUEST, path_of)})

@@ -61,8 +61,8 @@ _LISTED = Array(
         Property("resources", AMOUNTS),
     )
 )
-_BY_PROVIDER = Table(UUID_KEY, Object("CandidateAllocation", Property("resources", AMOUNTS)))
-_MAPPINGS = Json(
+BY_PROVIDER = Table(UUID_KEY, Object("CandidateAllocation", Property("resources", AMOUNTS)))
+MAPPINGS = Json(
     {
         "title": "Mappings",
         "type": "object",
@@ -73,8 +73,8 @@ _MAPPINGS = Json(
 REQUEST: Object[Spelled] = Object(
     "AllocationRequest",
     Property("allocations", Ready(_LISTED), _as_list, since="1.10"),
-    Property("allocations", Ready(_BY_PROVIDER), _as_object, since="1.12"),
-    Property("mappings", _MAPPINGS, itemgetter(1), since=Feature.MAPPINGS.value),
+    Property("allocations", Ready(BY_PROVIDER), _as_object, since="1.12"),
+    Property("mappings", MAPPINGS, itemgetter(1), since=Feature.MAPPINGS.value),
 )
 
 

@@ -9,6 +9,7 @@ from placement.db import bulk
 from placement.db import tables as t
 from placement.db.fragments import changed_at
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
+from placement.vocabulary import FIRST_GENERATION
 
 OWNER = ("project_id", "user_id", "consumer_type_id")
 
@@ -114,8 +115,8 @@ def on_provider(provider_id: int) -> Query:
 
 
 def create_consumers(rows: Sequence[Mapping[str, object]]) -> Writes:
-    """Insert consumers (uuid, project_id, user_id, consumer_type_id) at generation 1."""
-    defaults = {"generation": 1, "created_at": t.now()}
+    """Insert consumers (uuid, project_id, user_id, consumer_type_id) at the first generation."""
+    defaults = {"generation": FIRST_GENERATION, "created_at": t.now()}
     return bulk.insert(_consumer, [{**row, **defaults} for row in rows])
 
 

@@ -119,6 +119,10 @@ def test_a_refusal_takes_next_to_no_memory_beside_the_value(table: Any, raw: byt
 
 
 def _schemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if "oneOf" in schema:
+        for each in schema["oneOf"]:
+            yield from _schemas(each)
+        return
     yield schema
     within = [*schema.get("properties", {}).values(), *schema.get("patternProperties", {}).values()]
     for each in [*within, *([schema["items"]] if "items" in schema else [])]:

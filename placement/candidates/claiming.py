@@ -1,0 +1,170 @@
+"""Find and claim in one step: what one candidate cannot give any more, another one may.
+
+A search runs on a snapshot, so what it finds may be gone by the time that it is locked. Then the
+next candidate is claimed, and when none is left the search begins again. Each loss is somebody
+else's success. So a caller is refused only by a search that finds nothing, and never for having
+been slower than others.
+"""
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from placement import events
+from placement.candidates.budget import LOOKS_PER_STEP
+from placement.candidates.candidate import Candidate
+from placement.candidates.model import Tree
+from placement.candidates.request import CandidateRequest
+from placement.candidates.resolve import resolve
+from placement.candidates.search import find_candidates
+from placement.candidates.tree_cache import TreeCache
+from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
+from placement.config import CandidateSettings, Settings
+from placement.db.engine import Database
+from placement.db.retries import Pauses
+from placement.errors import (
+    CapacityExceeded,
+    ConsumerGenerationConflict,
+    LostRace,
+    NoCandidates,
+    NoInventory,
+    Outpaced,
+    UnitsViolated,
+    UnknownProviders,
+    UnknownResourceClasses,
+)
+from placement.events import Event
+from placement.objects import allocations, consumers
+from placement.objects.claims import Claim
+from placement.vocabulary import FIRST_GENERATION
+
+# Candidates that a claim chooses among where the request states no limit: enough for callers not
+# to meet on one host.
+CHOICE = 32
+
+# What became of a candidate since it was found. Anything else is the caller's.
+GONE = (
+    UnknownProviders,
+    UnknownResourceClasses,
+    NoInventory,
+    UnitsViolated,
+    CapacityExceeded,
+    LostRace,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A request, and for whom it is to be met.
+
+    claim: of a consumer that does not exist, without allocations yet. place: where the body has
+    the request, for errors about it.
+    """
+
+    request: CandidateRequest
+    claim: Claim
+    place: str
+
+
+class Claimed(NamedTuple):
+    """The candidate that a consumer got, and the consumer's generation.
+
+    allocations: provider UUID -> class -> units. mappings: suffix -> provider UUIDs.
+    """
+
+    consumer: str
+    allocations: Mapping[str, Mapping[str, int]]
+    mappings: Mapping[str, Sequence[str]]
+    generation: int
+
+
+def claim(
+    database: Database,
+    cache: TreeCache,
+    demands: Sequence[Demand],
+    settings: Settings,
+    tuning: SearchTuning = DEFAULT_TUNING,
+) -> list[Claimed]:
+    """Meet demands in their order, each on what those before it leave; all of them or none.
+
+    Raises NoCandidates where a search finds nothing, ConsumerGenerationConflict for a consumer that
+    exists, and Outpaced when others were faster for `[placement_database] write_timeout` seconds;
+    what `find_candidates` raises, and what `Database.write` does but for LostRace.
+    """
+    deadline = time.monotonic() + settings.database.write_timeout
+    pauses = Pauses()
+    tries = 0
+    while True:
+        with database.read() as conn:
+            choices = _choices(conn, cache, demands, settings.candidates, tuning)
+        for choice in choices:
+            tries += 1
+            claims = [
+                replace(demand.claim, allocations=candidate.allocations)
+                for demand, candidate in zip(demands, choice, strict=True)
+            ]
+            try:
+                database.write(partial(allocations.replace, claims=claims))
+            except GONE:
+                continue
+            events.tell(Event.CLAIM, consumers=len(claims), tries=tries)
+            return [
+                Claimed(each.consumer, each.allocations, candidate.mappings, FIRST_GENERATION)
+                for each, candidate in zip(claims, choice, strict=True)
+            ]
+        if time.monotonic() > deadline:
+            raise Outpaced(tries)
+        pauses.wait()
+
+
+def _choices(
+    conn: Connection,
+    cache: TreeCache,
+    demands: Sequence[Demand],
+    settings: CandidateSettings,
+    tuning: SearchTuning,
+) -> list[list[Candidate]]:
+    """Return ways to meet the demands, in random order, each with a candidate for every one.
+
+    For a single demand these are its candidates. Of several, each builds on what was chosen for
+    those before it, so there is one way. All searches have the work of one to do together.
+    """
+    ahead: dict[int, Tree] = {}
+    choice: list[Candidate] = []
+    left = settings.max_search_steps
+    for demand in demands:
+        request = replace(demand.request, limit=demand.request.limit or CHOICE)
+        bounds = replace(settings, max_search_steps=max(1, left))
+        result = find_candidates(conn, cache, request, bounds, tuning, ahead)
+        if not result.candidates:
+            _refuse_faulty(conn, demands)
+            raise NoCandidates(demand.place, str(result.trace))
+        if len(demands) == 1:
+            return [[each] for each in random.sample(result.candidates, len(result.candidates))]
+        candidate = random.choice(result.candidates)
+        choice.append(candidate)
+        ahead |= {tree.id: tree.after(candidate.allocations) for tree in candidate.trees}
+        left -= result.stats.looks // LOOKS_PER_STEP
+    return [choice]
+
+
+def _refuse_faulty(conn: Connection, demands: Sequence[Demand]) -> None:
+    """Raise what is wrong with demands even if there were room for all.
+
+    That is a name that nobody knows, also of a demand after the one that cannot be met; and the
+    first consumer that exists, for whoever sends a claim again, as its answer was lost, has what it
+    asks for, and need not be told that nothing is left. Raises what `resolve` raises, and
+    ConsumerGenerationConflict.
+    """
+    for demand in demands:
+        resolve(conn, demand.request)
+    existing = consumers.read(conn, [demand.claim.consumer for demand in demands])
+    for demand in demands:
+        consumer = existing.get(demand.claim.consumer)
+        if consumer is not None:
+            raise ConsumerGenerationConflict(demand.claim.consumer, None, consumer.generation)

@@ -1,0 +1,354 @@
+"""Find and claim in one request: who is refused, who is not, and what is left of a refusal."""
+
+import uuid as uuids
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from placement import events
+from placement.candidates import claiming
+from placement.db.statement import Restart
+from placement.events import Details, Event
+from placement.objects import allocations
+from tests.kit import service as kit
+from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
+from tests.kit.statements import counted
+
+VERSION = "2.0"
+HOSTS = 3
+CONSUMER = str(uuids.UUID(int=7))
+ONE_VCPU = {"groups": {"": {"resources": {"VCPU": 1}}}}
+
+
+class Service(kit.Service):
+    """Three hosts of four VCPUs, whose disk is shared."""
+
+    def __init__(self, directory: Path, **overrides: Any) -> None:
+        super().__init__(directory, **overrides)
+        with building(self.database.writer) as cloud:
+            for number in range(HOSTS):
+                cloud.add(f"host{number}", {"VCPU": 4}, aggregates=[aggregate_uuid(1)])
+            traits, aggregates = [SHARING], [aggregate_uuid(1)]
+            cloud.add("disk", {"DISK_GB": 100}, traits=traits, aggregates=aggregates)
+
+    def claim(self, status: int, body: object) -> Any:
+        """Claim; the body of the answer, or the only error in it."""
+        answer = self.expect(status, "POST", "/claims", body, VERSION).json
+        return answer["errors"][0] if status >= 400 else answer
+
+    def take(self, host: int, amount: int) -> None:
+        """Claim on this host, for a consumer of its own."""
+        body = kit.claim({provider_uuid(host): {"VCPU": amount}})
+        self.expect(204, "PUT", f"/allocations/{uuids.uuid4()}", body)
+
+    def used(self) -> int:
+        """VCPUs that are used on all hosts."""
+        paths = [f"/resource_providers/{provider_uuid(host + 1)}/usages" for host in range(HOSTS)]
+        return sum(self.get(path)["usages"]["VCPU"] for path in paths)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with Service(tmp_path) as service:
+        yield service
+        service.check_used()
+
+
+def body(request: Any = ONE_VCPU, consumer: str = "", owner: str = "p") -> dict[str, object]:
+    return {
+        "request": request,
+        "consumer_uuid": consumer or str(uuids.uuid4()),
+        "project_id": owner,
+        "user_id": owner,
+        "consumer_type": "INSTANCE",
+    }
+
+
+def vcpus(amount: int, **more: object) -> dict[str, object]:
+    return {"groups": {"": {"resources": {"VCPU": amount}}}, **more}
+
+
+Tries = list[Details]
+
+
+@pytest.fixture
+def claims_told() -> Iterator[Tries]:
+    told: Tries = []
+
+    def note(event: Event, details: Details) -> None:
+        if event is Event.CLAIM:
+            told.append(details)
+
+    stop = events.listen(note)
+    yield told
+    stop()
+
+
+def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) -> None:
+    """Have something happen before each of the first claims, when its candidate is chosen."""
+    waiting = list(acts)
+
+    class Database:
+        """The service's, but for what happens before a write."""
+
+        def __init__(self, database: Any) -> None:
+            self.read, self._database = database.read, database
+
+        def write(self, work: Any) -> Any:
+            if waiting:
+                waiting.pop(0)()
+            return self._database.write(work)
+
+    claim = claiming.claim
+    monkeypatch.setattr(
+        "placement.api.resources.claims.claim",
+        lambda database, *rest: claim(cast("Any", Database(database)), *rest),
+    )
+
+
+# -- one -----------------------------------------------------------------------------------------
+
+
+def test_a_claim_is_what_the_consumer_has_afterwards(service: Service) -> None:
+    request = {"groups": {"": {"resources": {"DISK_GB": 5}}, "_C": {"resources": {"VCPU": 2}}}}
+    answer = service.expect(201, "POST", "/claims", body(request, CONSUMER), VERSION)
+    assert answer.headers["location"].endswith(f"/allocations/{CONSUMER}")
+    (host,) = answer.json["mappings"]["_C"]
+    disk = provider_uuid(HOSTS + 1)
+    assert answer.json == {
+        "allocations": {disk: {"resources": {"DISK_GB": 5}}, host: {"resources": {"VCPU": 2}}},
+        "mappings": {"": [disk], "_C": [host]},
+        "consumer_generation": 1,
+    }
+    consumer = service.get(f"/allocations/{CONSUMER}")
+    assert {
+        uuid: {"resources": each["resources"]} for uuid, each in consumer["allocations"].items()
+    } == answer.json["allocations"]
+    assert consumer["consumer_generation"] == 1
+    assert (consumer["project_id"], consumer["consumer_type"]) == ("p", "INSTANCE")
+
+
+def test_claims_spread_over_the_first_candidates_as_many_as_the_limit_says(
+    service: Service,
+) -> None:
+    """A host that is chosen by chance is missed by 60 claims once in 10**9 runs."""
+    for limit, hosts in ((1, 1), (2, 2), (None, 3)):
+        request = ONE_VCPU if limit is None else {**ONE_VCPU, "limit": limit}
+        chosen = set()
+        for _ in range(60):
+            chosen.update(service.claim(201, body(request, CONSUMER))["allocations"])
+            service.expect(204, "DELETE", f"/allocations/{CONSUMER}")
+        assert len(chosen) == hosts
+
+
+def test_one_that_nothing_can_meet_is_told_so_and_leaves_nothing(service: Service) -> None:
+    before = service.dump()
+    error = service.claim(409, body(vcpus(5), owner="nobody"))
+    assert error["code"] == "placement.no_candidates"
+    assert error["detail"].startswith("request: nothing can meet this request now")
+    assert service.dump() == before
+
+
+def test_a_consumer_that_exists_is_a_conflict_also_where_no_room_is_left(service: Service) -> None:
+    first = service.claim(201, body(vcpus(4), CONSUMER))
+    before = service.dump(but="revision")
+    for amount in (1, 5):
+        error = service.claim(409, body(vcpus(amount), CONSUMER.replace("-", "")))
+        assert error["code"] == "placement.concurrent_update"
+        assert "consumer generation conflict" in error["detail"]
+    assert service.dump(but="revision") == before
+    assert service.get(f"/allocations/{CONSUMER}")["allocations"].keys() == (
+        first["allocations"].keys()
+    )
+
+
+# -- others are faster ---------------------------------------------------------------------------
+
+
+def test_another_candidate_is_claimed_when_others_took_the_first(
+    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries
+) -> None:
+    """All that were found are tried before the search begins again."""
+
+    def take_all_but_one_host() -> None:
+        for host in (1, 2):
+            service.take(host, 4)
+
+    before_writes(monkeypatch, take_all_but_one_host)
+    assert service.claim(201, body())["allocations"].keys() == {provider_uuid(3)}
+    (told,) = claims_told
+    assert told["consumers"] == 1
+    assert told["tries"] in {1, 2, 3}
+
+
+def test_the_search_begins_again_when_all_that_it_found_is_gone(
+    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries
+) -> None:
+    """With a limit of 1 there is one candidate, and two more after two searches."""
+
+    def lose(host: int) -> Callable[[], None]:
+        return lambda: service.take(host, 4)
+
+    before_writes(monkeypatch, lose(1), lose(2))
+    claimed = service.claim(201, body({**ONE_VCPU, "limit": 1}))
+    assert claimed["allocations"].keys() == {provider_uuid(3)}
+    assert claims_told == [{"consumers": 1, "tries": 3}]
+
+
+def test_a_claim_ends_when_others_took_everything(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def take_all() -> None:
+        for host in range(HOSTS):
+            service.take(host + 1, 4)
+
+    before_writes(monkeypatch, take_all)
+    assert service.claim(409, body())["code"] == "placement.no_candidates"
+    assert service.used() == 4 * HOSTS
+
+
+GENERATION = {"resource_provider_generation": 0}
+PATH = f"/resource_providers/{provider_uuid(1)}"
+CHANGES: dict[str, list[tuple[int, str, str, object]]] = {
+    "the provider is gone": [(204, "DELETE", PATH, None)],
+    "the inventory is gone": [(204, "DELETE", f"{PATH}/inventories", None)],
+    "the inventory is too small": [
+        (200, "PUT", f"{PATH}/inventories", kit.inventories(0, VCPU=1)),
+    ],
+    "the units are others": [
+        (200, "PUT", f"{PATH}/inventories/VCPU", {**GENERATION, "total": 4, "step_size": 3}),
+    ],
+    "the class is another one": [
+        (200, "PUT", f"{PATH}/inventories", kit.inventories(0, PCPU=4)),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_provider_that_changed_since_the_search_is_left_for_another(
+    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries, change: str
+) -> None:
+    def happen() -> None:
+        for request in CHANGES[change]:
+            service.expect(*request)
+
+    before_writes(monkeypatch, happen)
+    claimed = service.claim(201, body(vcpus(2, limit=1)))
+    assert claimed["allocations"].keys() == {provider_uuid(2)}
+    assert claims_told[0]["tries"] == 2
+
+
+def test_a_provider_that_moved_to_another_tree_is_claimed_where_it_is(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def move() -> None:
+        moved = {"name": "moved", "parent_provider_uuid": provider_uuid(2)}
+        service.expect(200, "PUT", PATH, moved)
+
+    before_writes(monkeypatch, move)
+    claimed = service.claim(201, body(vcpus(2, limit=1)))
+    assert claimed["allocations"].keys() == {provider_uuid(1)}
+
+
+def test_a_class_that_is_deleted_meanwhile_is_unknown(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.expect(201, "PUT", "/resource_classes/CUSTOM_A")
+    inventory = {**GENERATION, "resource_class": "CUSTOM_A", "total": 1}
+    service.expect(201, "POST", f"{PATH}/inventories", inventory)
+
+    def delete() -> None:
+        service.expect(204, "DELETE", f"{PATH}/inventories/CUSTOM_A")
+        service.expect(204, "DELETE", "/resource_classes/CUSTOM_A")
+
+    before_writes(monkeypatch, delete)
+    error = service.claim(400, body({"groups": {"": {"resources": {"CUSTOM_A": 1}}}}))
+    assert 'request.groups[""].resources.CUSTOM_A: No such resource class' in error["detail"]
+
+
+def test_who_is_always_slower_is_told_to_come_back_and_not_that_there_is_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Service(tmp_path, placement_database={"write_timeout": 0.2}) as service:
+
+        def restart(_conn: Any, claims: Any) -> None:
+            raise Restart
+
+        monkeypatch.setattr(allocations, "replace", restart)
+        answer = service.send("POST", "/claims", body(), VERSION)
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "1"
+        assert "Others were faster" in answer.text
+        monkeypatch.undo()
+        assert service.used() == 0
+
+
+# -- several -------------------------------------------------------------------------------------
+
+
+def several(*requests: Any) -> dict[str, object]:
+    return {"claims": [body(request) for request in requests]}
+
+
+def test_several_claims_see_those_before_them(service: Service, claims_told: Tries) -> None:
+    answer = service.claim(201, several(*[vcpus(3)] * HOSTS))
+    hosts = [next(iter(each["allocations"])) for each in answer["claims"]]
+    assert sorted(hosts) == [provider_uuid(host + 1) for host in range(HOSTS)]
+    assert [each["consumer_generation"] for each in answer["claims"]] == [1] * HOSTS
+    assert claims_told == [{"consumers": HOSTS, "tries": 1}]
+
+
+def test_several_claims_see_what_those_before_them_take_of_what_is_shared(
+    service: Service,
+) -> None:
+    request = {"groups": {"": {"resources": {"VCPU": 1, "DISK_GB": 40}}}}
+    assert len(service.claim(201, several(request, request))["claims"]) == 2
+    before = service.dump(but="revision")
+    error = service.claim(409, several(vcpus(1), request))
+    assert error["detail"].startswith("claims[1].request: nothing can meet")
+    assert service.dump(but="revision") == before
+
+
+def test_all_of_several_claims_are_refused_with_one_of_them(service: Service) -> None:
+    before = service.dump()
+    error = service.claim(409, several(*[vcpus(3)] * (HOSTS + 1)))
+    assert error["code"] == "placement.no_candidates"
+    assert error["detail"].startswith(f"claims[{HOSTS}].request: nothing can meet")
+    assert service.dump() == before
+    # What it thought of was its own alone.
+    assert len(service.get("/allocation_candidates?resources=VCPU:4")["allocation_requests"]) == 3
+
+
+def test_several_claims_begin_again_together_when_one_is_lost(
+    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries
+) -> None:
+    before_writes(monkeypatch, lambda: service.take(1, 1))
+    answer = service.claim(201, several(*[vcpus(4)] * 2))
+    hosts = {uuid for each in answer["claims"] for uuid in each["allocations"]}
+    assert hosts == {provider_uuid(2), provider_uuid(3)}
+    assert claims_told[0]["consumers"] == 2
+
+
+def test_the_work_of_several_searches_is_bounded_as_that_of_one(tmp_path: Path) -> None:
+    with Service(tmp_path, placement={"max_search_steps": 200}) as service:
+        assert service.claim(201, body())
+        before = service.dump()
+        error = service.claim(503, several(*[ONE_VCPU] * 12))
+        assert "max_search_steps" in error["detail"]
+        assert service.dump() == before
+
+
+def test_as_many_claims_as_may_be_are_made_by_as_many_writes_as_one(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.claim(201, body())  # from here on project, user and type are known
+    statements = []
+    for number in (1, 10):
+        with counted(service.database) as seen:
+            service.claim(201, several(*[ONE_VCPU] * number))
+        statements.append(len([each for each in seen if not each.startswith("SELECT")]))
+    with capsys.disabled():
+        print(f"\nclaims: {statements} writing statements for 1 and 10")
+    assert statements[0] == statements[1]
