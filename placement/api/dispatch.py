@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 import falcon
 import orjson
+from oslo_context.context import RequestContext
 
 from placement import stopwatch
 from placement.api import body_stream, json_body
@@ -94,15 +95,22 @@ class Endpoint:
     def _authorize(self, req: falcon.Request, route: Route) -> None:
         if route.rule is None:
             return
-        target = None
+        caller, target = req.env[CALLER_KEY], None
         if route.target is not None:
-            # Read leniently: who lacks the right does not learn what is wrong with the query.
-            stated = dict(parse_qsl(req.query_string, keep_blank_values=True))
-            target = {route.target: stated.get(route.target)}
-        caller = req.env[CALLER_KEY]
-        if not self._policy.allows(route.rule, caller, target):
-            refusal = f"Policy does not allow {route.rule} to be performed"
-            remedy = self._policy.remedy(route.rule, caller, target)
+            target = {route.target: dict(_stated(req)).get(route.target)}
+        self._refuse_unless_allowed(route.rule, caller, target)
+        if route.part_rules is not None:
+            names = ",".join(value for key, value in _stated(req) if key == "include").split(",")
+            for name, rule in route.part_rules.items():
+                if name in names:
+                    self._refuse_unless_allowed(rule, caller, None)
+
+    def _refuse_unless_allowed(
+        self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None
+    ) -> None:
+        if not self._policy.allows(rule, caller, target):
+            refusal = f"Policy does not allow {rule} to be performed"
+            remedy = self._policy.remedy(rule, caller, target)
             raise RequestRefused(403, f"{refusal}: {remedy}" if remedy else refusal)
 
     def _with_body(
@@ -120,6 +128,14 @@ class Endpoint:
         return replace(call, body=value)
 
     on_options = on_request  # which Falcon would answer itself
+
+
+def _stated(req: falcon.Request) -> list[tuple[str, str]]:
+    """Return the parameters of a query, read leniently.
+
+    Who lacks a right does not learn what is wrong with the query.
+    """
+    return parse_qsl(req.query_string, keep_blank_values=True)
 
 
 def _name_of(call: Call, text: str) -> str:

@@ -1,6 +1,6 @@
 """Every operation: method, path, handler, first version, rule, response. Read top to bottom."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,7 @@ from placement.api.responses.allocations import CONSUMER, ON_PROVIDER
 from placement.api.responses.candidates import CANDIDATES
 from placement.api.responses.claims import CLAIMED
 from placement.api.responses.inventories import INVENTORIES, INVENTORY, USAGES
-from placement.api.responses.providers import PROVIDER, PROVIDERS
+from placement.api.responses.providers import PROVIDER, PROVIDERS, SHOWN
 from placement.api.responses.resource_classes import RESOURCE_CLASS, RESOURCE_CLASSES
 from placement.api.responses.root import DOCUMENT, HEALTH, VERSIONS
 from placement.api.responses.traits import PROVIDER_TRAITS, TRAITS
@@ -78,7 +78,7 @@ class Route:
     rule: the policy rule; None: free for all, without a token. body_schema: None where a body is
     ignored. parameters: those of the query; None where any are ignored. reads: nothing is changed,
     whatever the method. target: the parameter that the rule is checked against; None: the caller's
-    own project.
+    own project. part_rules: part that `include` may name -> the rule that is checked for it, too.
     """
 
     method: str
@@ -92,6 +92,7 @@ class Route:
     order: Order = USUAL
     reads: bool = False
     target: str | None = None
+    part_rules: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         since = v(self.since)
@@ -138,6 +139,14 @@ INVENTORIES_PATH = f"{ONE_RP}/inventories"
 ONE_INVENTORY = f"{INVENTORIES_PATH}/{{resource_class}}"
 CONSUMER_PATH = "/allocations/{consumer}"
 RULE = "placement:resource_providers"
+# A part is shown with a provider to those to whom it is shown by itself.
+PART_RULES = {
+    "inventories": f"{RULE}:inventories:list",
+    "usages": f"{RULE}:usages",
+    "traits": f"{RULE}:traits:list",
+    "aggregates": f"{RULE}:aggregates:list",
+    "allocations": f"{RULE}:allocations:list",
+}
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
@@ -147,11 +156,15 @@ ROUTES: tuple[Route, ...] = (
 
     _get(RP, providers.list_resource_providers, "1.0", f"{RULE}:list", PROVIDERS,
          parameters=provider_query.PARAMETERS),
+    _get(RP, providers.list_resource_providers, "2.0", f"{RULE}:list", PROVIDERS,
+         parameters=provider_query.PARAMETERS, part_rules=PART_RULES),
     Route("POST", RP, providers.create_resource_provider, "1.0", f"{RULE}:create", CREATED,
           provider_bodies.CREATE),
     Route("POST", RP, providers.create_resource_provider, "1.20", f"{RULE}:create",
           Response(PROVIDER), provider_bodies.CREATE),
-    _get(ONE_RP, providers.show_resource_provider, "1.0", f"{RULE}:show", PROVIDER),
+    _get(ONE_RP, providers.show_resource_provider, "1.0", f"{RULE}:show", SHOWN),
+    _get(ONE_RP, providers.show_resource_provider, "2.0", f"{RULE}:show", SHOWN,
+         parameters=provider_query.SHOW_PARAMETERS, part_rules=PART_RULES),
     Route("PUT", ONE_RP, providers.update_resource_provider, "1.0", f"{RULE}:update",
           Response(PROVIDER), provider_bodies.UPDATE, order=PROVIDER_FIRST),
     _delete(ONE_RP, providers.delete_resource_provider, "1.0", f"{RULE}:delete"),
@@ -253,7 +266,15 @@ def operations(routes: Iterable[Route]) -> dict[str, dict[str, Versioned[Route]]
 
 OPERATIONS = operations(ROUTES)
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.public)
+
+
+def _guarded() -> Iterator[tuple[str, str, str]]:
+    for route in ROUTES:
+        if route.rule is not None:
+            yield route.rule, route.method, route.path
+        for name, rule in (route.part_rules or {}).items():
+            yield rule, route.method, f"{route.path}?include={name}"
+
+
 # (policy rule, method, path) of every operation that has a rule.
-GUARDED = tuple(
-    dict.fromkeys((route.rule, route.method, route.path) for route in ROUTES if route.rule)
-)
+GUARDED = tuple(dict.fromkeys(_guarded()))

@@ -150,7 +150,7 @@ class Object(Generic[T]):
         """
         self.title = title
         self.properties = Versioned(_by_version(properties))
-        self._optional = frozenset(optional)
+        self.optional = frozenset(optional)
 
     def schema(self, version: Microversion) -> Fragment:
         """Return the schema: these properties and no others."""
@@ -159,14 +159,22 @@ class Object(Generic[T]):
             "title": self.title,
             "type": "object",
             "properties": {name: each.shape.schema(version) for name, each in properties.items()},
-            "required": [name for name in properties if name not in self._optional],
+            "required": [name for name in properties if name not in self.optional],
             "additionalProperties": False,
         }
 
     def renderer(self, view: View) -> Callable[[T], Mapping[str, Any]]:
         """Return what renders a value, property by property."""
+        return self.renderer_without((), view)
+
+    def renderer_without(
+        self, names: Collection[str], view: View
+    ) -> Callable[[T], Mapping[str, Any]]:
+        """Return what renders a value without the properties of these names."""
         properties = self.properties.at(view.version)
-        renderers = [(name, each.renderer(view)) for name, each in properties.items()]
+        renderers = [
+            (name, each.renderer(view)) for name, each in properties.items() if name not in names
+        ]
         # PERF: this is most of what a list of providers costs.
         return lambda value: {name: render(value) for name, render in renderers}
 

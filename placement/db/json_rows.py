@@ -20,13 +20,26 @@ from placement.db.dialects import dialect_named
 class JsonRows(FunctionElement[str]):
     """An aggregate: the columns of all rows as the text of a JSON list of lists.
 
-    Columns are integers, texts and times; floats would lose digits on SQLite. The rows come in
-    any order.
+    Columns are numbers, texts and times. The rows come in any order.
     """
 
     name = "json_rows"
     type = sa.Text()
     inherit_cache = True
+
+
+class JsonRow(FunctionElement[str]):
+    """The columns of one row as the text of a JSON list, for rows that come in an order."""
+
+    name = "json_row"
+    type = sa.Text()
+    inherit_cache = True
+
+
+@compiles(JsonRow)
+def _compile_row(element: JsonRow, compiler: Any, **options: Any) -> str:
+    columns = [(compiler.process(column, **options), column.type) for column in element.clauses]
+    return dialect_named(compiler.dialect.name).json_row(columns)
 
 
 @compiles(JsonRows)
@@ -45,7 +58,17 @@ def parse_rows(texts: Iterable[Sequence[str | None]]) -> list[list[Any]]:
 
     They are sorted, for the texts have no order: the first column is to be a different id in each.
     """
-    return sorted(row for (text,) in texts for row in parse_text(text))
+    return sorted(parse_unsorted(texts))
+
+
+def parse_unsorted(texts: Iterable[Sequence[str | None]]) -> list[list[Any]]:
+    """Return the rows in all texts, as `parse_rows` does, in any order."""
+    return [row for (text,) in texts for row in parse_text(text)]
+
+
+def parse_each(texts: Iterable[Sequence[str]]) -> list[list[Any]]:
+    """Return the rows of a statement that selects `JsonRow`, in its order."""
+    return [orjson.loads(text) for (text,) in texts]
 
 
 # PERF: thousands of rows were made in the same few seconds.

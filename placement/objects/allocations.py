@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -156,6 +156,13 @@ class ProviderAllocations:
     resources: dict[str, int]
 
 
+class Holding(NamedTuple):
+    """What a consumer has on one provider (class -> amount), and the consumer's generation."""
+
+    resources: dict[str, int]
+    generation: int
+
+
 @dataclass(frozen=True, slots=True)
 class ConsumerAllocations:
     """A consumer as the API shows it.
@@ -191,21 +198,18 @@ def of_consumer(conn: Connection, uuid: str) -> ConsumerAllocations:
 
 def of_provider(
     conn: Connection, uuid: str
-) -> tuple[Provider, Mapping[str, ConsumerAllocations], datetime | None]:
+) -> tuple[Provider, Mapping[str, Holding], datetime | None]:
     """Return a provider, what each consumer has on it, and when that last changed.
 
     Raises ProviderNotFound.
     """
     provider = providers.get(conn, uuid)
     rows = statements.on_provider(provider.id).rows(conn)
-    by_consumer: dict[str, ConsumerAllocations] = {}
+    by_consumer: dict[str, Holding] = {}
     for row in rows:
         if row.uuid not in by_consumer:
-            on_provider = ProviderAllocations(provider.generation, {})
-            by_consumer[row.uuid] = ConsumerAllocations(
-                {provider.uuid: on_provider}, generation=row.generation
-            )
-        by_consumer[row.uuid].by_provider[provider.uuid].resources[row.class_name] = row.used
+            by_consumer[row.uuid] = Holding({}, row.generation)
+        by_consumer[row.uuid].resources[row.class_name] = row.used
     return provider, by_consumer, _last_change(rows)
 
 

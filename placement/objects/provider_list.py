@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from placement.db.conditions import ProviderCondition
+from placement.db.statement import Query
 from placement.db.statements import names
 from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
@@ -52,18 +54,29 @@ class ProviderFilter:
         return frozenset(name for name, _amount in self.resources)
 
 
+class Page(NamedTuple):
+    """A part of a list in the order of uuids: the next `size` providers.
+
+    after: the uuid that they come after, which need not be a provider's; None: the first ones.
+    """
+
+    size: int
+    after: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _FilterIds:
     """The ids of what a filter names.
 
     aggregates: key -> ids of all rows that mean the aggregate. roots: of those trees
-    that the filter names and that exist.
+    that the filter names and that exist. after: the uuid that a page comes after, as stored.
     """
 
     traits: Mapping[str, int]
     classes: Mapping[str, int]
     aggregates: Mapping[str, frozenset[int]]
     roots: Mapping[str, int]
+    after: str
 
     def of_traits(self, names: Iterable[str]) -> frozenset[int]:
         """Return the ids of traits, all of which exist."""
@@ -77,35 +90,47 @@ class _FilterIds:
         )
 
 
-def find(conn: Connection, conditions: ProviderFilter) -> list[Provider]:
-    """Return the providers that meet the filter, in the order of their ids, in two statements.
+def find(
+    conn: Connection, conditions: ProviderFilter, page: Page | None = None
+) -> tuple[list[Provider], bool]:
+    """Return the providers that meet the filter, and whether there are more, in two statements.
 
-    Raises UnknownTraits and UnknownResourceClasses for names that do not exist.
+    page: None for all, in the order of their ids. Raises UnknownTraits and
+    UnknownResourceClasses for names that do not exist.
     """
-    ids = _resolve(conn, conditions)
+    ids = _resolve(conn, conditions, page)
     _refuse_unknown(conn, conditions, ids)
     # A tree or aggregate that does not exist has no members, and no provider is in two trees:
     # nothing need be read.
     if not ids.roots.keys() >= conditions.trees or len(set(ids.roots.values())) > 1:
-        return []
+        return [], False
     if not all(ids.of_aggregates(uuids) for uuids in conditions.member_of):
-        return []
-    query = statements.listed(_condition(conditions, ids))
+        return [], False
+    condition = _condition(conditions, ids)
+    if page is None:
+        return _providers(conn, statements.listed(condition)), False
+    # One more than the page holds tells whether there is one.
+    providers = _providers(conn, statements.page(condition, ids.after, page.size + 1))
+    return providers[: page.size], len(providers) > page.size
+
+
+def _providers(conn: Connection, query: Query) -> list[Provider]:
     return [
         Provider(uuid, name, generation, parent, root, changed_at, row_id)
         for row_id, uuid, name, generation, parent, root, changed_at in query.rows(conn)
     ]
 
 
-def _resolve(conn: Connection, conditions: ProviderFilter) -> _FilterIds:
-    """Look up every name of the filter in one statement; in none when it has no names."""
+def _resolve(conn: Connection, conditions: ProviderFilter, page: Page | None) -> _FilterIds:
+    """Look up every name, and where the page begins, in one statement; in none without names."""
+    after = () if page is None or page.after is None else (page.after,)
     query = names.with_trees(
         {
             "trait": conditions.traits,
             "resource_class": conditions.classes,
             "aggregate": identifiers.spellings(*conditions.aggregates),
         },
-        identifiers.stored_forms(*conditions.trees),
+        identifiers.stored_forms(*conditions.trees, *after),
     )
     ids: dict[str, dict[str, int]] = {
         "trait": {},
@@ -115,11 +140,14 @@ def _resolve(conn: Connection, conditions: ProviderFilter) -> _FilterIds:
     }
     for kind, row_id, name, _revision in query.rows(conn):
         ids[kind][name] = row_id
+    # A row may have another form of the uuid than the canonical one, and its place in the order.
+    rows = identifiers.match(after, {uuid: uuid for uuid in ids["tree"]})
     return _FilterIds(
         ids["trait"],
         ids["resource_class"],
         identifiers.ids_by_key(ids["aggregate"]),
         identifiers.match(conditions.trees, ids["tree"]),
+        "".join(rows.get(uuid) or identifiers.key(uuid) for uuid in after),
     )
 
 

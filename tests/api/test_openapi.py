@@ -56,6 +56,8 @@ KNOWN = {
     "root_member_of": [aggregate_uuid(1)],
     "root_required": ["HW_CPU_X86_AVX2"],
     "limit": ["1", "5"],
+    "marker": [provider_uuid(1)],
+    "include": ["inventories,usages", "traits,aggregates,allocations"],
     "project_id": ["p"],
 }
 

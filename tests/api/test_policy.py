@@ -354,3 +354,28 @@ def test_nobody_is_judged_while_another_thread_reads_the_files(
     for thread in threads:
         thread.join()
     assert answers == [True, True]
+
+
+def test_each_part_that_is_included_needs_its_own_rule(tmp_path: Path) -> None:
+    """Parts are refused in the rule's own words, before the query is checked."""
+    path = tmp_path / "policy.yaml"
+    allowed = ("list", "show", "usages", "traits:list")
+    rules = [f'"placement:resource_providers:{rule}": "role:watcher"\n' for rule in allowed]
+    path.write_text("".join(rules))
+    service = Client(make_app(tmp_path, oslo_policy={"policy_file": str(path)}))
+    uuid = "00000000-0000-0000-0000-000000000001"
+    service.expect(200, "POST", "/resource_providers", {"name": "cn", "uuid": uuid})
+    watcher = {"X-Auth-Token": "user:own", "X-Roles": "watcher"}
+    for target in ("/resource_providers", f"/resource_providers/{uuid}"):
+        for query, refused in (
+            ("", None),
+            ("?include=usages,traits", None),
+            ("?include=inventories", "inventories:list"),
+            ("?include=usages&include=traits,aggregates", "aggregates:list"),
+            ("?include=x,allocations&colour=red", "allocations:list"),
+        ):
+            answer = service.send("GET", f"{target}{query}", version="2.0", headers=watcher)
+            assert answer.status_code == (403 if refused else 200), answer.text
+            assert refused is None or f"placement:resource_providers:{refused} " in answer.text
+        older = service.send("GET", f"{target}?include=inventories", headers=watcher)
+        assert older.status_code == (200 if uuid in target else 400)

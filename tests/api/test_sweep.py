@@ -186,6 +186,8 @@ VALUES = {
     "uuid": "a0000000-0000-4000-8000-000000000001",
     "project_id": "p",
     "user_id": "u",
+    "marker": "a0000000-0000-4000-8000-000000000001",
+    "include": "inventories",
     "consumer_type": "all",
 }
 NEEDED = {"/usages": {"project_id": "p"}, "/allocation_candidates": {"resources": "VCPU:1"}}
@@ -195,13 +197,17 @@ NEEDED = {"/usages": {"project_id": "p"}, "/allocation_candidates": {"resources"
 def test_each_parameter_is_known_from_its_version_on(
     client: falcon.testing.TestClient, route: Route, name: str, parameter: Parameter
 ) -> None:
+    path = concrete(route.path)
+    if "{uuid}" in route.path:
+        body = {"name": "swept", "uuid": path.split("/")[2]}
+        client.simulate_post("/resource_providers", json=body, headers=headers(v("1.0")))
     for version in HISTORY:
         if version < v(route.since):
             continue
         params = {**NEEDED.get(route.path, {}), name: VALUES[name]}
         if name in {"same_subtree", "isolate"}:
             params["resources1"] = "VCPU:1"
-        answer = client.simulate_get(route.path, params=params, headers=headers(version))
+        answer = client.simulate_get(path, params=params, headers=headers(version))
         known = version >= v(parameter.since)
         if name == "same_subtree" and version < v("1.25"):
             continue  # there are no groups to name yet

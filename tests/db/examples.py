@@ -98,6 +98,10 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "names.newest": ("resource_class",),
     "names.rename_resource_class": ("CUSTOM_A", "CUSTOM_B"),
     "names.with_trees": ({"resource_class": ["VCPU"], "project": ["p"]}, [UUID], [UUID]),
+    "provider_parts.aggregates": ([1],),
+    "provider_parts.allocations": ([1],),
+    "provider_parts.inventories": ([1],),
+    "provider_parts.trait_ids": ([1],),
     "providers.bump_generations": ({1: 1, 2: 1},),
     "providers.clashing": (UUID, "host"),
     "providers.create": (UUID, "host", None, None, 1),
@@ -153,6 +157,10 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
                 aggregates=tuple(frozenset({each}) for each in range(MOST_JOINED + 1))
             ),
         ),
+    },
+    "provider_list.page": {
+        "after one": (ProviderCondition(), UUID, 1000),
+        "by tree": (ProviderCondition(root_id=1), "", 1000),
     },
     "roots.matching_roots": {
         "with room, beginning with what is rare": (

@@ -181,3 +181,32 @@ def test_reads_take_one_or_two_statements(
 ) -> None:
     numbers = [service.count("GET", path)[0] for service in services]
     assert numbers[0] == numbers[1] <= most
+
+
+INCLUDED = {
+    "limit=5": 1,
+    f"limit=5&marker={provider_uuid(2)}": 2,
+    f"limit=500&marker={provider_uuid(2)}&required=HW_CPU_X86_AVX2": 2,
+    "include=inventories": 2,
+    "include=usages": 2,
+    "include=inventories,usages": 2,
+    "include=traits": 3,
+    "include=aggregates": 2,
+    "include=allocations": 2,
+    f"include=inventories,usages,traits,aggregates,allocations&marker={provider_uuid(1)}": 7,
+    "include=inventories,usages,traits,aggregates,allocations&resources=VCPU:1": 7,
+}
+
+
+@pytest.mark.parametrize("query", INCLUDED)
+def test_a_list_with_parts_takes_as_many_statements_for_1000_providers_as_for_10(
+    services: list[CountedService], query: str
+) -> None:
+    numbers = []
+    for service in services:
+        with counted(service.database) as statements:
+            answer = service.send("GET", f"/resource_providers?{query}", version="2.0")
+        assert answer.status_code == 200, answer.text
+        assert answer.json["resource_providers"]
+        numbers.append(len(statements))
+    assert numbers == [INCLUDED[query]] * len(SIZES)

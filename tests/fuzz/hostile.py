@@ -252,6 +252,8 @@ class Hostile:
             "subtree": UUIDS,
             "uuid": UUIDS,
             "limit": ("1", "3"),
+            "marker": UUIDS,
+            "include": ("inventories", "usages,traits", "allocations,aggregates"),
             "group_policy": ("none", "isolate"),
             "root_required": ("HW_CPU_X86_AVX2", "!CUSTOM_A", "in:HW_CPU_X86_AVX2,CUSTOM_A"),
             "root_member_of": (AGGREGATES[0], f"!{AGGREGATES[0]}", f"in:{','.join(AGGREGATES)}"),

@@ -6,7 +6,13 @@ reads them. Errors are BadQuery, which names the parameter and its value. None k
 
 from placement.api.query.candidates import parse_candidates
 from placement.api.query.json_form import read_candidates
-from placement.api.query.providers import parse_provider_filter
+from placement.api.query.providers import (
+    after,
+    parse_include,
+    parse_page,
+    parse_provider_filter,
+    parse_show,
+)
 from placement.api.query.strings import Parameter, pairs
 from placement.api.query.traits import parse_trait_filter
 from placement.api.query.usages import UsageQuery, parse_usage_query
@@ -14,9 +20,13 @@ from placement.api.query.usages import UsageQuery, parse_usage_query
 __all__ = [
     "Parameter",
     "UsageQuery",
+    "after",
     "pairs",
     "parse_candidates",
+    "parse_include",
+    "parse_page",
     "parse_provider_filter",
+    "parse_show",
     "parse_trait_filter",
     "parse_usage_query",
     "read_candidates",

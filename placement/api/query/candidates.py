@@ -1,6 +1,5 @@
 """The parameters of `GET /allocation_candidates`."""
 
-import re
 from collections.abc import Iterable, Mapping
 
 from placement.api.history import Feature, v
@@ -12,12 +11,10 @@ from placement.api.query.joined import (
     check_joins,
     check_root,
 )
-from placement.api.query.strings import Pairs, Parameter, bad, unknown
+from placement.api.query.strings import Pairs, Parameter, bad, positive, unknown
 from placement.api.query.terms import Membership, Traits
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms, SubtreeRule
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery
-
-_LIMIT = re.compile(r"[1-9][0-9]*\Z", re.ASCII)
 
 PARAMETERS: Mapping[str, Parameter] = {
     **GROUP_PARAMETERS,
@@ -114,12 +111,8 @@ def _values(query: Pairs, name: str) -> list[str]:
 
 
 def _limit(query: Pairs) -> int | None:
-    values = _values(query, "limit")
-    for value in values:
-        if not _LIMIT.match(value):
-            raise bad("limit", value, "expected an integer of at least 1")
-    # More digits than that bound nothing.
-    return int(values[0][:18]) if values else None
+    limits = [positive("limit", value) for value in _values(query, "limit")]
+    return limits[0] if limits else None
 
 
 def _group_policy(query: Pairs) -> str | None:

@@ -1,20 +1,47 @@
 """The filters of `GET /resource_providers`."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from urllib.parse import urlencode
 
+from placement.api.history import v
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, Parameter, bad, last_values, matching
+from placement.api.query.strings import (
+    Pairs,
+    Parameter,
+    bad,
+    last_values,
+    matching,
+    pairs,
+    positive,
+)
 from placement.api.query.terms import Membership, Traits, effective, resources
 from placement.errors import BadQuery
-from placement.objects.provider_list import ProviderFilter
+from placement.objects import identifiers
+from placement.objects.provider_list import Page, ProviderFilter
+from placement.objects.provider_parts import Part
+from placement.vocabulary import MAX_INTEGER
 
 # Each is evaluated for each provider: fifty take PostgreSQL 0.4 s on 1,000 hosts.
 MAX_CONDITIONS = 50
 
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
+_NAMES = "|".join(part.value for part in Part)
 
+# Providers of a list with parts: an answer has a bound, and each part takes one statement.
+MOST_WITH_PARTS = 1_000
+# Providers of a list without parts, where no limit is stated: all that there can be.
+NO_LIMIT = MAX_INTEGER
+
+_INCLUDE = Parameter(
+    "2.0",
+    "Parts to show with each provider, separated by commas: "
+    f"{', '.join(f'`{part.value}`' for part in Part)}.",
+    matching(f"({_NAMES})(,({_NAMES}))*"),
+)
+SHOW_PARAMETERS: Mapping[str, Parameter] = {"include": _INCLUDE}
 PARAMETERS: Mapping[str, Parameter] = {
     "name": Parameter("1.0", "The name of a provider."),
     "uuid": Parameter("1.0", "The UUID of a provider.", matching(DASHED_UUID)),
@@ -40,6 +67,21 @@ PARAMETERS: Mapping[str, Parameter] = {
         "1.18",
         "Traits that providers must have (`T1,T2`), must not have (`!T`), or must have one of "
         "(`in:T1,T2`).",
+    ),
+    "include": replace(
+        _INCLUDE,
+        about=f"{_INCLUDE.about} Then {MOST_WITH_PARTS} providers at the most are listed at once.",
+    ),
+    "limit": Parameter(
+        "2.0",
+        "The largest number of providers to list at once, in the order of their UUIDs. "
+        "`resource_providers_links` has a link to the next ones.",
+        {"type": "integer", "minimum": 1},
+    ),
+    "marker": Parameter(
+        "2.0",
+        "A UUID: only providers after it are listed, in the order of their UUIDs.",
+        matching("[{}A-Za-z0-9:-]+"),
     ),
 }
 
@@ -69,6 +111,49 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
         not_member_of=frozenset(membership.negative),
         resources=amounts,
     )
+
+
+def parse_page(query: Pairs, parts: Collection[Part]) -> Page | None:
+    """Return the part of the list to show, None for all of it.  Raises BadQuery."""
+    values = dict(query)
+    marker = values.get("marker")
+    if marker is not None and identifiers.canonical(marker) is None:
+        raise bad("marker", marker, "expected the UUID of a provider")
+    most = MOST_WITH_PARTS if parts else NO_LIMIT
+    if "limit" in values:
+        return Page(min(positive("limit", values["limit"]), most), marker)
+    return Page(most, marker) if parts or marker is not None else None
+
+
+def parse_include(query: Pairs) -> tuple[Part, ...]:
+    """Return the parts to show, each once, in the order of `Part`.  Raises BadQuery."""
+    names: set[str] = set()
+    for key, value in query:
+        if key == "include":
+            names.update(value.split(","))
+    unknown = names - {part.value for part in Part}
+    if unknown:
+        known = ", ".join(part.value for part in Part)
+        raise bad("include", min(unknown), f"no such part; there are {known}")
+    return tuple(part for part in Part if part.value in names)
+
+
+def parse_show(query_string: str, version: Microversion) -> tuple[Part, ...]:
+    """Return the parts to show with one provider.
+
+    Raises BadQuery; older versions ignore what a query says.
+    """
+    if version < v(_INCLUDE.since):
+        return ()
+    query = pairs(query_string)
+    last_values(query, SHOW_PARAMETERS, version)
+    return parse_include(query)
+
+
+def after(query: Pairs, uuid: str) -> str:
+    """Return the query string of what comes after a provider, with all other parameters."""
+    others = [(key, value) for key, value in query if key != "marker"]
+    return urlencode([*others, ("marker", uuid)], safe=":,!")
 
 
 def _check_number(traits: Traits, membership: Membership, class_count: int) -> None:

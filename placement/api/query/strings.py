@@ -1,5 +1,6 @@
 """Decoding of query strings, and the parameters that an operation has at a version."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
@@ -16,6 +17,8 @@ Pairs = Sequence[tuple[str, str]]
 # aggregate has some five spellings.
 MAX_ITEMS = 5_000
 MAX_REPEATED = 80  # characters of a value in an error
+
+_POSITIVE = re.compile(r"[1-9][0-9]*\Z", re.ASCII)
 
 
 def matching(pattern: str) -> Fragment:
@@ -48,6 +51,14 @@ def bad(key: str, value: str, what: str, code: str | None = None) -> BadQuery:
     repeated = value if len(value) <= MAX_REPEATED else f"{value[:MAX_REPEATED]}…"
     text = f"{key}={repeated!r}: {what}"
     return BadQuery(text) if code is None else BadQuery(text, code)
+
+
+def positive(key: str, value: str) -> int:
+    """Return the integer that a value states.  Raises BadQuery unless it is at least 1."""
+    if not _POSITIVE.match(value):
+        raise bad(key, value, "expected an integer of at least 1")
+    # More digits than that bound nothing.
+    return int(value[:18])
 
 
 def pairs(query_string: str) -> Pairs:

@@ -5,16 +5,23 @@ from functools import partial
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
-from placement.objects import provider_list, providers
+from placement.api.responses.providers import WithParts
+from placement.objects import provider_list, provider_parts, providers
 from placement.objects.unset import UNSET
 
 
 def list_resource_providers(call: Call) -> Reply:
     """List the resource providers that meet all filters."""
-    filters = query.parse_provider_filter(query.pairs(call.query_string), call.version)
+    pairs = query.pairs(call.query_string)
+    filters = query.parse_provider_filter(pairs, call.version)
+    included = query.parse_include(pairs)
+    page = query.parse_page(pairs, included)
     with call.service.database.read() as conn:
-        matching = provider_list.find(conn, filters)
-    return Reply(200, matching, changed_at=newest([provider.changed_at for provider in matching]))
+        matching, are_more = provider_list.find(conn, filters, page)
+        parts = provider_parts.read(conn, [provider.id for provider in matching], included)
+    more = query.after(pairs, matching[-1].uuid) if are_more else None
+    changed_at = NOW if parts else newest([provider.changed_at for provider in matching])
+    return Reply(200, WithParts(matching, parts, more), changed_at=changed_at)
 
 
 def create_resource_provider(call: Call) -> Reply:
@@ -35,9 +42,12 @@ def create_resource_provider(call: Call) -> Reply:
 
 def show_resource_provider(call: Call) -> Reply:
     """Show a resource provider."""
+    included = query.parse_show(call.query_string, call.version)
     with call.service.database.read() as conn:
         provider = providers.get(conn, call.path["uuid"])
-    return Reply(200, provider, changed_at=provider.changed_at or NOW)
+        parts = provider_parts.read(conn, [provider.id], included)
+    changed_at = NOW if parts else provider.changed_at or NOW
+    return Reply(200, WithParts([provider], parts), changed_at=changed_at)
 
 
 def check_provider(call: Call) -> None:

@@ -9,10 +9,10 @@ from placement.api.history import Feature
 from placement.api.responses.common import GENERATION, AtGeneration
 from placement.api.shapes import Array, Json, Object, Property
 
-_UUIDS = Array(Json({"type": "string", "examples": [samples.AGGREGATE]}))
+UUIDS = Array(Json({"type": "string", "examples": [samples.AGGREGATE]}))
 
 AGGREGATES: Object[AtGeneration[Sequence[str]]] = Object(
     "ProviderAggregates",
-    Property("aggregates", _UUIDS, attrgetter("value"), since="1.1"),
+    Property("aggregates", UUIDS, attrgetter("value"), since="1.1"),
     replace(GENERATION, since=Feature.AGGREGATE_GENERATION.value),
 )

@@ -12,7 +12,7 @@ from placement.api.responses.common import (
     AtGeneration,
 )
 from placement.api.shapes import Json, Object, Property, Renderer, Table, View
-from placement.objects.allocations import ConsumerAllocations, ProviderAllocations
+from placement.objects.allocations import ConsumerAllocations, Holding, ProviderAllocations
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 _TYPE = Json({"type": "string", "examples": ["INSTANCE"]})
@@ -49,23 +49,14 @@ CONSUMER = _Consumer(
 )
 
 
-def _resources(consumer: ConsumerAllocations) -> Mapping[str, int]:
-    # Here a consumer comes with what it has on the one provider that was asked about.
-    [allocation] = consumer.by_provider.values()
-    return allocation.resources
-
-
-_OF_CONSUMER: Object[ConsumerAllocations] = Object(
+_HOLDING: Object[Holding] = Object(
     "AllocationOnProvider",
-    Property("resources", AMOUNTS, _resources),
+    Property("resources", AMOUNTS),
     Property("consumer_generation", _CONSUMER_GENERATION, attrgetter("generation"), since="1.28"),
 )
-ON_PROVIDER: Object[AtGeneration[Mapping[str, ConsumerAllocations]]] = Object(
+BY_CONSUMER = Table({"type": "string", "examples": [samples.CONSUMER]}, _HOLDING)
+ON_PROVIDER: Object[AtGeneration[Mapping[str, Holding]]] = Object(
     "ProviderAllocations",
     GENERATION,
-    Property(
-        "allocations",
-        Table({"type": "string", "examples": [samples.CONSUMER]}, _OF_CONSUMER),
-        attrgetter("value"),
-    ),
+    Property("allocations", BY_CONSUMER, attrgetter("value")),
 )

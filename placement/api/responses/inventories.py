@@ -19,6 +19,7 @@ _RECORD = {
 RECORD: Object[Record] = Object(
     "InventoryRecord", *(Property(name, shape) for name, shape in _RECORD.items())
 )
+BY_CLASS = Table(CLASS_KEY, RECORD)
 INVENTORY: Object[AtGeneration[Record]] = Object(
     "Inventory",
     GENERATION,
@@ -27,7 +28,7 @@ INVENTORY: Object[AtGeneration[Record]] = Object(
 INVENTORIES: Object[AtGeneration[Mapping[str, Record]]] = Object(
     "Inventories",
     GENERATION,
-    Property("inventories", Table(CLASS_KEY, RECORD), attrgetter("value")),
+    Property("inventories", BY_CLASS, attrgetter("value")),
 )
 USAGES: Object[AtGeneration[Mapping[str, int]]] = Object(
     "ProviderUsages", GENERATION, Property("usages", AMOUNTS, attrgetter("value"))

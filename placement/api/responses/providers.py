@@ -1,16 +1,41 @@
-"""Resource providers as clients see them."""
+"""Resource providers as clients see them: one, and lists, with parts of what they have."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import orjson
 
 from placement.api import samples
 from placement.api.history import v
 from placement.api.microversion import Microversion
-from placement.api.responses.common import LINK, PARENT_UUID, PROVIDER_GENERATION, ROOT_UUID, UUID
-from placement.api.shapes import Array, Fragment, Json, Object, Property, Renderer, View, itself
+from placement.api.responses.aggregates import UUIDS
+from placement.api.responses.allocations import BY_CONSUMER
+from placement.api.responses.common import (
+    AMOUNTS,
+    LINK,
+    PARENT_UUID,
+    PROVIDER_GENERATION,
+    ROOT_UUID,
+    UUID,
+)
+from placement.api.responses.inventories import BY_CLASS
+from placement.api.responses.traits import NAMES
+from placement.api.shapes import (
+    Array,
+    Fragment,
+    Json,
+    Object,
+    Property,
+    Ready,
+    Renderer,
+    Shape,
+    View,
+    itself,
+)
+from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
 
 # What a provider has -> the first version whose links lead there.
@@ -46,7 +71,35 @@ class _ProviderLinks:
         return lambda uuid: fragment(uuid.join(between))
 
 
-PROVIDER: Object[Provider] = Object(
+class WithParts(NamedTuple):
+    """Providers, and those parts of what they have that are to be shown.
+
+    more: the query string that lists the providers after these, where there are more.
+    """
+
+    providers: Sequence[Provider]
+    parts: Mapping[Part, ByProvider] = MappingProxyType({})
+    more: str | None = None
+
+
+_PARTS: Mapping[Part, Shape] = {
+    Part.INVENTORIES: Ready(BY_CLASS),
+    Part.USAGES: AMOUNTS,
+    Part.TRAITS: NAMES,
+    Part.AGGREGATES: UUIDS,
+    Part.ALLOCATIONS: BY_CONSUMER,
+}
+
+
+class _Provider(Object[Provider]):
+    """A provider; the parts beside it are added by whoever has them."""
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what renders the members that every provider has."""
+        return self.renderer_without(self.optional, view)
+
+
+PROVIDER = _Provider(
     "ResourceProvider",
     Property("uuid", UUID),
     Property("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
@@ -54,7 +107,76 @@ PROVIDER: Object[Provider] = Object(
     Property("links", _ProviderLinks(), attrgetter("uuid")),
     Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since="1.14"),
     Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since="1.14"),
+    *(Property(part.value, shape, since="2.0") for part, shape in _PARTS.items()),
+    optional=[part.value for part in Part],
 )
-PROVIDERS: Object[Iterable[Provider]] = Object(
-    "ResourceProviders", Property("resource_providers", Array(PROVIDER), itself)
+
+
+class _Listed(Array):
+    """Providers with parts, as a list."""
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what renders the providers, and adds the parts that come with them."""
+        render_provider = self.items.renderer(view)
+        renderers = {part: shape.renderer(view) for part, shape in _PARTS.items()}
+
+        def render(listing: WithParts) -> list[dict[str, Any]]:
+            rendered = [render_provider(provider) for provider in listing.providers]
+            for part, by_provider in listing.parts.items():
+                name, render_part = part.value, renderers[part]
+                for provider, members in zip(listing.providers, rendered, strict=True):
+                    members[name] = render_part(by_provider[provider.id])
+            return rendered
+
+        return render
+
+
+_LISTED = _Listed(PROVIDER)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """The one provider of a list."""
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the schema of a provider."""
+        return PROVIDER.schema(version)
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what takes a list of one."""
+        render = _LISTED.renderer(view)
+        return lambda listing: render(listing)[0]
+
+
+SHOWN = _Shown()
+
+
+@dataclass(frozen=True, eq=False)
+class _ListLinks:
+    """A link to the providers that come after those of a list."""
+
+    def schema(self, version: Microversion) -> Fragment:
+        """Return the schema of the list."""
+        return {"type": "array", "items": LINK}
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what takes their query string."""
+        path = f"{view.mount}/resource_providers"
+        return lambda query: [{"rel": "next", "href": f"{path}?{query}"}]
+
+
+class _List(Object[WithParts]):
+    """A list; only one that goes on has links."""
+
+    def renderer(self, view: View) -> Renderer:
+        """Return what renders a list."""
+        whole, last = super().renderer(view), self.renderer_without(self.optional, view)
+        return lambda listing: last(listing) if listing.more is None else whole(listing)
+
+
+PROVIDERS = _List(
+    "ResourceProviders",
+    Property("resource_providers", _LISTED, itself),
+    Property("resource_providers_links", _ListLinks(), attrgetter("more"), since="2.0"),
+    optional=["resource_providers_links"],
 )

@@ -105,10 +105,13 @@ class PostgreSql(Dialect):
         """Return the number itself."""
         return number
 
+    def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
+        """Use the function for JSON; the driver would take its value apart."""
+        return f"CAST({_json_array(columns)} AS TEXT)"
+
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
         """Use the functions for JSON."""
-        row = ", ".join(sql for sql, _type in columns)
-        return f"CAST(json_agg(json_build_array({row})) AS TEXT)"
+        return f"CAST(json_agg({_json_array(columns)}) AS TEXT)"
 
     @contextmanager
     def migration_lock(self, conn: Connection) -> Iterator[None]:
@@ -118,3 +121,7 @@ class PostgreSql(Dialect):
 
     def wait_for_replication(self, conn: Connection) -> None:
         """Do nothing: writes go to one server."""
+
+
+def _json_array(columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
+    return f"json_build_array({', '.join(sql for sql, _type in columns)})"

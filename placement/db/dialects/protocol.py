@@ -64,6 +64,10 @@ class Dialect(Protocol):
         """Return what a column of floats gives back of a number."""
         ...
 
+    def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
+        """Return SQL that makes columns (SQL, type) of one row a JSON list, as text."""
+        ...
+
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
         """Return SQL that aggregates columns (SQL, type) to a JSON list of lists, as text."""
         ...

@@ -107,10 +107,17 @@ class Sqlite(Dialect):
         """Return the number itself."""
         return number
 
+    def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
+        """Use the function for JSON, but for floats, of which it shows 15 digits only."""
+        values = []
+        for sql, kind in columns:
+            is_float = isinstance(kind, sa.Float)
+            values.append(f"json(printf('%!.17g', {sql}))" if is_float else sql)
+        return f"json_array({', '.join(values)})"
+
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
         """Use the functions for JSON."""
-        row = ", ".join(sql for sql, _type in columns)
-        return f"json_group_array(json_array({row}))"
+        return f"json_group_array({self.json_row(columns)})"
 
     def migration_lock(self, conn: Connection) -> AbstractContextManager[None]:
         """Do nothing: a transaction that writes keeps others out."""

@@ -11,7 +11,7 @@ from placement.db import fragments
 from placement.db import tables as t
 from placement.db.conditions import ProviderCondition
 from placement.db.fragments import Selection, changed_at
-from placement.db.json_rows import JsonRows, parse_rows, parse_time
+from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
 from placement.db.statement import Query
 
 # Planners make a join of every EXISTS and try the orders of joins: for thirty of them MariaDB
@@ -27,22 +27,24 @@ def _uuid_of(row_id: ColumnElement[int]) -> Any:
 
 
 # PERF: most of a large cloud are roots, for which nothing need be looked up.
-_LISTED = sa.select(
-    JsonRows(
-        _provider.c.id,
-        _provider.c.uuid,
-        _provider.c.name,
-        _provider.c.generation,
-        sa.case(
-            (_provider.c.parent_provider_id.is_not(None), _uuid_of(_provider.c.parent_provider_id))
-        ),
-        sa.case(
-            (_provider.c.root_provider_id == _provider.c.id, _provider.c.uuid),
-            else_=_uuid_of(_provider.c.root_provider_id),
-        ),
-        changed_at(_provider),
-    )
-).group_by(_provider.c.id.bitwise_rshift(8))
+_COLUMNS = (
+    _provider.c.id,
+    _provider.c.uuid,
+    _provider.c.name,
+    _provider.c.generation,
+    sa.case(
+        (_provider.c.parent_provider_id.is_not(None), _uuid_of(_provider.c.parent_provider_id))
+    ),
+    sa.case(
+        (_provider.c.root_provider_id == _provider.c.id, _provider.c.uuid),
+        else_=_uuid_of(_provider.c.root_provider_id),
+    ),
+    changed_at(_provider),
+)
+_LISTED = sa.select(JsonRows(*_COLUMNS)).group_by(_provider.c.id.bitwise_rshift(8))
+_AFTER = sa.bindparam("after", type_=_provider.c.uuid.type)
+_SIZE = sa.bindparam("size", type_=sa.BigInteger)
+_PAGE = sa.select(JsonRow(*_COLUMNS)).order_by(_provider.c.uuid).limit(_SIZE)
 
 
 def listed(condition: ProviderCondition) -> Query:
@@ -50,12 +52,26 @@ def listed(condition: ProviderCondition) -> Query:
     return Query(_listed(condition), parse=_parse)
 
 
+def page(condition: ProviderCondition, after: str, size: int) -> Query:
+    """Select, as `listed` does, the next `size` of them after a uuid, by uuid."""
+    return Query(_page(condition), {"after": after, "size": size}, parse=_parse_page)
+
+
 # PERF: clients ask the same again and again, and building it takes a third of a short answer.
 @lru_cache(maxsize=256)
 def _listed(condition: ProviderCondition) -> Selection:
+    return _LISTED.where(*_meets(condition))
+
+
+@lru_cache(maxsize=256)
+def _page(condition: ProviderCondition) -> Selection:
+    return _PAGE.where(_provider.c.uuid > _AFTER, *_meets(condition))
+
+
+def _meets(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
     lookups = _lookups(condition)
     joined, looked_up = lookups[:MOST_JOINED], lookups[MOST_JOINED:]
-    return _LISTED.where(
+    return (
         *_of_row(condition),
         *(lookup.exists() for lookup in joined),
         *(~exclusion.exists() for exclusion in _exclusions(condition)),
@@ -65,7 +81,14 @@ def _listed(condition: ProviderCondition) -> Selection:
 
 
 def _parse(texts: Sequence[Any]) -> list[list[Any]]:
-    rows = parse_rows(texts)
+    return _with_times(parse_rows(texts))
+
+
+def _parse_page(texts: Sequence[Any]) -> list[list[Any]]:
+    return _with_times(parse_each(texts))
+
+
+def _with_times(rows: list[list[Any]]) -> list[list[Any]]:
     for row in rows:
         row[-1] = parse_time(row[-1])
     return rows

@@ -93,9 +93,13 @@ def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
     ]
 
 
-_TRAIT_NAMES = sa.select(t.traits.c.id, t.traits.c.name).where(bulk.in_list(t.traits.c.id))
+_TRAIT_NAMES = (
+    sa.select(t.traits.c.id, t.traits.c.name)
+    .where(bulk.in_list(t.traits.c.id))
+    .order_by(t.traits.c.name)
+)
 
 
 def trait_names(ids: Collection[int]) -> Queries:
-    """Select (id, name) of traits."""
+    """Select (id, name) of traits, by name."""
     return bulk.select_by(_TRAIT_NAMES, ids)

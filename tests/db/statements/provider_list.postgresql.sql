@@ -102,3 +102,40 @@ WHERE (EXISTS (SELECT 1 AS anon_1
       resource_provider_aggregates.aggregate_id IN (6)
   LIMIT 1) IS NOT NULL
 GROUP BY resource_providers.id >> 8;
+
+
+-- provider_list.page: Select, as `listed` does, the next `size` of them after a uuid, by uuid.
+
+-- after one
+SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
+          ELSE (SELECT other.uuid
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END,
+          coalesce(resource_providers.updated_at, resource_providers.created_at)) AS TEXT) AS
+          json_row_1
+FROM resource_providers
+WHERE resource_providers.uuid > :after::VARCHAR
+ORDER BY resource_providers.uuid
+LIMIT :size::BIGINT;
+
+-- by tree
+SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
+          ELSE (SELECT other.uuid
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END,
+          coalesce(resource_providers.updated_at, resource_providers.created_at)) AS TEXT) AS
+          json_row_1
+FROM resource_providers
+WHERE resource_providers.uuid > :after::VARCHAR AND resource_providers.root_provider_id = 1
+ORDER BY resource_providers.uuid
+LIMIT :size::BIGINT;

@@ -98,3 +98,38 @@ WHERE (EXISTS (SELECT 1 AS anon_1
       resource_provider_aggregates.aggregate_id IN (6)
   LIMIT 1 OFFSET 0) IS NOT NULL
 GROUP BY resource_providers.id >> 8;
+
+
+-- provider_list.page: Select, as `listed` does, the next `size` of them after a uuid, by uuid.
+
+-- after one
+SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
+    resource_providers.generation, CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
+    THEN (SELECT other.uuid
+    FROM resource_providers AS other
+    WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+        (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
+        ELSE (SELECT other.uuid
+    FROM resource_providers AS other
+    WHERE other.id = resource_providers.root_provider_id) END,
+        coalesce(resource_providers.updated_at, resource_providers.created_at)) AS json_row_1
+FROM resource_providers
+WHERE resource_providers.uuid > :after
+ORDER BY resource_providers.uuid
+LIMIT :size OFFSET 0;
+
+-- by tree
+SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
+    resource_providers.generation, CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
+    THEN (SELECT other.uuid
+    FROM resource_providers AS other
+    WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+        (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
+        ELSE (SELECT other.uuid
+    FROM resource_providers AS other
+    WHERE other.id = resource_providers.root_provider_id) END,
+        coalesce(resource_providers.updated_at, resource_providers.created_at)) AS json_row_1
+FROM resource_providers
+WHERE resource_providers.uuid > :after AND resource_providers.root_provider_id = 1
+ORDER BY resource_providers.uuid
+LIMIT :size OFFSET 0;

@@ -16,7 +16,8 @@ FROM resource_providers
 WHERE resource_providers.root_provider_id IN (:ids …);
 
 
--- trees.trait_names: Select (id, name) of traits.
+-- trees.trait_names: Select (id, name) of traits, by name.
 SELECT traits.id, traits.name
 FROM traits
-WHERE traits.id IN (:ids …);
+WHERE traits.id IN (:ids …)
+ORDER BY traits.name;

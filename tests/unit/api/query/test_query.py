@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 from placement.api import query
 from placement.api.history import HISTORY, LATEST, v
 from placement.api.microversion import Microversion
+from placement.api.query.providers import NO_LIMIT
 from placement.api.query.terms import TOO_MUCH
 from placement.candidates import CandidateRequest
 from placement.errors import BadQuery
+from placement.objects.provider_list import Page
+from placement.objects.provider_parts import Part
 
 AGG = "a0000000-0000-4000-8000-000000000001"
 OTHER = "a0000000-0000-4000-8000-000000000002"
 KEYS = (
     "resources", "resources_A", "required", "required1", "member_of", "in_tree", "limit",
     "group_policy", "root_required", "root_member_of", "subtree", "same_subtree", "name",
-    "uuid", "associated", "project_id",
+    "uuid", "associated", "project_id", "marker", "include",
 )  # fmt: skip
 PIECES = (
     "VCPU:1",
@@ -158,6 +161,71 @@ def test_before_resourceless_groups_every_group_asks_for_resources() -> None:
     with pytest.raises(BadQuery, match="resources2") as raised:
         parse(*pairs, version="1.35")
     assert raised.value.code == "placement.undefined_code"
+
+
+def page(*pairs: tuple[str, str]) -> Page | None:
+    decoded = query.pairs(urlencode(pairs))
+    return query.parse_page(decoded, query.parse_include(decoded))
+
+
+def test_a_list_is_paged_where_that_is_asked_for() -> None:
+    assert page(("name", "x")) is None
+    assert page(("limit", "7")) == Page(7)
+    assert page(("limit", "3"), ("limit", "7")) == Page(7)
+    assert page(("limit", "7"), ("marker", AGG)) == Page(7, AGG)
+    assert page(("marker", AGG)) == Page(NO_LIMIT, AGG)
+    assert page(("limit", "9" * 4000)) == Page(NO_LIMIT)
+
+
+@pytest.mark.parametrize(("limit", "size"), [("1", 1), ("1000", 1000), ("1001", 1000)])
+def test_a_list_with_parts_has_1000_providers_at_the_most(limit: str, size: int) -> None:
+    assert page(("include", "traits"), ("limit", limit)) == Page(size)
+    assert page(("include", "traits")) == Page(1000)
+
+
+def test_parts_are_united_and_come_in_one_order() -> None:
+    pairs = query.pairs("include=traits,usages&name=x&include=inventories,traits")
+    assert query.parse_include(pairs) == (Part.INVENTORIES, Part.USAGES, Part.TRAITS)
+    assert query.parse_include(query.pairs("name=x")) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("limit", ""),
+        ("limit", "0"),
+        ("limit", "-1"),
+        ("limit", "+1"),
+        ("limit", "1.0"),
+        ("limit", "\uff11"),
+        ("limit", " 1"),
+        ("marker", ""),
+        ("marker", "x"),
+        ("marker", "00000000-0000-0000-0000"),
+        ("include", ""),
+        ("include", "traits,"),
+        ("include", "traits,,usages"),
+        ("include", "Traits"),
+        ("include", " traits"),
+        ("include", "links"),
+    ],
+)
+def test_pages_and_parts_that_are_none_are_refused_by_name(key: str, value: str) -> None:
+    with pytest.raises(BadQuery) as refused:
+        page((key, value))
+    assert str(refused.value).startswith(f"{key}=")
+
+
+def test_what_comes_after_a_provider_is_asked_for_with_all_else() -> None:
+    pairs = query.pairs(f"required=in:T1,T2&marker={AGG}&name=%C3%A9%26b&marker=x&limit=2")
+    assert query.after(pairs, OTHER) == f"required=in:T1,T2&name=%C3%A9%26b&limit=2&marker={OTHER}"
+
+
+def test_one_provider_has_parts_since_2_0_and_ignored_all_before() -> None:
+    assert query.parse_show("include=nothing&limit=x", v("1.39")) == ()
+    assert query.parse_show("include=usages", v("2.0")) == (Part.USAGES,)
+    with pytest.raises(BadQuery, match="limit='1': no such parameter; there are include"):
+        query.parse_show("limit=1", v("2.0"))
 
 
 PARSERS = (

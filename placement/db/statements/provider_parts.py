@@ -1,0 +1,117 @@
+"""What many providers have, a part of it by one statement."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import bulk
+from placement.db import tables as t
+from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_text, parse_unsorted
+from placement.db.statement import Queries
+
+_inventory, _class = t.inventories, t.resource_classes
+_trait_link, _aggregate_link = t.resource_provider_traits, t.resource_provider_aggregates
+_allocation, _consumer = t.allocations, t.consumers
+
+
+def _in_texts(row_id: ColumnElement[int]) -> ColumnElement[int]:
+    """What to group by: some 60 texts, so that none is longer than a database makes them."""
+    return row_id.bitwise_and(63)
+
+
+_INVENTORIES = (
+    sa.select(
+        JsonRows(
+            _inventory.c.resource_provider_id,
+            _class.c.name,
+            _inventory.c.used,
+            _inventory.c.total,
+            _inventory.c.reserved,
+            _inventory.c.min_unit,
+            _inventory.c.max_unit,
+            _inventory.c.step_size,
+            _inventory.c.allocation_ratio,
+        )
+    )
+    .select_from(_inventory.join(_class, _class.c.id == _inventory.c.resource_class_id))
+    .where(bulk.in_list(_inventory.c.resource_provider_id))
+    .group_by(_in_texts(_inventory.c.id))
+)
+
+
+def inventories(provider_ids: Collection[int]) -> Queries:
+    """Select (provider id, class, used, fields of `Record`) of the providers' inventories.
+
+    The ratio may come as an integer.
+    """
+    return bulk.select_by(_INVENTORIES, provider_ids, parse=parse_unsorted)
+
+
+_TRAIT_IDS = (
+    sa.select(
+        _trait_link.c.resource_provider_id, JsonRows(_trait_link.c.trait_id).label("trait_ids")
+    )
+    .where(bulk.in_list(_trait_link.c.resource_provider_id))
+    .group_by(_trait_link.c.resource_provider_id)
+)
+
+
+def trait_ids(provider_ids: Collection[int]) -> Queries:
+    """Select (provider id, tuple of trait ids) of those that have traits.
+
+    Providers that have the same traits have the same tuple, in most cases.
+    """
+    return bulk.select_by(_TRAIT_IDS, provider_ids, parse=_parse_trait_ids)
+
+
+def _parse_trait_ids(rows: Sequence[Any]) -> list[tuple[int, tuple[int, ...]]]:
+    # PERF: hosts of one model have the same traits, which are most of what there is to read.
+    sets = {
+        text: tuple(trait_id for (trait_id,) in parse_text(text))
+        for text in {row.trait_ids for row in rows}
+    }
+    return [(provider_id, sets[text]) for provider_id, text in rows]
+
+
+_AGGREGATES = (
+    sa.select(JsonRow(_aggregate_link.c.resource_provider_id, t.placement_aggregates.c.uuid))
+    .select_from(
+        _aggregate_link.join(
+            t.placement_aggregates, t.placement_aggregates.c.id == _aggregate_link.c.aggregate_id
+        )
+    )
+    .where(bulk.in_list(_aggregate_link.c.resource_provider_id))
+    .order_by(t.placement_aggregates.c.uuid)
+)
+
+
+def aggregates(provider_ids: Collection[int]) -> Queries:
+    """Select (provider id, uuid as stored) of the aggregates that the providers are in, by uuid."""
+    return bulk.select_by(_AGGREGATES, provider_ids, parse=parse_each)
+
+
+_ALLOCATIONS = (
+    sa.select(
+        JsonRows(
+            _allocation.c.resource_provider_id,
+            _consumer.c.uuid,
+            _consumer.c.generation,
+            _class.c.name,
+            _allocation.c.used,
+        )
+    )
+    .select_from(
+        _allocation.join(_consumer, _consumer.c.uuid == _allocation.c.consumer_id).join(
+            _class, _class.c.id == _allocation.c.resource_class_id
+        )
+    )
+    .where(bulk.in_list(_allocation.c.resource_provider_id))
+    .group_by(_in_texts(_allocation.c.id))
+)
+
+
+def allocations(provider_ids: Collection[int]) -> Queries:
+    """Select (provider id, consumer, its generation, class, amount) on the providers."""
+    return bulk.select_by(_ALLOCATIONS, provider_ids, parse=parse_unsorted)

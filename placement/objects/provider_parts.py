@@ -1,0 +1,97 @@
+"""What providers have, read for many of them at once: a statement or two for each part."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import provider_parts as statements
+from placement.db.statements import trees
+from placement.objects.allocations import Holding
+from placement.objects.inventory_rows import Record
+
+FIELDS = tuple(field.name for field in fields(Record))
+
+
+class Part(Enum):
+    """A part of what a provider has."""
+
+    INVENTORIES = "inventories"
+    USAGES = "usages"
+    TRAITS = "traits"
+    AGGREGATES = "aggregates"
+    ALLOCATIONS = "allocations"
+
+
+# Provider id -> what the provider has, for every provider that was asked for.
+ByProvider = Mapping[int, Any]
+
+
+def read(
+    conn: Connection, provider_ids: Collection[int], parts: Collection[Part]
+) -> dict[Part, ByProvider]:
+    """Return these parts of what each of the providers has.
+
+    Inventories are class -> the fields of a `Record` by name, usages class -> amount, traits and
+    aggregates lists of names, allocations consumer -> `Holding`.
+    """
+    values: dict[Part, ByProvider] = {}
+    for part in parts:
+        if part not in values:  # one statement tells of inventories and usages
+            values |= _READERS[part](conn, provider_ids)
+    return {part: values[part] for part in parts}
+
+
+def _inventories(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
+    inventories: dict[int, dict[str, Any]] = {provider_id: {} for provider_id in provider_ids}
+    usages: dict[int, dict[str, int]] = {provider_id: {} for provider_id in provider_ids}
+    # PERF: as mappings, for there are thousands, and nothing is done with them but to show them.
+    for provider_id, name, used, *amounts, ratio in statements.inventories(provider_ids).rows(conn):
+        inventories[provider_id][name] = dict(zip(FIELDS, (*amounts, float(ratio)), strict=True))
+        usages[provider_id][name] = used
+    return {Part.INVENTORIES: inventories, Part.USAGES: usages}
+
+
+def _traits(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
+    traits: dict[int, list[str]] = {provider_id: [] for provider_id in provider_ids}
+    ids_by_provider = dict(statements.trait_ids(provider_ids).rows(conn))
+    sets = set(ids_by_provider.values())
+    names: dict[int, str] = dict(trees.trait_names(frozenset().union(*sets)).rows(conn))
+    places = {trait_id: place for place, trait_id in enumerate(names)}
+    lists: dict[tuple[int, ...], list[str]] = {}
+    for trait_ids in sets:
+        # A row may outlive its trait in a damaged database.
+        known = [trait_id for trait_id in trait_ids if trait_id in names]
+        lists[trait_ids] = [names[trait_id] for trait_id in sorted(known, key=places.__getitem__)]
+    for provider_id, trait_ids in ids_by_provider.items():
+        traits[provider_id] = lists[trait_ids]
+    return {Part.TRAITS: traits}
+
+
+def _aggregates(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
+    aggregates: dict[int, list[str]] = {provider_id: [] for provider_id in provider_ids}
+    for provider_id, uuid in statements.aggregates(provider_ids).rows(conn):
+        aggregates[provider_id].append(uuid)
+    return {Part.AGGREGATES: aggregates}
+
+
+def _allocations(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
+    allocations: dict[int, dict[str, Holding]] = {provider_id: {} for provider_id in provider_ids}
+    rows = statements.allocations(provider_ids).rows(conn)
+    for provider_id, consumer, generation, class_name, amount in rows:
+        holdings = allocations[provider_id]
+        if consumer not in holdings:
+            holdings[consumer] = Holding({}, generation)
+        holdings[consumer].resources[class_name] = amount
+    return {Part.ALLOCATIONS: allocations}
+
+
+_READERS: Mapping[Part, Callable[[Connection, Collection[int]], dict[Part, ByProvider]]] = {
+    Part.INVENTORIES: _inventories,
+    Part.USAGES: _inventories,
+    Part.TRAITS: _traits,
+    Part.AGGREGATES: _aggregates,
+    Part.ALLOCATIONS: _allocations,
+}

@@ -1,0 +1,151 @@
+"""Lists of providers in pages, and with parts: nothing twice, nothing missing, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db import tables as t
+from placement.db.conditions import ProviderCondition
+from placement.db.statements import provider_list
+from placement.objects.provider_parts import Part
+from tests.kit.cloud import Stock, aggregate_uuid, building, provider_uuid
+from tests.kit.engines import ENGINE
+from tests.kit.service import Service, claim
+
+HOSTS = 23
+# Ratios that lose digits where floats are not written whole.
+RATIOS = (16.0, 1.1, 1 / 3, 0.1 + 0.2, 1e-7, 1e20, 123456.789)
+TRAITS = ["HW_CPU_X86_AVX", "HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F", "COMPUTE_NODE", "HW_NIC_VMDQ"]
+RANDOM = [
+    "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
+    "0b5c1a52-4f4e-4d0a-9c3f-2b7d6f1c9e11",
+    "9e107d9d-372b-4b6d-8f00-12ab34cd56ef",
+    "c9bf9e57-1685-4c89-bafb-ff5af830be8a",
+]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("lists")) as service:
+        with building(service.database.writer) as cloud:
+            for number in range(HOSTS):
+                ratio = RATIOS[number % len(RATIOS)]
+                stock: dict[str, int | Stock] = {"VCPU": Stock(64, number % 4, 1, 32, 1, ratio)}
+                if number % 3:
+                    stock["DISK_GB"] = 1000 + number
+                cloud.add(
+                    f"host{number}",
+                    stock,
+                    parent=number if number % 5 == 4 else None,
+                    traits=TRAITS[number % 3 : 1 + number % 6],
+                    aggregates=[aggregate_uuid(each) for each in range(number % 4)],
+                )
+        for number, uuid in enumerate(RANDOM):
+            service.expect(200, "POST", "/resource_providers", {"name": uuid, "uuid": uuid})
+            spelled = [aggregate_uuid(90 + number).replace("-", "").upper(), aggregate_uuid(1)]
+            body = {"resource_provider_generation": 0, "aggregates": spelled}
+            service.expect(200, "PUT", f"/resource_providers/{uuid}/aggregates", body)
+        for number in range(8):
+            amounts = {provider_uuid(1 + number % 2): {"VCPU": 1}}
+            amounts[provider_uuid(3)] = {"VCPU": 1, "DISK_GB": 5}
+            service.expect(204, "PUT", f"/allocations/{consumer(number)}", claim(amounts))
+            if number % 2:
+                again = claim(amounts, generation=1)
+                service.expect(204, "PUT", f"/allocations/{consumer(number)}", again)
+        yield service
+
+
+def consumer(number: int) -> str:
+    return f"c0000000-0000-4000-8000-{number:012d}"
+
+
+def listed(service: Service, query: str = "") -> list[dict[str, Any]]:
+    providers: list[dict[str, Any]] = service.get(f"/resource_providers?{query}", "2.0")[
+        "resource_providers"
+    ]
+    return providers
+
+
+def own_body(service: Service, uuid: str, part: Part) -> Any:
+    return service.get(f"/resource_providers/{uuid}/{part.value}", "2.0")[part.value]
+
+
+@pytest.mark.parametrize("part", Part, ids=lambda part: part.value)
+def test_a_part_is_what_it_is_by_itself(service: Service, part: Part) -> None:
+    with_part = listed(service, f"include={part.value}")
+    assert len(with_part) == HOSTS + len(RANDOM)
+    for provider in with_part:
+        expected = own_body(service, provider["uuid"], part)
+        assert provider[part.value] == expected
+        path = f"/resource_providers/{provider['uuid']}?include={part.value}"
+        assert service.get(path, "2.0") == provider
+    assert any(provider[part.value] for provider in with_part)
+
+
+def test_parts_are_added_to_what_a_list_shows_without_them(service: Service) -> None:
+    names = [part.value for part in Part]
+    plain = {provider["uuid"]: provider for provider in listed(service)}
+    for provider in listed(service, f"include={','.join(names)}"):
+        for name in names:
+            provider.pop(name)
+        assert provider == plain.pop(provider["uuid"])
+    assert plain == {}
+
+
+@pytest.mark.parametrize("query", ["", "required=HW_CPU_X86_AVX2&", "include=usages&"])
+@pytest.mark.parametrize("size", [1, 2, 3, HOSTS + len(RANDOM) - 1, HOSTS + len(RANDOM), 1000])
+def test_pages_together_are_the_list(service: Service, query: str, size: int) -> None:
+    href: str | None = f"/resource_providers?{query}limit={size}"
+    pages = []
+    while href is not None:
+        body = service.get(href, "2.0")
+        pages.append(body["resource_providers"])
+        [link] = body.get("resource_providers_links", [None])
+        href = link and link["href"]
+    providers = [provider for page in pages for provider in page]
+    assert all(len(page) == size for page in pages[:-1])
+    assert 0 < len(pages[-1]) <= size
+    uuids = [provider["uuid"] for provider in providers]
+    assert all(one < other for one, other in pairwise(uuids))
+    assert providers == sorted(listed(service, query), key=lambda provider: provider["uuid"])
+
+
+def test_a_marker_stands_where_the_row_of_its_uuid_does(service: Service) -> None:
+    """Rows of an adopted database may have another form than the canonical one."""
+    plain = RANDOM[2].replace("-", "").upper()
+    provider, column = t.resource_providers, t.resource_providers.c.uuid
+    with service.database.writer.begin() as conn:
+        conn.execute(sa.update(provider).where(column == RANDOM[2]).values(uuid=plain))
+    try:
+        order = [each["uuid"] for each in listed(service, "limit=1000")]
+        assert plain in order
+        usual = RANDOM[1]
+        for form, uuid in ((plain, plain), (usual.upper(), usual), (usual.replace("-", ""), usual)):
+            after = [each["uuid"] for each in listed(service, f"marker={form}")]
+            assert after == order[order.index(uuid) + 1 :]
+    finally:
+        with service.database.writer.begin() as conn:
+            conn.execute(sa.update(provider).where(column == plain).values(uuid=RANDOM[2]))
+
+
+def test_a_page_is_read_by_the_index_of_uuids(service: Service) -> None:
+    query = provider_list.page(ProviderCondition(), provider_uuid(3), 5)
+    sql = query.sql.params(query.params).compile(
+        service.database.reader, compile_kwargs={"literal_binds": True}
+    )
+    explain = "EXPLAIN QUERY PLAN" if ENGINE == "sqlite" else "EXPLAIN"
+    with service.database.read() as conn:
+        if ENGINE == "postgresql":
+            conn.exec_driver_sql("SET LOCAL enable_seqscan = off")  # the table is very small
+            conn.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
+        rows = conn.exec_driver_sql(f"{explain} {sql}".replace("%%", "%"))
+        plan = "\n".join(str(row) for row in rows)
+    assert "uniq_resource_providers0uuid" in plan or "sqlite_autoindex_resource" in plan, plan
+    assert "filesort" not in plan
+    assert "Sort" not in plan
+    assert "TEMP B-TREE" not in plan
