@@ -4,7 +4,7 @@ VALUES (:consumer_id_0::VARCHAR, :resource_provider_id_0::INTEGER, :resource_cla
     :used_0::INTEGER, :created_at_0::TIMESTAMP WITHOUT TIME ZONE);
 
 
--- allocations.create_consumers: Insert consumers (uuid, project_id, user_id, consumer_type_id) at generation 1.
+-- allocations.create_consumers: Insert consumers (uuid, project_id, user_id, consumer_type_id) at the first generation.
 INSERT INTO consumers (uuid, project_id, user_id, consumer_type_id, generation, created_at)
 VALUES (:uuid_0::VARCHAR, :project_id_0::INTEGER, :user_id_0::INTEGER, :consumer_type_id_0::INTEGER,
     :generation_0::INTEGER, :created_at_0::TIMESTAMP WITHOUT TIME ZONE);

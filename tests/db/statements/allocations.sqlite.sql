@@ -3,7 +3,7 @@ INSERT INTO allocations (consumer_id, resource_provider_id, resource_class_id, u
 VALUES (:consumer_id_0, :resource_provider_id_0, :resource_class_id_0, :used_0, :created_at_0);
 
 
--- allocations.create_consumers: Insert consumers (uuid, project_id, user_id, consumer_type_id) at generation 1.
+-- allocations.create_consumers: Insert consumers (uuid, project_id, user_id, consumer_type_id) at the first generation.
 INSERT INTO consumers (uuid, project_id, user_id, consumer_type_id, generation, created_at)
 VALUES (:uuid_0, :project_id_0, :user_id_0, :consumer_type_id_0, :generation_0, :created_at_0);
 
