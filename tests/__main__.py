@@ -26,6 +26,7 @@ ON_SQLITE_ALONE = (
     "tests/unit",
     "tests/api/test_authentication.py",
     "tests/api/test_bounded_answers.py",
+    "tests/api/test_dump_cloud.py",
     "tests/api/test_gabbi_tables.py",
     "tests/api/test_gabbits_direct.py",
     "tests/api/test_generators.py",

@@ -49,5 +49,5 @@ def _add_commands(subparsers: Any, parsers: dict[str, Any]) -> None:
     check.add_command(actions)
     online_migrations.add_command(actions)
     document.add_command(subparsers)
-    load.add_command(subparsers)
+    load.add_commands(subparsers)
     explain.add_command(subparsers)

@@ -1,5 +1,6 @@
 """The REST API as commands use it: JSON in, JSON out, failures as one sentence."""
 
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +8,7 @@ from urllib.parse import urlsplit
 
 import requests
 
+CONFLICT = "placement.concurrent_update"  # somebody else has written since the generation was read
 MICROVERSION = "1.39"  # unless a command needs another
 TIMEOUT_SECONDS = (5.0, 60.0)
 TRIES = 3
@@ -40,13 +42,13 @@ class RefusedError(RestError):
 
 
 class RestClient:
-    """A client of one server, over a connection that is kept open."""
+    """A client of one server, which any number of threads may use."""
 
     def __init__(self, url: str, token: str, microversion: str = MICROVERSION) -> None:
         """Take where the API is mounted, as `http://127.0.0.1:8778`, and the X-Auth-Token.
 
-        microversion: of all requests. Raises RestError when the URL or the token cannot be used at
-        all.
+        microversion: of requests that state none. Raises RestError when the URL or the token cannot
+        be used at all.
         """
         self.url = url.rstrip("/")
         self.microversion = microversion
@@ -60,20 +62,27 @@ class RestClient:
         if not (token.isascii() and token.isprintable() and token == token.strip()):
             raise RestError("the token can hold only printable ASCII characters")
         self._answered = False
-        self._session = requests.Session()
         # A proxy meant for the outside has no way back to this machine.
-        self._session.trust_env = parts.hostname not in _LOOPBACK
-        self._session.headers.update(
-            {
-                "Accept": "application/json",
-                "OpenStack-API-Version": f"placement {microversion}",
-                "X-Auth-Token": token,
-            }
-        )
+        self._trust_env = parts.hostname not in _LOOPBACK
+        self._headers = {"Accept": "application/json", "X-Auth-Token": token}
+        self._local = threading.local()
+        self._sessions: list[requests.Session] = []
+
+    @property
+    def _session(self) -> requests.Session:
+        """The session of this thread: they are not made to be shared."""
+        session: requests.Session | None = getattr(self._local, "session", None)
+        if session is None:
+            session = self._local.session = requests.Session()
+            session.trust_env = self._trust_env
+            session.headers.update(self._headers)
+            self._sessions.append(session)
+        return session
 
     def close(self) -> None:
-        """Close the connection."""
-        self._session.close()
+        """Close all connections."""
+        for session in self._sessions:
+            session.close()
 
     def wait(self, seconds: float) -> None:
         """Return when the server answers `GET /`.  Raises RestError if it does not in time."""
@@ -91,13 +100,13 @@ class RestClient:
                 raise RestError(f"no answer from {self.url} in {seconds:g} seconds: {reason}")
             time.sleep(POLL_SECONDS)
 
-    def get(self, path: str) -> Any:
-        """Return the JSON value at `path`, below the mount point.
+    def get(self, path: str, microversion: str | None = None) -> Any:
+        """Return the JSON value at `path`, below the mount point, at a version.
 
-        Raises RefusedError for an error status; RestError without a connection, without
-        permission, and for an answer that is not JSON.
+        microversion: None for the client's. Raises RefusedError for an error status; RestError
+        without a connection, without permission, and for an answer that is not JSON.
         """
-        return self._request("GET", path)
+        return self._request("GET", path, microversion=microversion)
 
     def items(self, path: str, member: str) -> list[Any]:
         """Return the list that is `member` of the JSON value at `path`.
@@ -115,20 +124,29 @@ class RestClient:
             raise RestError(f"{self.url} is not a placement server: no {member} at {path}")
         return members
 
-    def put(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def put(
+        self, path: str, body: Mapping[str, Any] | None = None, microversion: str | None = None
+    ) -> Any:
         """Send `body` and return the JSON answer, None when it is empty; raise as `get` does."""
-        return self._request("PUT", path, body)
+        return self._request("PUT", path, body, microversion)
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Send `body` and return the JSON answer, None when it is empty; raise as `get` does."""
         return self._request("POST", path, body)
 
-    def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        response = self._send(method, path, body)
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        microversion: str | None = None,
+    ) -> Any:
+        microversion = microversion or self.microversion
+        response = self._send(method, path, body, microversion)
         self._answered = True
         request = f"{method} {path.partition('?')[0]}"
         if response.status_code >= 300:
-            raise _refusal(request, response, self.microversion)
+            raise _refusal(request, response, microversion)
         if not response.content:
             return None
         try:
@@ -136,7 +154,9 @@ class RestClient:
         except requests.JSONDecodeError:
             raise RestError(f"{request}: {self.url} does not answer in JSON") from None
 
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> requests.Response:
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | None, microversion: str
+    ) -> requests.Response:
         """Send a request, again if the connection breaks or the server is busy for a moment.
 
         Every request of the commands can be repeated: reading the provider again shows what a
@@ -149,6 +169,7 @@ class RestClient:
                     method,
                     self.url + path,
                     json=body,
+                    headers={"OpenStack-API-Version": f"placement {microversion}"},
                     timeout=TIMEOUT_SECONDS,
                     allow_redirects=False,
                 )

@@ -1,24 +1,34 @@
-"""Cloud files: a cloud described in YAML, and how a server is brought to that state.
+"""Cloud files: a cloud described in YAML, how a server is brought to that state, and back.
 
 `cloudfile` documents the format. Everything goes over the REST API, so that it works against any
 server; of the rest of the package only words and limits of the API are known here.
 """
 
-from placement.loader.apply import LoadError, Progress, Summary, apply
-from placement.loader.cloud import Cloud, CloudInventory, CloudProvider
+from placement.loader.apply import Summary, apply
+from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
 from placement.loader.cloudfile import load_file
-from placement.loader.command import load_cloud
+from placement.loader.command import dump_cloud, load_cloud, preview_load
+from placement.loader.dump import fetch
+from placement.loader.outcomes import LoadError, LoadOutcome
+from placement.loader.progress import Progress
+from placement.loader.writing import lines
 from placement.yamlfile.problems import UnusableFile
 
 __all__ = [
     "Cloud",
+    "CloudConsumer",
     "UnusableFile",
     "CloudInventory",
     "CloudProvider",
     "LoadError",
+    "LoadOutcome",
     "Progress",
     "Summary",
     "apply",
+    "dump_cloud",
+    "fetch",
+    "lines",
     "load_cloud",
     "load_file",
+    "preview_load",
 ]

@@ -5,62 +5,55 @@ completed by the next one, and a run with nothing left to do sends no write at a
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any
 
-from placement.client.rest import RefusedError, RestClient
+from placement.client.rest import CONFLICT, RefusedError, RestClient
+from placement.loader import crowding
 from placement.loader.cloud import Cloud, CloudProvider
+from placement.loader.consumers import bring_about_consumer, is_on_server
 from placement.loader.facets import FACETS, Facet
+from placement.loader.outcomes import LoadError, LoadOutcome
+from placement.loader.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX
 
 CONFLICT_TRIES = 5
-_CONFLICT = "placement.concurrent_update"
 _TAKEN = "placement.duplicate_name"
 _GENERATION = "resource_provider_generation"
-
-# Takes the providers; its context yields them one by one and shows how far it is.
-Progress = Callable[[Sequence[CloudProvider]], AbstractContextManager[Iterable[CloudProvider]]]
-
-
-class LoadError(Exception):
-    """A provider cannot be made what the file says; the text is one line with the provider's."""
-
-
-class LoadOutcome(Enum):
-    """What became of one provider."""
-
-    CREATED = auto()
-    CHANGED = auto()
-    UNCHANGED = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run did: how many providers by outcome, and how many custom names are new."""
+    """What a run did: providers and consumers by outcome, and how many custom names are new."""
 
-    created: int
-    changed: int
-    unchanged: int
+    providers: Mapping[LoadOutcome, int]
+    consumers: Mapping[LoadOutcome, int]
     resource_classes: int
     traits: int
 
     def __str__(self) -> str:
-        providers = self.created + self.changed + self.unchanged
-        return (
-            f"{providers} providers: {self.created} created, {self.changed} changed, "
-            f"{self.unchanged} as they were; new resource classes: {self.resource_classes}, "
-            f"new traits: {self.traits}"
-        )
+        parts = [f"{_described('providers', self.providers)}"]
+        if self.consumers:
+            parts.append(_described("consumers", self.consumers))
+        parts.append(f"new resource classes: {self.resource_classes}, new traits: {self.traits}")
+        return "; ".join(parts)
 
 
-def apply(cloud: Cloud, client: RestClient, progress: Progress) -> Summary:
-    """Make the providers of `cloud` on the server what the file says; leave others alone.
+def _described(noun: str, outcomes: Mapping[LoadOutcome, int]) -> str:
+    """Return `5 providers: 2 created, 0 changed, 3 as they were`."""
+    counts = ", ".join(f"{outcomes.get(outcome, 0)} {outcome.value}" for outcome in LoadOutcome)
+    return f"{sum(outcomes.values())} {noun}: {counts}"
 
-    progress: shows how far it is. Returns what was done. Raises LoadError, whose text begins with
-    the file and the line of the provider that it is about; RestError without a server that
+
+def apply(
+    cloud: Cloud, client: RestClient, progress: Progress, *, make_room: bool = True
+) -> Summary:
+    """Make providers and consumers of `cloud` on the server what the file says, and no others.
+
+    progress: shows how far it is. make_room: widen inventories that are too small for the consumers
+    of the file while these are loaded. Returns what was done. Raises LoadError, whose text begins
+    with the file and the line of the entry that it is about; RestError without a server that
     answers. What was written before stays.
     """
     on_server = client.items("/resource_providers", "resource_providers")
@@ -70,25 +63,44 @@ def apply(cloud: Cloud, client: RestClient, progress: Progress) -> Summary:
     uuids = {provider["uuid"] for provider in on_server}
     # Whatever can be refused is refused before the first write.
     _refuse_clashes(cloud, on_server)
-    new_classes = _missing(cloud, "resource class", cloud.resource_classes(), class_names)
-    new_traits = _missing(cloud, "trait", cloud.traits(), traits)
-    _make_names(cloud, client, "/resource_classes", new_classes)
-    _make_names(cloud, client, "/traits", new_traits)
-    outcomes: Counter[LoadOutcome] = Counter()
-    with progress(cloud.providers) as providers:
+    new_classes = _missing("resource class", cloud.resource_classes(), class_names)
+    new_traits = _missing("trait", cloud.traits(), traits)
+    _make_names(client, "/resource_classes", new_classes)
+    _make_names(client, "/traits", new_traits)
+    makeshift = _makeshift(cloud, client) if make_room else {}
+    provider_outcomes: Counter[LoadOutcome] = Counter()
+    with progress(cloud.providers, "providers") as providers:
         for provider in providers:
             try:
-                outcome = _bring_about(cloud, client, provider, exists=provider.uuid in uuids)
+                outcome = _bring_about(
+                    cloud,
+                    client,
+                    makeshift.get(provider.uuid, provider),
+                    exists=provider.uuid in uuids,
+                )
             except RefusedError as refusal:
-                raise _failure(cloud, provider, str(refusal)) from refusal
-            outcomes[outcome] += 1
-    return Summary(
-        outcomes[LoadOutcome.CREATED],
-        outcomes[LoadOutcome.CHANGED],
-        outcomes[LoadOutcome.UNCHANGED],
-        len(new_classes),
-        len(new_traits),
-    )
+                raise LoadError(f"{cloud.place(provider)}: {refusal}") from refusal
+            provider_outcomes[outcome] += 1
+    consumer_outcomes: Counter[LoadOutcome] = Counter()
+    with progress(cloud.consumers, "consumers") as consumers:
+        for consumer in consumers:
+            try:
+                outcome = bring_about_consumer(client, consumer)
+            except RefusedError as refusal:
+                raise LoadError(f"{cloud.place_of_consumer(consumer)}: {refusal}") from refusal
+            consumer_outcomes[outcome] += 1
+    for provider in cloud.providers:
+        if provider.uuid in makeshift:
+            _fill(client, provider, None)
+    return Summary(provider_outcomes, consumer_outcomes, len(new_classes), len(new_traits))
+
+
+def _makeshift(cloud: Cloud, client: RestClient) -> Mapping[str, CloudProvider]:
+    """Return providers, by UUID, as they have to be while their consumers are loaded."""
+    crowded = crowding.crowded_providers(cloud)
+    consumers = crowding.consumers_of(cloud, crowded)
+    # Those that are all there need no room any more.
+    return {} if all(is_on_server(client, consumer) for consumer in consumers) else crowded
 
 
 def _bring_about(
@@ -102,10 +114,6 @@ def _bring_about(
     return LoadOutcome.CHANGED if changed else LoadOutcome.UNCHANGED
 
 
-def _failure(cloud: Cloud, provider: CloudProvider, text: str) -> LoadError:
-    return LoadError(f"{cloud.source}:{provider.line}: provider {provider.name}: {text}")
-
-
 def _refuse_clashes(cloud: Cloud, on_server: Iterable[Mapping[str, Any]]) -> None:
     """Raise LoadError if a provider of the file contradicts one of the server."""
     by_uuid = {provider["uuid"]: provider for provider in on_server}
@@ -113,7 +121,7 @@ def _refuse_clashes(cloud: Cloud, on_server: Iterable[Mapping[str, Any]]) -> Non
     for provider in cloud.providers:
         clash = _clash(provider, by_uuid.get(provider.uuid), by_name.get(provider.name))
         if clash is not None:
-            raise _failure(cloud, provider, clash)
+            raise LoadError(f"{cloud.place(provider)}: {clash}")
 
 
 def _clash(
@@ -137,31 +145,27 @@ def _clash(
     return None
 
 
-def _missing(
-    cloud: Cloud, kind: str, first_users: Mapping[str, CloudProvider], on_server: set[str]
-) -> dict[str, CloudProvider]:
-    """Return the names that have to be made, with their first users.
+def _missing(kind: str, first_places: Mapping[str, str], on_server: set[str]) -> dict[str, str]:
+    """Return the names that have to be made, with the places that are the first to name them.
 
     Raises LoadError for a name that cannot be made.
     """
-    missing = {name: user for name, user in first_users.items() if name not in on_server}
-    for name, provider in missing.items():
+    missing = {name: place for name, place in first_places.items() if name not in on_server}
+    for name, place in missing.items():
         if not name.startswith(CUSTOM_PREFIX):
-            text = (
-                f"the server knows no {kind} {name}; names of your own begin with {CUSTOM_PREFIX}"
+            raise LoadError(
+                f"{place}: the server knows no {kind} {name}; "
+                f"names of your own begin with {CUSTOM_PREFIX}"
             )
-            raise _failure(cloud, provider, text)
     return missing
 
 
-def _make_names(
-    cloud: Cloud, client: RestClient, path: str, names: Mapping[str, CloudProvider]
-) -> None:
-    for name, provider in names.items():
+def _make_names(client: RestClient, path: str, places: Mapping[str, str]) -> None:
+    for name, place in places.items():
         try:
             client.put(f"{path}/{name}")
         except RefusedError as refusal:
-            raise _failure(cloud, provider, str(refusal)) from refusal
+            raise LoadError(f"{place}: {refusal}") from refusal
 
 
 def _create(cloud: Cloud, client: RestClient, provider: CloudProvider) -> int | None:
@@ -216,7 +220,7 @@ def _ensure(
         try:
             written: int = client.put(path, body)[_GENERATION]
         except RefusedError as refusal:
-            if refusal.code != _CONFLICT or attempt == CONFLICT_TRIES:
+            if refusal.code != CONFLICT or attempt == CONFLICT_TRIES:
                 raise
             answer = client.get(path)
         else:

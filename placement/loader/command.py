@@ -1,20 +1,21 @@
-"""The load-cloud command without its argument parsing."""
+"""The commands load-cloud and dump-cloud without their argument parsing."""
 
-import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import TextIO
 
-from tqdm import tqdm
-
 from placement.client.rest import LostError, RestClient, RestError
-from placement.loader.apply import LoadError, Progress, apply
-from placement.loader.cloud import Cloud, CloudProvider
+from placement.loader.apply import apply
+from placement.loader.cloud import Cloud
 from placement.loader.cloudfile import load_file
+from placement.loader.dry_run import DryRunClient
+from placement.loader.dump import fetch
+from placement.loader.outcomes import LoadError
+from placement.loader.progress import progress
+from placement.loader.writing import lines
 from placement.yamlfile.problems import UnusableFile
-
-PLAIN_LINES = 4
 
 
 def load_cloud(
@@ -34,23 +35,93 @@ def load_cloud(
     Returns the exit code: 0 done, 1 an error, which was printed, 130 interrupted.
     """
     out = sys.stderr if out is None else out
-    try:
+
+    def load() -> None:
         cloud = load_file(path)
         with closing(RestClient(url, token)) as client:
             if wait > 0:
                 client.wait(wait)
             if if_empty and (note := _not_empty(cloud, client)):
                 print(note, file=out)
-                return 0
-            print(f"{path}: {apply(cloud, client, _progress(out))}", file=out)
+                return
+            print(f"{path}: {apply(cloud, client, progress('loading', out))}", file=out)
+
+    return _run(load, "loading again completes what is missing", out)
+
+
+def preview_load(
+    path: str, url: str, token: str, *, wait: float = 0.0, out: TextIO | None = None
+) -> int:
+    """Print on standard output what loading a cloud file would change, and change nothing.
+
+    The arguments and the exit code are those of `load_cloud`.
+    """
+    out = sys.stderr if out is None else out
+
+    def preview() -> None:
+        cloud = load_file(path)
+        with closing(DryRunClient(url, token, print)) as client:
+            if wait > 0:
+                client.wait(wait)
+            # Nothing is refused here for want of room.
+            summary = apply(cloud, client, progress("comparing", out), make_room=False)
+            print(f"{path}: nothing was changed; loading gives {summary}", file=out)
+
+    return _run(preview, "nothing was changed", out)
+
+
+def dump_cloud(
+    url: str,
+    token: str,
+    *,
+    path: str = "-",
+    with_consumers: bool = True,
+    wait: float = 0.0,
+    out: TextIO | None = None,
+) -> int:
+    """Write what a server has as a cloud file, and say on `out` (standard error) how it went.
+
+    path: of the file; `-` is standard output. with_consumers: write also who uses what. The others
+    are those of `load_cloud`, and so is the exit code.
+    """
+    out = sys.stderr if out is None else out
+
+    def dump() -> None:
+        with closing(RestClient(url, token)) as client:
+            if wait > 0:
+                client.wait(wait)
+            cloud = fetch(client, progress("reading", out), with_consumers=with_consumers)
+        if path == "-":
+            sys.stdout.writelines(f"{line}\n" for line in lines(cloud))
+        else:
+            _write(Path(path), cloud)
+        print(f"{len(cloud.providers)} providers, {len(cloud.consumers)} consumers", file=out)
+
+    return _run(dump, "nothing was written", out)
+
+
+def _run(action: Callable[[], None], hint: str, out: TextIO) -> int:
+    """Run a command; hint: what is to be said when it stops half-way."""
+    try:
+        action()
     except (UnusableFile, LoadError, RestError) as error:
-        hint = "; loading again completes what is missing" if isinstance(error, LostError) else ""
-        print(f"{error}{hint}", file=out)
+        print(f"{error}; {hint}" if isinstance(error, LostError) else error, file=out)
         return 1
     except KeyboardInterrupt:
-        print("interrupted; loading again completes what is missing", file=out)
+        print(f"interrupted; {hint}", file=out)
         return 130
     return 0
+
+
+def _write(path: Path, cloud: Cloud) -> None:
+    """Write a file, in one step: no half of it is ever there.  Raises LoadError."""
+    beside = path.with_name(f"{path.name}.new")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines(cloud))
+        beside.replace(path)
+    except OSError as error:
+        raise LoadError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _not_empty(cloud: Cloud, client: RestClient) -> str:
@@ -61,24 +132,3 @@ def _not_empty(cloud: Cloud, client: RestClient) -> str:
     if uuids < file_uuids:
         return ""  # none, or those of an interrupted load, which this one completes
     return f"the server has {len(uuids)} providers already, nothing loaded"
-
-
-def _progress(out: TextIO) -> Progress:
-    def bar(providers: Sequence[CloudProvider]) -> AbstractContextManager[Iterable[CloudProvider]]:
-        # A terminal that does not know its width would get an empty bar from tqdm.
-        width = min(shutil.get_terminal_size().columns, 100)
-        return tqdm(providers, desc="loading", unit=" providers", file=out, ncols=width)
-
-    @contextmanager
-    def lines(providers: Sequence[CloudProvider]) -> Iterator[Iterable[CloudProvider]]:
-        yield _with_lines(providers, out)
-
-    return bar if out.isatty() else lines
-
-
-def _with_lines(providers: Sequence[CloudProvider], out: TextIO) -> Iterator[CloudProvider]:
-    every = max(1, -(-len(providers) // PLAIN_LINES))
-    for done, provider in enumerate(providers, 1):
-        yield provider
-        if done % every == 0 or done == len(providers):
-            print(f"loading: {done} of {len(providers)} providers", file=out, flush=True)

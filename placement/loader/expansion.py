@@ -4,8 +4,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from placement.loader.cloud import CloudInventory, CloudProvider
-from placement.loader.naming import aggregate_uuid, provider_uuid, with_numbers
+from placement.loader.cloud import CloudConsumer, CloudInventory, CloudProvider
+from placement.loader.naming import (
+    aggregate_uuid,
+    counter_faults,
+    provider_uuid,
+    with_numbers,
+)
 from placement.yamlfile.document import Document
 from placement.yamlfile.problems import Problem, Steps, shown
 
@@ -14,16 +19,29 @@ LONGEST_NAME = 200  # characters
 
 
 class Expansion:
-    """Providers of the entries so far; what is wrong with their names goes to `problems`."""
+    """What the entries so far stand for; what is wrong with names goes to `problems`."""
 
     def __init__(self, document: Document) -> None:
         self.providers: list[CloudProvider] = []
+        self.consumers: list[CloudConsumer] = []
         self.problems: list[Problem] = []
         self._document = document
         self._uuids_by_name: Mapping[str, str] = document.value.get("aggregates", {})
+        self._uuids_by_provider: dict[str, str] = {}
         # The line of each name and UUID so far.
         self._name_lines: dict[str, int] = {}
         self._uuid_lines: dict[str, int] = {}
+
+    def add_all(self) -> None:
+        """Add all providers and consumers of the document."""
+        self.add_entries(self._document.value["providers"], ("providers",), None, {})
+        for i, entry in enumerate(self._document.value.get("consumers", [])):
+            self._add_consumer(entry, ("consumers", i))
+
+    def custom_names(self, key: str) -> dict[str, int]:
+        """Return the names of the list at the top of the document, each with its line."""
+        names = self._document.value.get(key, [])
+        return {name: self._document.line((key, i)) for i, name in enumerate(names)}
 
     def add_entries(
         self,
@@ -55,7 +73,10 @@ class Expansion:
         name = with_numbers(entry["name"], numbers)
         uuid = entry["uuid"].lower() if "uuid" in entry else provider_uuid(name)
         line = self._document.line(steps)
+        if "parent" in entry:
+            parent_uuid = self._provider(entry["parent"], (*steps, "parent"))
         self._check_unique(name, uuid, steps)
+        self._uuids_by_provider[name] = uuid
         self._name_lines[name] = self._uuid_lines[uuid] = line
         self.providers.append(
             CloudProvider(
@@ -72,6 +93,34 @@ class Expansion:
             )
         )
         self.add_entries(entry.get("children", []), (*steps, "children"), uuid, numbers)
+
+    def _add_consumer(self, entry: Any, steps: Steps) -> None:
+        allocations: dict[str, Mapping[str, int]] = {}
+        for name, amounts in entry["allocations"].items():
+            uuid = self._provider(name, (*steps, "allocations", name))
+            # The schema takes 8.0 for a whole number.
+            allocations[uuid] = {key: int(amount) for key, amount in amounts.items()}
+        self.consumers.append(
+            CloudConsumer(
+                uuid=entry["uuid"].lower(),
+                project=entry["project"],
+                user=entry["user"],
+                consumer_type=entry.get("type"),
+                allocations=allocations,
+                line=self._document.line(steps),
+            )
+        )
+
+    def _provider(self, written_name: str, steps: Steps) -> str:
+        """Return the UUID of the provider of a name; empty, and a problem, if there is none yet."""
+        faults = list(counter_faults(written_name, ()))
+        name = written_name if faults else with_numbers(written_name, {})
+        uuid = self._uuids_by_provider.get(name, "")
+        if not uuid and not faults:
+            faults = [f"no provider above has the name {shown(name)}"]
+        for fault in faults:
+            self._report(steps, fault)
+        return uuid
 
     def _check_unique(self, name: str, uuid: str, steps: Steps) -> None:
         if len(name) > LONGEST_NAME:

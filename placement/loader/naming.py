@@ -8,17 +8,25 @@ from placement.yamlfile.problems import shown
 
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 
-_COUNTER = re.compile(r"\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
+# A brace that is written twice is one brace of the name; this comes first.
+_COUNTER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
 
 
 def with_numbers(name: str, numbers: Mapping[str, int]) -> str:
-    """Return a name with the number of each counter in its place."""
-    return _COUNTER.sub(lambda match: format(numbers[match[1]], match[2] or ""), name)
+    """Return a name with the number of each counter in its place, and each brace once."""
+    return _COUNTER.sub(
+        lambda match: format(numbers[match[1]], match[2] or "") if match[1] else match[0][0], name
+    )
+
+
+def without_counters(name: str) -> str:
+    """Return a name as a file writes it where its braces are no counters."""
+    return name.replace("{", "{{").replace("}", "}}")
 
 
 def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
     """Yield what is wrong with the counters in a name; `counters` are those of its entries."""
-    named = [match[1] for match in _COUNTER.finditer(name)]
+    named = [match[1] for match in _COUNTER.finditer(name) if match[1]]
     for counter in dict.fromkeys(counters):
         if counter not in named:
             yield f"{shown(name)} must contain the counter {{{counter}}}"

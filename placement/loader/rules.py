@@ -14,6 +14,11 @@ def rule_problems(document: Document) -> Iterator[Problem]:
     """Yield what breaks a rule in a document that fits the schema."""
     yield from _aggregate_problems(document)
     yield from _list_problems(document, document.value["providers"], ("providers",), ())
+    for noun in ("resource_classes", "traits"):
+        yield from _repeats(document, document.value.get(noun, []), (noun,))
+    uuids = [consumer["uuid"].lower() for consumer in document.value.get("consumers", [])]
+    for i in _repeated(uuids):
+        yield document.problem(("consumers", i, "uuid"), "is the UUID of a consumer above too")
 
 
 def _aggregate_problems(document: Document) -> Iterator[Problem]:
@@ -36,6 +41,8 @@ def _list_problems(
         if "count" in entry:
             inner_counters = (*counters, entry.get("index", "n"))
         yield from _counter_problems(document, entry, entry_steps, counters)
+        if "parent" in entry:
+            yield from _parent_problems(document, entry, entry_steps)
         yield from _entry_problems(document, entry, entry_steps, inner_counters)
         yield from _list_problems(
             document, entry.get("children", []), (*entry_steps, "children"), inner_counters
@@ -52,6 +59,15 @@ def _counter_problems(
     elif index in outer_counters:
         text = f"the counter {index} is taken by an entry above; name another with index"
         yield document.problem((*steps, "index" if "index" in entry else "count"), text)
+
+
+def _parent_problems(document: Document, entry: Any, steps: Steps) -> Iterator[Problem]:
+    parent_steps = (*steps, "parent")
+    if len(steps) > len(("providers", 0)):
+        text = "only an entry at the top has a parent; this one is below another entry"
+        yield document.problem(parent_steps, text)
+    if "count" in entry:
+        yield document.problem(parent_steps, "an entry that is counted cannot have a parent")
 
 
 def _entry_problems(
@@ -74,6 +90,14 @@ def _entry_problems(
 
 
 def _repeats(document: Document, values: list[str], steps: Steps) -> Iterator[Problem]:
+    for i in _repeated(values):
+        yield document.problem((*steps, i), "is in the list already")
+
+
+def _repeated(values: Sequence[str]) -> Iterator[int]:
+    """Yield the positions of values that stand in the list before."""
+    seen: set[str] = set()
     for i, value in enumerate(values):
-        if value in values[:i]:
-            yield document.problem((*steps, i), "is in the list already")
+        if value in seen:
+            yield i
+        seen.add(value)

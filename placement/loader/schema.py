@@ -4,9 +4,18 @@ from typing import Any
 
 from placement.loader.expansion import LONGEST_NAME, MAX_PROVIDERS
 from placement.loader.naming import UUID_PATTERN
+from placement.vocabulary import CUSTOM_PREFIX
 from placement.yamlfile.schema import names, whole
 
 AGGREGATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.:-]*\Z"
+
+
+def _custom_names(noun: str) -> dict[str, Any]:
+    """Return the schema of a list of names that a server can be asked to make."""
+    pattern = rf"^{CUSTOM_PREFIX}[A-Z0-9_]+\Z"
+    title = f"a {noun} of your own ({CUSTOM_PREFIX} and capitals, digits and _)"
+    return {"type": "array", "items": names(title, pattern, 255)}
+
 
 # Branching on the type, not "anyOf": messages then speak of the form that was written.
 SCHEMA: dict[str, Any] = {
@@ -21,24 +30,29 @@ SCHEMA: dict[str, Any] = {
             "additionalProperties": {"$ref": "#/$defs/uuid"},
         },
         "providers": {"type": "array", "items": {"$ref": "#/$defs/provider"}},
+        "consumers": {"type": "array", "items": {"$ref": "#/$defs/consumer"}},
+        "resource_classes": _custom_names("resource class"),
+        "traits": _custom_names("trait"),
     },
     "$defs": {
         "uuid": names("a UUID", UUID_PATTERN, 36),
+        # Servers cannot store NUL. A brace may be written twice; `expansion` counts it once.
+        "name": names("text without NUL", r"^[^\x00]*\Z", 2 * LONGEST_NAME),
+        "resource_class": names("a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
         "aggregate": names("an aggregate name (letters, digits, _ . : -)", AGGREGATE_PATTERN, 200),
         "provider": {
             "type": "object",
             "additionalProperties": False,
             "required": ["name"],
             "properties": {
-                "name": names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", LONGEST_NAME),
+                "name": {"$ref": "#/$defs/name"},
+                "parent": {"$ref": "#/$defs/name"},
                 "uuid": {"$ref": "#/$defs/uuid"},
                 "count": whole(1, MAX_PROVIDERS),
                 "index": names("a counter (small letters)", r"^[a-z][a-z0-9_]*\Z", 20),
                 "inventories": {
                     "type": "object",
-                    "propertyNames": names(
-                        "a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255
-                    ),
+                    "propertyNames": {"$ref": "#/$defs/resource_class"},
                     "additionalProperties": {
                         "if": {"type": "object"},
                         "then": {"$ref": "#/$defs/inventory"},
@@ -65,8 +79,29 @@ SCHEMA: dict[str, Any] = {
                 "step_size": whole(1),
                 "allocation_ratio": {
                     "type": "number",
-                    "exclusiveMinimum": 0,
+                    "minimum": 0,
                     "maximum": 3.40282e38,
+                },
+            },
+        },
+        "consumer": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["uuid", "project", "user", "allocations"],
+            "properties": {
+                "uuid": {"$ref": "#/$defs/uuid"},
+                "project": names("text without NUL", r"^[^\x00]*\Z", 255),
+                "user": names("text without NUL", r"^[^\x00]*\Z", 255),
+                "type": names("a consumer type (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
+                "allocations": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "additionalProperties": {
+                        "type": "object",
+                        "minProperties": 1,
+                        "propertyNames": {"$ref": "#/$defs/resource_class"},
+                        "additionalProperties": whole(1),
+                    },
                 },
             },
         },

@@ -67,7 +67,7 @@ def read(path: str | os.PathLike[str]) -> Document:
         raise UnusableFile(source, [Problem(0, "", "nested too deeply")]) from None
     if root is None:
         raise UnusableFile(source, [Problem(1, "", "the file is empty")])
-    reader = ValueReader()
+    reader = ValueReader(len(text))
     value = reader.value(root, ())
     if reader.problems:
         raise UnusableFile(source, reader.problems)

@@ -70,3 +70,8 @@ def shown(value: object) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"
+
+
+def on_one_line(name: str) -> str:
+    """Return a name as messages show it: itself, unless it has line ends and the like."""
+    return name if name.isprintable() else repr(name)

@@ -78,8 +78,8 @@ def _message(error: jsonschema.ValidationError) -> str:
             return f"{value} is not {_KINDS[bound]}"
         case "pattern":
             return f"{value} is not {schema['title']}"
-        case "minLength":
-            return "the text is empty"
+        case "minLength" | "minProperties":
+            return f"the {'text' if isinstance(error.instance, str) else 'mapping'} is empty"
         case "maxLength":
             return f"{value} is longer than {bound} characters"
         case "minimum":

@@ -8,7 +8,7 @@ import yaml
 
 from placement.yamlfile.problems import Problem, Steps, render_path
 
-# Aliases can blow a small file up; these bound what one file may stand for.
+# Aliases can blow a small file up; these bound what one may stand for.
 MAX_VALUES = 2_000_000
 MAX_DEPTH = 60
 
@@ -27,10 +27,12 @@ _Pair = tuple[yaml.Node, yaml.Node]  # key and value of a mapping
 class ValueReader:
     """Values of nodes. What is wrong goes to `problems`, and the value there is None."""
 
-    def __init__(self) -> None:
+    def __init__(self, length: int) -> None:
+        """Take the length of the document, which has no more values than characters."""
         self.problems: list[Problem] = []
         self._constructor = yaml.constructor.SafeConstructor()
-        self._values_left = MAX_VALUES
+        self._most_values = max(MAX_VALUES, length)
+        self._values_left = self._most_values
         self._open: list[yaml.Node] = []  # the nodes around the one that is read
 
     def value(self, node: yaml.Node, steps: Steps, line: int = 0) -> Any:
@@ -41,7 +43,7 @@ class ValueReader:
         self._values_left -= 1
         if self._values_left < 0:
             if self._values_left == -1:
-                self._report(line, steps, f"the file stands for over {MAX_VALUES} values")
+                self._report(line, steps, f"the file stands for over {self._most_values} values")
             return None
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, steps, line)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import requests
@@ -16,6 +16,7 @@ from placement.loader import (
     Cloud,
     CloudProvider,
     LoadError,
+    LoadOutcome,
     apply,
     load_cloud,
     load_file,
@@ -42,6 +43,7 @@ providers:
 SMALL_WRITES = 2 + 2 * (4 + 3) + 1
 
 
+Item = TypeVar("Item")
 Load = Callable[..., tuple[int, list[str]]]
 Api = Callable[..., Any]
 State = Mapping[str, tuple[object, ...]]
@@ -538,14 +540,12 @@ def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> No
     path.write_text("providers:\n- name: a\n- name: b\n")
     names: list[str] = []
 
-    def progress(
-        providers: Sequence[CloudProvider],
-    ) -> AbstractContextManager[Iterable[CloudProvider]]:
-        names.extend(provider.name for provider in providers)
-        return nullcontext(providers)
+    def progress(items: Sequence[Item], noun: str) -> AbstractContextManager[Iterable[Item]]:
+        names.extend(item.name for item in items if isinstance(item, CloudProvider))
+        return nullcontext(items)
 
     client = RestClient(live_server, "admin")
-    assert apply(load_file(path), client, progress).created == 2
+    assert apply(load_file(path), client, progress).providers == {LoadOutcome.CREATED: 2}
     assert names == ["a", "b"]
     path.write_text("providers:\n- name: a\n  uuid: 5ac00000-0000-4000-8000-000000000001\n")
     with pytest.raises(LoadError, match=":2: provider a: "):

@@ -140,6 +140,46 @@ def test_the_same_file_gives_an_equal_cloud() -> None:
     assert load_file(DEMO) == load_file(DEMO)
 
 
+def test_a_brace_that_is_written_twice_belongs_to_the_name(load: Load) -> None:
+    cloud = load("providers: [{name: '{{n}}'}, {name: 'x{{{n}}}', count: 2}, {name: '}}{{'}]")
+    assert names(cloud) == ["{n}", "x{1}", "x{2}", "}{"]
+
+
+def test_consumers_name_providers_and_classes(load: Load) -> None:
+    cloud = load(f"""\
+providers:
+- {{name: "h{{n}}", count: 2}}
+- {{name: "{{{{odd"}}
+consumers:
+- uuid: {UUID_2}
+  project: p
+  user: u
+  allocations:
+    h2: {{VCPU: 2.0, MEMORY_MB: 64}}
+    "{{{{odd": {{CUSTOM_A: 1}}
+""")
+    uuids = {provider.name: provider.uuid for provider in cloud.providers}
+    (consumer,) = cloud.consumers
+    assert consumer.uuid == UUID_2.lower()
+    assert (consumer.project, consumer.user, consumer.consumer_type) == ("p", "u", None)
+    assert consumer.allocations == {
+        uuids["h2"]: {"VCPU": 2, "MEMORY_MB": 64},
+        uuids["{odd"]: {"CUSTOM_A": 1},
+    }
+    assert consumer.line == 5
+
+
+def test_names_may_exist_that_nothing_uses(load: Load) -> None:
+    cloud = load("providers: []\nresource_classes: [CUSTOM_C]\ntraits:\n- CUSTOM_T\n")
+    assert cloud.resource_classes() == {"CUSTOM_C": "cloud.yaml:2: CUSTOM_C"}
+    assert cloud.traits() == {"CUSTOM_T": "cloud.yaml:4: CUSTOM_T"}
+
+
+def test_a_child_may_stand_at_the_top(load: Load) -> None:
+    a, b = load("providers: [{name: a}, {name: b, parent: a}]").providers
+    assert b.parent_uuid == a.uuid
+
+
 # What is wrong with a file. Each message is compared whole, line number and path included.
 
 PROVIDER_ERRORS = {
@@ -168,10 +208,7 @@ PROVIDER_ERRORS = {
         "4: providers[0].inventories.VCPU: total is missing"
     ),
     "- name: a\n  inventories:\n    VCPU: {total: 1, allocation_ratio: -1}": (
-        "4: providers[0].inventories.VCPU.allocation_ratio: -1 is not more than 0"
-    ),
-    "- name: a\n  inventories:\n    VCPU: {total: 1, allocation_ratio: 0}": (
-        "4: providers[0].inventories.VCPU.allocation_ratio: 0 is not more than 0"
+        "4: providers[0].inventories.VCPU.allocation_ratio: -1 is less than the minimum of 0"
     ),
     "- name: a\n  inventories:\n    VCPU: {total: 1, allocation_ratio: .nan}": (
         "4: providers[0].inventories.VCPU.allocation_ratio: .nan is not a finite number"
@@ -209,7 +246,7 @@ PROVIDER_ERRORS = {
     ),
     "- name: a\n  hosts: 3": (
         "3: providers[0].hosts: unknown key; known are "
-        "aggregates, children, count, index, inventories, name, traits, uuid"
+        "aggregates, children, count, index, inventories, name, parent, traits, uuid"
     ),
     "- name: a\n  children:\n  - name: b\n    trait: []": (
         "5: providers[0].children[0].trait: unknown key; did you mean traits?"
@@ -255,7 +292,21 @@ PROVIDER_ERRORS = {
         "4: providers[0].inventories: an alias refers to a value that contains it"
     ),
     '- name: "\\ud800"': "2: providers[0].name: half a surrogate pair is not text",
-    '- name: "a\\nb"': "2: providers[0].name: 'a\\nb' is not a name on one line",
+    '- name: "a\\0b"': "2: providers[0].name: 'a\\x00b' is not text without NUL",
+    "- name: a\n- name: b\n  parent: c": (
+        "4: providers[1].parent: no provider above has the name 'c'"
+    ),
+    "- name: a\n  parent: a": "3: providers[0].parent: no provider above has the name 'a'",
+    "- name: a\n- name: b{n}\n  count: 2\n  parent: a": (
+        "5: providers[1].parent: an entry that is counted cannot have a parent"
+    ),
+    "- name: a\n  children:\n  - name: b\n    parent: a": (
+        "5: providers[0].children[0].parent: "
+        "only an entry at the top has a parent; this one is below another entry"
+    ),
+    "- name: a\n- name: b\n  parent: a{n}": (
+        "4: providers[1].parent: {n} stands for a counter, but no entry here has that count"
+    ),
 }
 
 
@@ -263,6 +314,36 @@ PROVIDER_ERRORS = {
 def test_wrong_provider(errors: Errors, text: str, expected: str | list[str]) -> None:
     lines = [expected] if isinstance(expected, str) else expected
     assert errors(f"providers:\n{text}\n") == [f"cloud.yaml:{line}" for line in lines]
+
+
+CONSUMER_ERRORS = {
+    "- project: p\n  user: u\n  allocations: {a: {VCPU: 1}}": "4: consumers[0]: uuid is missing",
+    f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{}}": (
+        "7: consumers[0].allocations: the mapping is empty"
+    ),
+    f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{b: {{VCPU: 1}}}}": (
+        "7: consumers[0].allocations.b: no provider above has the name 'b'"
+    ),
+    f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{'a{{n}}': {{VCPU: 1}}}}": (
+        "7: consumers[0].allocations['a{n}']: "
+        "{n} stands for a counter, but no entry here has that count"
+    ),
+    f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{a: {{VCPU: 0}}}}": (
+        "7: consumers[0].allocations.a.VCPU: 0 is less than the minimum of 1"
+    ),
+    f"- uuid: {UUID_1}\n  project: p\n  user: u\n  type: vm\n  allocations: {{a: {{VCPU: 1}}}}": (
+        "7: consumers[0].type: 'vm' is not a consumer type (capitals, digits and _)"
+    ),
+    f"- &c {{uuid: {UUID_1}, project: p, user: u, allocations: {{a: {{VCPU: 1}}}}}}\n- *c": (
+        "4: consumers[1].uuid: is the UUID of a consumer above too"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), CONSUMER_ERRORS.items())
+def test_wrong_consumer(errors: Errors, text: str, expected: str) -> None:
+    lines = errors(f"providers:\n- name: a\nconsumers:\n{text}\n")
+    assert lines == [f"cloud.yaml:{expected}"]
 
 
 FILE_ERRORS = {
@@ -273,6 +354,13 @@ FILE_ERRORS = {
     "providers: {}": "1: providers: a mapping is not a list",
     "providers: []\nprovider: []": "2: provider: unknown key; did you mean providers?",
     "providers: []\naggregates:\n  a: 12345678": "3: aggregates.a: 12345678 is not text",
+    "providers: []\ntraits:\n- HW_NUMA_ROOT": (
+        "3: traits[0]: "
+        "'HW_NUMA_ROOT' is not a trait of your own (CUSTOM_ and capitals, digits and _)"
+    ),
+    "providers: []\nresource_classes:\n- CUSTOM_A\n- CUSTOM_A": (
+        "4: resource_classes[1]: is in the list already"
+    ),
     f"providers: []\naggregates:\n  a b: {UUID_1}": (
         "3: aggregates['a b']: 'a b' is not an aggregate name (letters, digits, _ . : -)"
     ),

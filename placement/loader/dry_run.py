@@ -1,0 +1,98 @@
+"""What loading a file would change, without changing it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from placement.client.rest import RestClient
+from placement.loader.cloud import CloudInventory
+from placement.loader.writing import inventory_text
+from placement.yamlfile.problems import on_one_line
+
+_PROVIDERS = "/resource_providers"
+_NOUNS = {"resource_classes": "resource class", "traits": "trait"}
+
+Part = Mapping[str, Any] | Sequence[str]
+
+
+class DryRunClient(RestClient):
+    """A client that reads, and tells each write instead of sending it."""
+
+    def __init__(self, url: str, token: str, tell: Callable[[str], None]) -> None:
+        """Take what `RestClient` does, and what takes a line about each write."""
+        super().__init__(url, token)
+        self._tell = tell
+        self._names: dict[str, str] = {}  # of providers, by UUID
+        # Whoever replaces something has just read it.
+        self._last_path = ""
+        self._last_answer: Mapping[str, Any] = {}
+
+    def get(self, path: str, microversion: str | None = None) -> Any:
+        """Read, and remember."""
+        answer = super().get(path, microversion)
+        self._last_path, self._last_answer = path, answer
+        if path == _PROVIDERS and isinstance(answer, dict):
+            for provider in answer.get("resource_providers", ()):
+                self._names[provider["uuid"]] = on_one_line(provider["name"])
+        return answer
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Tell that a provider would be created; answer as if it had been."""
+        name = self._names[body["uuid"]] = on_one_line(body["name"])
+        parent = body["parent_provider_uuid"]
+        self._tell(f"create provider {name}{f' below {self._names[parent]}' if parent else ''}")
+        return {"generation": 0}
+
+    def put(
+        self, path: str, body: Mapping[str, Any] | None = None, microversion: str | None = None
+    ) -> Any:
+        """Tell what would be created or replaced; answer as if it had been."""
+        before = self._last_answer if self._last_path == path else {}
+        match path.strip("/").split("/"):
+            case [("resource_classes" | "traits") as kind, name]:
+                self._tell(f"create {_NOUNS[kind]} {name}")
+            case ["resource_providers", uuid, part] if body is not None:
+                changes = _changes(before.get(part, ()), body[part])
+                self._tell(f"provider {self._names[uuid]}: {part}: {'; '.join(changes)}")
+            case ["allocations", uuid] if body is not None:
+                known = {key: before[key] for key in body.keys() & before.keys()}
+                changes = _changes(self._consumer(known), self._consumer(body))
+                self._tell(f"consumer {uuid}: {'; '.join(changes)}")
+            case _:
+                raise AssertionError(f"nothing is known of PUT {path}")
+        return {"resource_provider_generation": 0}
+
+    def _consumer(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the owner of a consumer, and what it has on each provider."""
+        keys = {"project_id": "project", "user_id": "user", "consumer_type": "type"}
+        owner = {noun: body[key] for key, noun in keys.items() if key in body}
+        return owner | {
+            self._names.get(uuid, uuid): allocation["resources"]
+            for uuid, allocation in body.get("allocations", {}).items()
+        }
+
+
+def _changes(before: Part, after: Part, prefix: str = "") -> Iterator[str]:
+    """Yield what is added, changed and taken away, in the order of the names."""
+    old, new = _by_name(before), _by_name(after)
+    for name in sorted(old.keys() | new.keys()):
+        if name not in new:
+            yield f"- {prefix}{name}"
+        elif name not in old:
+            yield f"+ {prefix}{name}{_shown(new[name])}"
+        elif isinstance(new[name], Mapping):
+            yield from _changes(old[name], new[name], f"{prefix}{name} ")
+        elif old[name] != new[name]:
+            yield f"{prefix}{name} {old[name]} → {new[name]}"
+
+
+def _by_name(part: Part) -> Mapping[str, Any]:
+    return part if isinstance(part, Mapping) else dict.fromkeys(part, "")
+
+
+def _shown(value: Any) -> str:
+    """Return a value after a blank, nothing for an empty one; of a mapping its pairs."""
+    if isinstance(value, Mapping) and "total" in value:
+        return f" {inventory_text(CloudInventory(**value))}"
+    if isinstance(value, Mapping):
+        return f" {{{', '.join(f'{key}: {each}' for key, each in value.items())}}}"
+    return f" {value}" if value != "" else ""

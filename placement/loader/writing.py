@@ -1,0 +1,128 @@
+"""A cloud, written as a cloud file."""
+
+import re
+import sys
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+import yaml
+
+from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
+from placement.loader.naming import provider_uuid, without_counters
+
+HEADING = """\
+# A cloud file. `placement-manage load-cloud` brings a server to this state, `draw-cloud` draws it;
+# etc/demo-cloud.yaml explains the format.
+"""
+# Entries below one another; what is deeper is written as an entry with a `parent`.
+DEEPEST = 20
+
+_LONGEST_KEY = 1000  # characters that YAML reads as a key without a mark before it
+# What needs no quotes: begins as no number does, or is a UUID.
+_PLAIN = re.compile(
+    r"[A-Za-z_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?\Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
+)
+_OTHER_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
+_DEFAULTS = CloudInventory(total=1)
+
+
+def lines(cloud: Cloud) -> Iterator[str]:
+    """Yield the lines of a file that says what `cloud` is; equal clouds give equal lines."""
+    yield from HEADING.splitlines()
+    for key, names in (
+        ("resource_classes", cloud.custom_classes),
+        ("traits", cloud.custom_traits),
+    ):
+        if names:
+            yield f"{key}:"
+            yield from (f"- {_scalar(name)}" for name in sorted(names))
+    yield "providers:" if cloud.providers else "providers: []"
+    yield from _trees(cloud)
+    if cloud.consumers:
+        yield "consumers:"
+        names_by_uuid = {provider.uuid: provider.name for provider in cloud.providers}
+        for consumer in sorted(cloud.consumers, key=lambda consumer: consumer.uuid):
+            yield from _consumer(consumer, names_by_uuid)
+
+
+def _trees(cloud: Cloud) -> Iterator[str]:
+    children: dict[str | None, list[CloudProvider]] = defaultdict(list)
+    for provider in reversed(cloud.providers):
+        children[provider.parent_uuid].append(provider)
+    names = {provider.uuid: provider.name for provider in cloud.providers}
+    # Entries that begin on the first level: the roots, and what is too deep below them.
+    tops = deque(reversed(children[None]))
+    while tops:
+        waiting = [(tops.popleft(), 0)]
+        while waiting:
+            provider, level = waiting.pop()
+            below = children[provider.uuid]
+            indent = "  " * level
+            parent = names[provider.parent_uuid] if level == 0 and provider.parent_uuid else None
+            for i, line in enumerate(_provider(provider, parent)):
+                yield f"{indent}{'  ' if i else '- '}{line}"
+            if level == DEEPEST:
+                tops += reversed(below)
+            elif below:
+                yield f"{indent}  children:"
+                waiting += [(child, level + 1) for child in below]
+
+
+def _provider(provider: CloudProvider, parent: str | None) -> Iterator[str]:
+    yield f"name: {_scalar(without_counters(provider.name))}"
+    if provider.uuid != provider_uuid(provider.name):
+        yield f"uuid: {_scalar(provider.uuid)}"
+    if parent is not None:
+        yield f"parent: {_scalar(without_counters(parent))}"
+    if provider.inventories:
+        yield "inventories:"
+        for resource_class, record in sorted(provider.inventories.items()):
+            yield f"  {_scalar(resource_class)}: {inventory_text(record)}"
+    if provider.traits:
+        yield f"traits: [{', '.join(map(_scalar, sorted(provider.traits)))}]"
+    if provider.aggregates:
+        yield f"aggregates: [{', '.join(map(_scalar, sorted(provider.aggregates)))}]"
+
+
+@lru_cache(maxsize=10_000)
+def inventory_text(record: CloudInventory) -> str:
+    """Return a total, or a mapping of what differs from the defaults."""
+    fields = {
+        name: getattr(record, name)
+        for name in record.__dataclass_fields__
+        if name == "total" or getattr(record, name) != getattr(_DEFAULTS, name)
+    }
+    if len(fields) == 1:
+        return str(record.total)
+    return f"{{{', '.join(f'{name}: {_scalar(value)}' for name, value in fields.items())}}}"
+
+
+def _consumer(consumer: CloudConsumer, names_by_uuid: Mapping[str, str]) -> Iterator[str]:
+    yield f"- uuid: {_scalar(consumer.uuid)}"
+    if consumer.consumer_type is not None:
+        yield f"  type: {_scalar(consumer.consumer_type)}"
+    yield f"  project: {_scalar(consumer.project)}"
+    yield f"  user: {_scalar(consumer.user)}"
+    yield "  allocations:"
+    amounts_by_name = {
+        names_by_uuid[uuid]: amounts for uuid, amounts in consumer.allocations.items()
+    }
+    for name, amounts in sorted(amounts_by_name.items()):
+        key = _scalar(without_counters(name))
+        pairs = (f"{_scalar(each)}: {amount}" for each, amount in sorted(amounts.items()))
+        mark = f"? {key}\n    :" if len(key) > _LONGEST_KEY else f"{key}:"
+        yield f"    {mark} {{{', '.join(pairs)}}}"
+
+
+@lru_cache(maxsize=10_000)
+def _scalar(value: str | float) -> str:
+    """Return a value as YAML, on one line and so that it is read as what it is."""
+    if isinstance(value, str):
+        if _PLAIN.match(value) and value.lower() not in _OTHER_VALUES:
+            return value
+        style = '"'
+    else:
+        style = None
+    text: str = yaml.safe_dump(value, default_style=style, allow_unicode=True, width=sys.maxsize)
+    return text.removesuffix("\n").removesuffix("\n...")

@@ -1,0 +1,352 @@
+"""Writing what a server has as a cloud file, and what loading one would change."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from placement.cli import main
+from placement.client.rest import RestClient
+from placement.loader import dump_cloud, load_cloud, load_file, preview_load
+from tests.kit.engines import share
+from tests.kit.listener import listening
+from tests.kit.service import Service, claim
+
+DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
+CLASSES = ("VCPU", "DISK_GB", "CUSTOM_GOLD")
+TRAITS = ("HW_CPU_X86_AVX2", "MISC_SHARES_VIA_AGGREGATE", "CUSTOM_BIG")
+RACK = "5ac00000-0000-4000-8000-00000000000A"
+
+Server = tuple[Service, str]
+
+
+@contextmanager
+def serving(directory: Path) -> Iterator[Server]:
+    directory.mkdir()
+    with Service(directory) as service, listening(service.application) as url:
+        yield service, url
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "one") as one:
+        yield one
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "other") as other:
+        yield other
+
+
+def dump(url: str, path: Path, **options: Any) -> str:
+    out = io.StringIO()
+    assert dump_cloud(url, "admin", path=str(path), out=out, **options) == 0, out.getvalue()
+    return path.read_text()
+
+
+def load(path: Path, url: str) -> str:
+    out = io.StringIO()
+    assert load_cloud(str(path), url, "admin", out=out) == 0, out.getvalue()
+    return out.getvalue().splitlines()[-1]
+
+
+def state(service: Service) -> dict[str, Any]:
+    """What a server answers about all that it has, generations left out."""
+    answers: dict[str, Any] = {
+        "traits": sorted(service.get("/traits")["traits"]),
+        "classes": sorted(
+            each["name"] for each in service.get("/resource_classes")["resource_classes"]
+        ),
+    }
+    for provider in service.get("/resource_providers")["resource_providers"]:
+        path = f"/resource_providers/{provider['uuid']}"
+        allocations = service.get(f"{path}/allocations")["allocations"]
+        answers[path] = (
+            [provider[key] for key in ("name", "parent_provider_uuid", "root_provider_uuid")],
+            service.get(f"{path}/inventories")["inventories"],
+            service.get(f"{path}/usages")["usages"],
+            sorted(service.get(f"{path}/traits")["traits"]),
+            sorted(each.lower() for each in service.get(f"{path}/aggregates")["aggregates"]),
+        )
+        for consumer in allocations:
+            answer = service.get(f"/allocations/{consumer}")
+            answers[consumer] = (
+                {each: on["resources"] for each, on in answer["allocations"].items()},
+                [answer[key] for key in ("project_id", "user_id", "consumer_type")],
+            )
+    return answers
+
+
+# -- any cloud goes round ---------------------------------------------------------------------
+
+
+@st.composite
+def any_inventories(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
+    """Inventories, also such as leave no room for what is used."""
+    record = st.fixed_dictionaries(
+        {"total": st.integers(1, 50)},
+        optional={
+            "min_unit": st.integers(1, 4),
+            "max_unit": st.integers(1, 4),
+            "step_size": st.integers(1, 3),
+            "allocation_ratio": st.sampled_from([0.0, 0.5, 1.0, 16.0]),
+        },
+    )
+    return draw(st.dictionaries(st.sampled_from(CLASSES), record))
+
+
+def build(data: st.DataObject, service: Service) -> None:
+    """Make a cloud, request by request, as services do in the course of time."""
+    uuids: list[str] = []
+    body: dict[str, object]
+    for number in range(data.draw(st.integers(0, 4), "providers")):
+        new = str(uuid.UUID(int=data.draw(st.integers(1, 2**128 - 1))))
+        if new in uuids:
+            continue
+        parent = data.draw(st.sampled_from([None, *uuids]), "parent")
+        name = data.draw(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=5))
+        body = {"name": f"{name}{number}", "uuid": new, "parent_provider_uuid": parent}
+        service.expect(200, "POST", "/resource_providers", body)
+        uuids.append(new)
+    for name in data.draw(st.sets(st.sampled_from(["CUSTOM_GOLD", "CUSTOM_TIN"])), "classes"):
+        service.send("PUT", f"/resource_classes/{name}")
+    service.send("PUT", "/resource_classes/CUSTOM_GOLD")
+    service.send("PUT", "/traits/CUSTOM_BIG")
+    for number, each in enumerate(uuids):
+        traits = data.draw(st.lists(st.sampled_from(TRAITS), unique=True), "traits")
+        put(service, each, "traits", traits)
+        aggregates = st.lists(st.sampled_from([RACK, str(uuid.UUID(int=5))]), unique=True)
+        put(service, each, "aggregates", data.draw(aggregates, "aggregates"))
+        inventories = data.draw(any_inventories(), "inventories")
+        put(service, each, "inventories", {name: {"total": 100} for name in inventories})
+        used: bool = data.draw(st.booleans(), "used")
+        if inventories and used:
+            amounts = {name: data.draw(st.integers(1, 30)) for name in inventories}
+            kind = data.draw(st.sampled_from(["INSTANCE", "MIGRATION", None]), "type")
+            body = claim({each: amounts}, project=f"p{number % 2}", kind=kind or "")
+            if kind is None:
+                del body["consumer_type"]
+            version = "1.37" if kind is None else "1.39"
+            consumer = str(uuid.UUID(int=number + 1))
+            service.expect(204, "PUT", f"/allocations/{consumer}", body, version)
+        put(service, each, "inventories", inventories)
+
+
+def put(service: Service, provider: str, part: str, value: object) -> None:
+    path = f"/resource_providers/{provider}/{part}"
+    generation = service.get(path)["resource_provider_generation"]
+    body = {"resource_provider_generation": generation, part: value}
+    service.expect(200, "PUT", path, body)
+
+
+@settings(max_examples=share(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_cloud_that_is_dumped_can_be_loaded(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    directory = tmp_path_factory.mktemp("clouds")
+    with serving(directory / "one") as (one, url), serving(directory / "other") as (other, there):
+        build(data, one)
+        text = dump(url, directory / "cloud.yaml")
+        before = one.dump()
+        load(directory / "cloud.yaml", there)
+        assert state(other) == state(one)
+        assert dump(there, directory / "again.yaml") == text
+        assert one.dump() == before
+        # What is loaded again changes nothing, and says so.
+        written = other.dump()
+        summary = load(directory / "cloud.yaml", there)
+        assert "0 created, 0 changed" in summary
+        assert other.dump() == written
+
+
+# -- what is read -----------------------------------------------------------------------------
+
+
+def test_the_demonstration_cloud_goes_round(server: Server, empty: Server, tmp_path: Path) -> None:
+    (one, url), (other, there) = server, empty
+    load(DEMO, url)
+    text = dump(url, tmp_path / "cloud.yaml")
+    assert {each.name for each in load_file(tmp_path / "cloud.yaml").providers} == {
+        each.name for each in load_file(DEMO).providers
+    }
+    assert "uuid:" not in text  # they are made from the names
+    load(tmp_path / "cloud.yaml", there)
+    assert state(other) == state(one)
+    assert dump(there, tmp_path / "again.yaml") == text
+
+
+def test_what_is_deleted_while_it_is_read_is_left_out(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, url = server
+    load(DEMO, url)
+    host = next(each for each in load_file(DEMO).providers if each.name == "numa-d01-node1-nic")
+    tree = [host, *(each for each in load_file(DEMO).providers if each.parent_uuid == host.uuid)]
+
+    def deleting(client: RestClient, path: str, member: str) -> list[Any]:
+        answer = items(client, path, member)
+        if path == "/resource_providers":
+            for each in reversed(tree):
+                service.expect(204, "DELETE", f"/resource_providers/{each.uuid}")
+        return answer
+
+    items = RestClient.items
+    monkeypatch.setattr(RestClient, "items", deleting)
+    names = {each.name for each in load_file(DEMO).providers}
+    dump(url, tmp_path / "cloud.yaml")
+    assert {each.name for each in load_file(tmp_path / "cloud.yaml").providers} == names - {
+        each.name for each in tree
+    }
+
+
+@pytest.mark.parametrize("stop", range(1, 7))
+def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
+    server: Server, empty: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
+) -> None:
+    (one, url), (other, there) = server, empty
+    use(one)
+    host = str(uuid.UUID(int=1))
+    one.expect(204, "PUT", f"/allocations/{uuid.UUID(int=8)}", claim({host: {"VCPU": 3}}))
+    put(one, host, "inventories", {"VCPU": {"total": 2, "max_unit": 1, "reserved": 1}})
+    text = dump(url, tmp_path / "cloud.yaml")
+    send, writes = RestClient._send, 0
+
+    def stopping(client: RestClient, method: str, *rest: Any) -> Any:
+        nonlocal writes
+        writes += method != "GET"
+        if writes == stop:
+            raise KeyboardInterrupt
+        return send(client, method, *rest)
+
+    monkeypatch.setattr(RestClient, "_send", stopping)
+    code = load_cloud(str(tmp_path / "cloud.yaml"), there, "admin", out=io.StringIO())
+    monkeypatch.setattr(RestClient, "_send", send)
+    # Five writes: a provider, room, two consumers, the inventory.
+    assert code == (130 if stop <= 5 else 0)
+    load(tmp_path / "cloud.yaml", there)
+    assert state(other) == state(one)
+    assert dump(there, tmp_path / "again.yaml") == text
+
+
+def test_consumers_can_be_left_out(server: Server, tmp_path: Path) -> None:
+    service, url = server
+    use(service)
+    assert "consumers:" in dump(url, tmp_path / "all.yaml")
+    assert "consumers:" not in dump(url, tmp_path / "some.yaml", with_consumers=False)
+
+
+def use(service: Service) -> None:
+    """A host of 8 VCPU with a consumer that uses 2."""
+    body: dict[str, object] = {"name": "host", "uuid": str(uuid.UUID(int=1))}
+    service.expect(200, "POST", "/resource_providers", body)
+    path = f"/resource_providers/{uuid.UUID(int=1)}"
+    body = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 8}}}
+    service.expect(200, "PUT", f"{path}/inventories", body)
+    body = claim({str(uuid.UUID(int=1)): {"VCPU": 2}})
+    service.expect(204, "PUT", f"/allocations/{uuid.UUID(int=7)}", body)
+
+
+def test_the_command_writes_to_standard_output(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service, url = server
+    use(service)
+    text = dump(url, tmp_path / "cloud.yaml")
+    assert main(["dump-cloud", "--url", url]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == text
+    assert captured.err.splitlines()[-1] == "1 providers, 1 consumers"
+
+
+def test_a_file_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
+    out = io.StringIO()
+    path = tmp_path / "no" / "cloud.yaml"
+    assert dump_cloud(server[1], "admin", path=str(path), out=out) == 1
+    assert out.getvalue().splitlines()[-1] == (
+        f"{path}: cannot be written: No such file or directory"
+    )
+
+
+def test_no_server(tmp_path: Path) -> None:
+    out = io.StringIO()
+    path = tmp_path / "cloud.yaml"
+    assert dump_cloud("http://127.0.0.1:1", "admin", path=str(path), out=out) == 1
+    assert out.getvalue() == "cannot reach http://127.0.0.1:1: connection refused\n"
+    assert not path.exists()
+
+
+# -- what loading would change ----------------------------------------------------------------
+
+CHANGED = """\
+resource_classes: [CUSTOM_TIN]
+providers:
+- name: host
+  uuid: 00000000-0000-0000-0000-000000000001
+  inventories: {VCPU: {total: 8, reserved: 1}, DISK_GB: 100}
+  traits: [CUSTOM_BIG]
+  children:
+  - name: disk
+    aggregates: [5ac00000-0000-4000-8000-00000000000a]
+consumers:
+- uuid: 00000000-0000-0000-0000-000000000007
+  project: project
+  user: other
+  allocations: {host: {VCPU: 3}}
+"""
+
+
+def test_a_dry_run_tells_each_change_and_makes_none(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service, url = server
+    use(service)
+    path = tmp_path / "cloud.yaml"
+    path.write_text(CHANGED)
+    before = service.dump()
+    assert main(["load-cloud", str(path), "--url", url, "--dry-run"]) == 0
+    assert service.dump() == before
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [
+        "create resource class CUSTOM_TIN",
+        "create trait CUSTOM_BIG",
+        "provider host: inventories: + DISK_GB 100; VCPU reserved 0 → 1",
+        "provider host: traits: + CUSTOM_BIG",
+        "create provider disk below host",
+        "provider disk: aggregates: + 5ac00000-0000-4000-8000-00000000000a",
+        "consumer 00000000-0000-0000-0000-000000000007: host VCPU 2 → 3; user user → other",
+    ]
+    assert captured.err.splitlines()[-1] == (
+        f"{path}: nothing was changed; loading gives 2 providers: 1 created, 1 changed, "
+        "0 as they were; 1 consumers: 0 created, 1 changed, 0 as they were; "
+        "new resource classes: 1, new traits: 1"
+    )
+
+
+def test_a_dry_run_refuses_what_loading_refuses(server: Server, tmp_path: Path) -> None:
+    service, url = server
+    use(service)
+    path = tmp_path / "cloud.yaml"
+    path.write_text("providers:\n- name: host\n")
+    out = io.StringIO()
+    assert preview_load(str(path), url, "admin", out=out) == 1
+    assert "on the server this name belongs to" in out.getvalue()
+
+
+def test_a_dry_run_of_what_is_there_tells_nothing(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service, url = server
+    use(service)
+    dump(url, tmp_path / "cloud.yaml")
+    assert preview_load(str(tmp_path / "cloud.yaml"), url, "admin") == 0
+    assert capsys.readouterr().out == ""
