@@ -5,7 +5,7 @@ several things that are wrong with a request the first is answered.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -31,6 +31,26 @@ from placement.objects import identifiers
 PIECES = 256  # of an answer, written together
 
 
+@dataclass(frozen=True, slots=True)
+class CallersRights:
+    """What a caller may do, by default on its own project. caller: None where nobody has asked."""
+
+    policy: Policy
+    caller: RequestContext | None
+    target: Mapping[str, Any] | None = None
+
+    def allow(self, rule: str) -> bool:
+        """Whether the rule allows it."""
+        return self.caller is not None and self.policy.allows(rule, self.caller, self.target)
+
+    def require(self, rule: str) -> None:
+        """Raise RequestRefused unless the rule allows it."""
+        if not self.allow(rule):
+            refusal = f"Policy does not allow {rule} to be performed"
+            remedy = self.caller and self.policy.remedy(rule, self.caller, self.target)
+            raise RequestRefused(403, f"{refusal}: {remedy}" if remedy else refusal)
+
+
 class Endpoint:
     """All operations of one path, as a Falcon resource."""
 
@@ -53,7 +73,8 @@ class Endpoint:
         _check_path(path)
         mount = req.root_path
         base = req.prefix.removesuffix(mount)
-        call = Call(self._service, version, path, req.query_string, None, mount, base)
+        rights = CallersRights(self._policy, req.env.get(CALLER_KEY))
+        call = Call(self._service, version, path, req.query_string, None, mount, base, rights)
         if route.order.before_body is not None:
             route.order.before_body(call)
         if route.body_schema is not None:
@@ -98,20 +119,13 @@ class Endpoint:
         caller, target = req.env[CALLER_KEY], None
         if route.target is not None:
             target = {route.target: dict(_stated(req)).get(route.target)}
-        self._refuse_unless_allowed(route.rule, caller, target)
+        CallersRights(self._policy, caller, target).require(route.rule)
         if route.part_rules is not None:
+            rights = CallersRights(self._policy, caller)
             names = ",".join(value for key, value in _stated(req) if key == "include").split(",")
             for name, rule in route.part_rules.items():
                 if name in names:
-                    self._refuse_unless_allowed(rule, caller, None)
-
-    def _refuse_unless_allowed(
-        self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None
-    ) -> None:
-        if not self._policy.allows(rule, caller, target):
-            refusal = f"Policy does not allow {rule} to be performed"
-            remedy = self._policy.remedy(rule, caller, target)
-            raise RequestRefused(403, f"{refusal}: {remedy}" if remedy else refusal)
+                    rights.require(rule)
 
     def _with_body(
         self, req: falcon.Request, route: Route, schemas: Versioned[json_body.Schema], call: Call

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import Any
+from typing import Any, Protocol
 
 from placement.api.microversion import Microversion
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
@@ -26,13 +26,24 @@ class Service:
     tuning: SearchTuning = DEFAULT_TUNING
 
 
+class Rights(Protocol):
+    """What the caller of a request may do, besides what its operation needs."""
+
+    def allow(self, rule: str) -> bool:
+        """Whether a rule of the policy allows it."""
+
+    def require(self, rule: str) -> None:
+        """Raise RequestRefused (403) unless a rule of the policy allows it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request, as its handler sees it.
 
     path: the segments that the route names. query_string: as sent; handlers without parameters
     ignore it. body: checked against the operation's schema, None where it takes none. mount: the
-    prefix of all paths in links. base: scheme and host, for `Location`.
+    prefix of all paths in links. base: scheme and host, for `Location`. rights: those of the
+    caller.
     """
 
     service: Service
@@ -42,6 +53,7 @@ class Call:
     body: Any
     mount: str
     base: str
+    rights: Rights
 
 
 NOW = "now"

@@ -79,6 +79,7 @@ class Route:
     ignored. parameters: those of the query; None where any are ignored. reads: nothing is changed,
     whatever the method. target: the parameter that the rule is checked against; None: the caller's
     own project. part_rules: part that `include` may name -> the rule that is checked for it, too.
+    asks: further rules, which only some requests need.
     """
 
     method: str
@@ -93,6 +94,7 @@ class Route:
     reads: bool = False
     target: str | None = None
     part_rules: Mapping[str, str] | None = None
+    asks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         since = v(self.since)
@@ -234,10 +236,10 @@ ROUTES: tuple[Route, ...] = (
          parameters=usage_query.PARAMETERS, target="project_id"),
     _get("/allocation_candidates", candidates.list_allocation_candidates, "1.10",
          "placement:allocation_candidates:list", CANDIDATES,
-         parameters=candidate_query.PARAMETERS),
+         parameters=candidate_query.PARAMETERS, asks=(candidates.EXPLAIN,)),
     Route("POST", "/allocation_candidates", candidates.find_allocation_candidates, "2.0",
           "placement:allocation_candidates:list", Response(CANDIDATES), candidate_bodies.FIND,
-          order=Order(below=405), reads=True),
+          order=Order(below=405), reads=True, asks=(candidates.EXPLAIN,)),
     Route("POST", "/claims", claims.create_claims, "2.0", "placement:claims:create",
           Response(CLAIMED, (201,)), claim_bodies.CREATE),
     Route("POST", "/reshaper", reshaper.reshape, "1.30", "placement:reshaper:reshape",
@@ -272,6 +274,8 @@ def _guarded() -> Iterator[tuple[str, str, str]]:
     for route in ROUTES:
         if route.rule is not None:
             yield route.rule, route.method, route.path
+        for rule in route.asks:
+            yield rule, route.method, route.path
         for name, rule in (route.part_rules or {}).items():
             yield rule, route.method, f"{route.path}?include={name}"
 

@@ -78,6 +78,7 @@ class CandidateRequest:
     limit: candidates wanted at the most; None: all.
     nested: a candidate may use several providers of one tree.
     isolate_all: it was said of all suffixed groups at once, by `group_policy`.
+    explain: "summary" or "providers" for an explanation of it, as a whole or also of single hosts.
     place: where the request says what, for errors about it.
     """
 
@@ -88,4 +89,5 @@ class CandidateRequest:
     limit: int | None = None
     nested: bool = True
     isolate_all: bool = field(default=False, compare=False)
+    explain: str | None = field(default=None, compare=False)
     place: Place = field(default=parameter_of, compare=False, repr=False)

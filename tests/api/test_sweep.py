@@ -174,6 +174,7 @@ VALUES = {
     "group_policy": "none",
     "same_subtree": "1",
     "isolate": "1",
+    "explain": "summary",
     "associated": "true",
     "name": "in:X",
     "resources": "VCPU:1",

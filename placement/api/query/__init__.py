@@ -5,7 +5,7 @@ reads them. Errors are BadQuery, which names the parameter and its value. None k
 """
 
 from placement.api.query.candidates import parse_candidates
-from placement.api.query.json_form import read_candidates
+from placement.api.query.json_form import json_of, read_candidates
 from placement.api.query.providers import (
     after,
     parse_include,
@@ -21,6 +21,7 @@ __all__ = [
     "Parameter",
     "UsageQuery",
     "after",
+    "json_of",
     "pairs",
     "parse_candidates",
     "parse_include",

@@ -16,6 +16,8 @@ from placement.api.query.terms import Membership, Traits
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms, SubtreeRule
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery
 
+EXPLAIN = ("summary", "providers")
+
 PARAMETERS: Mapping[str, Parameter] = {
     **GROUP_PARAMETERS,
     "limit": Parameter(
@@ -29,6 +31,11 @@ PARAMETERS: Mapping[str, Parameter] = {
     "isolate": Parameter(
         "2.0",
         "Suffixes of groups, separated by commas, whose provider serves no other suffixed group.",
+    ),
+    "explain": Parameter(
+        "2.0",
+        "Say also why hosts cannot serve the request: all of them counted, or also one by one.",
+        {"type": "string", "enum": list(EXPLAIN)},
     ),
     "root_required": Parameter(
         "1.35", "Traits that the root of the tree must have (`T1,T2`) or must not have (`!T`)."
@@ -54,9 +61,10 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
     """
     _check_names(query, version)
     if Feature.WHOLE_LANGUAGE.at(version):
-        _check_once(query, ("limit", "group_policy"))
+        _check_once(query, ("limit", "group_policy", "explain"))
     limit = _limit(query)
     policy = _group_policy(query)
+    explain = _explain(query)
     root = _root(query, version)
     check_root(root)
     subtrees = _same_subtree(query, version)
@@ -71,6 +79,7 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
         limit=limit,
         nested=Feature.NESTED_CANDIDATES.at(version),
         isolate_all=policy == "isolate",
+        explain=explain,
     )
     CHECK_RESOURCES.at(version)(request, {suffix: group.first for suffix, group in groups.items()})
     check_contradictions(request)
@@ -120,6 +129,14 @@ def _group_policy(query: Pairs) -> str | None:
     for value in values:
         if value not in {"none", "isolate"}:
             raise bad("group_policy", value, "expected none or isolate")
+    return values[0] if values else None
+
+
+def _explain(query: Pairs) -> str | None:
+    values = _values(query, "explain")
+    for value in values:
+        if value not in EXPLAIN:
+            raise bad("explain", value, f"expected {' or '.join(EXPLAIN)}")
     return values[0] if values else None
 
 

@@ -58,6 +58,7 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
         root=RootTerms(**_terms(body.get("root", {}))),
         limit=_limit(body),
         isolate_all=policy == "isolate",
+        explain=body.get("explain"),
         place=_place(body, within),
     )
     check_root(request.root, request.place)
@@ -156,3 +157,45 @@ def _names(value: Any, steps: Sequence[Step] = ()) -> Iterator[tuple[Step, ...]]
     for step, member in items:
         yield (*steps, step)
         yield from _names(member, (*steps, step))
+
+
+def json_of(request: CandidateRequest) -> dict[str, Any]:
+    """Return a request as JSON, whatever form it arrived in; what it does not say is left out."""
+    body: dict[str, Any] = {
+        "groups": {group.suffix: _json_of_group(group) for group in request.groups},
+        "same_subtree": [
+            {"of": sorted(rule.inside), "not": sorted(rule.outside)}
+            for rule in request.same_subtree
+        ],
+        "root": _json_of_terms(request.root),
+        "limit": request.limit,
+    }
+    if request.isolate_all:
+        body["group_policy"] = "isolate"
+    else:
+        body["isolate"] = sorted(request.isolate)
+    return _stated(body)
+
+
+def _json_of_group(group: RequestGroup) -> dict[str, Any]:
+    providers = {"in_tree": group.in_tree, "subtree": group.subtree}
+    return _stated({"resources": dict(group.resources), **_json_of_terms(group), **providers})
+
+
+def _json_of_terms(terms: RequestGroup | RootTerms) -> dict[str, Any]:
+    return _stated(
+        {
+            "required": [_one_or_several(names) for names in terms.required],
+            "forbidden": sorted(terms.forbidden),
+            "member_of": [_one_or_several(names) for names in terms.member_of],
+            "not_member_of": sorted(terms.not_member_of),
+        }
+    )
+
+
+def _one_or_several(names: frozenset[str]) -> str | list[str]:
+    return sorted(names) if len(names) > 1 else min(names)
+
+
+def _stated(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value}

@@ -52,22 +52,30 @@ GROUPS = {
     "patternProperties": {SUFFIX_KEY: GROUP},
     "additionalProperties": False,
 }
-REQUEST = closed(
-    {"groups": GROUPS},
-    {
-        "same_subtree": _list(
-            closed({}, {"of": _list(SUFFIX), "not": _list(SUFFIX)}, "SubtreeRule")
-        ),
-        "isolate": _list(SUFFIX),
-        "group_policy": {
-            "type": "string",
-            "pattern": f"^(none|isolate){END}",
-            "maxLength": 7,
-            "examples": ["none"],
-        },
-        "root": closed({}, TERMS, "RootTerms"),
-        "limit": {"type": "integer", "minimum": 1, "examples": [10]},
+_MEMBERS = {
+    "same_subtree": _list(closed({}, {"of": _list(SUFFIX), "not": _list(SUFFIX)}, "SubtreeRule")),
+    "isolate": _list(SUFFIX),
+    "group_policy": {
+        "type": "string",
+        "pattern": f"^(none|isolate){END}",
+        "maxLength": 7,
+        "examples": ["none"],
     },
-    "CandidateRequest",
+    "root": closed({}, TERMS, "RootTerms"),
+    "limit": {"type": "integer", "minimum": 1, "examples": [10]},
+}
+EXPLAIN = {
+    "type": "string",
+    "pattern": f"^(summary|providers){END}",
+    "maxLength": 9,
+    "examples": ["summary"],
+}
+REQUEST = closed({"groups": GROUPS}, _MEMBERS, "CandidateRequest")
+FIND = Versioned(
+    {
+        "2.0": Schema(
+            closed({"groups": GROUPS}, {**_MEMBERS, "explain": EXPLAIN}, "ExplainedRequest"),
+            path_of,
+        )
+    }
 )
-FIND = Versioned({"2.0": Schema(REQUEST, path_of)})

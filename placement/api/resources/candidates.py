@@ -1,9 +1,15 @@
 """`/allocation_candidates`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply
 from placement.api.responses.candidates import Candidates
-from placement.candidates import CandidateRequest, find_candidates
+from placement.api.responses.explanations import Explained
+from placement.candidates import CandidateRequest, explain, find_candidates
+
+EXPLAIN = "placement:allocation_candidates:explain"
 
 
 def list_allocation_candidates(call: Call) -> Reply:
@@ -11,9 +17,10 @@ def list_allocation_candidates(call: Call) -> Reply:
 
     Each is an allocation request: with a project and a user it is the body that claims the
     resources. The summaries show what there is, and what is used, on all providers of the trees
-    that requests take from.
+    that requests take from. With `explain` the answer says also why hosts cannot serve it.
     """
-    return _candidates(call, query.parse_candidates(query.pairs(call.query_string), call.version))
+    request = query.parse_candidates(query.pairs(call.query_string), call.version)
+    return _candidates(call, request, query.json_of(request) if request.explain else {})
 
 
 def find_allocation_candidates(call: Call) -> Reply:
@@ -22,13 +29,18 @@ def find_allocation_candidates(call: Call) -> Reply:
     It is for requests that do not fit a URL, and says the same as the query does: a list among
     names is any of them. Nothing is changed.
     """
-    return _candidates(call, query.read_candidates(call.body))
+    return _candidates(call, query.read_candidates(call.body), call.body)
 
 
-def _candidates(call: Call, request: CandidateRequest) -> Reply:
+def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) -> Reply:
+    """Find the candidates; body: the request as JSON, where it is to be explained."""
+    if request.explain:
+        call.rights.require(EXPLAIN)
     service = call.service
+    settings, tuning = service.settings.candidates, service.tuning
+    explained = None
     with service.database.read() as conn:
-        result = find_candidates(
-            conn, service.trees, request, service.settings.candidates, service.tuning
-        )
-    return Reply(200, Candidates(result, request), changed_at=NOW)
+        result = find_candidates(conn, service.trees, request, settings, tuning)
+        if request.explain:
+            explained = Explained(explain(conn, service.trees, request, settings, tuning), body)
+    return Reply(200, Candidates(result, request, explained), changed_at=NOW)

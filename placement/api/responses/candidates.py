@@ -13,6 +13,7 @@ from placement.api import samples
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
 from placement.api.responses.common import AMOUNTS, UUID, UUID_KEY
+from placement.api.responses.explanations import EXPLANATION, Explained, rendered
 from placement.api.responses.summaries import SUMMARY, used_providers, whole_trees
 from placement.api.shapes import (
     Array,
@@ -31,10 +32,11 @@ AT_ONCE = 400_000  # bytes of candidates made into text together
 
 
 class Candidates(NamedTuple):
-    """The result of a search, and the request."""
+    """The result of a search, and the request; where it was asked for, with an explanation."""
 
     result: SearchResult
     request: CandidateRequest
+    explained: Explained | None = None
 
 
 # What candidates give when they are spelled out: provider -> class -> units, suffix -> providers.
@@ -89,7 +91,7 @@ def _listed(result: SearchResult, render: Renderer) -> Iterator[bytes]:
 
 def _summaries(candidates: Candidates, view: View) -> list[bytes]:
     """Return the members of the object of summaries, as text in pieces."""
-    result, request = candidates
+    result, request = candidates.result, candidates.request
     if Feature.NESTED_CANDIDATES.at(view.version):
         pieces = whole_trees(result.trees, view)
     else:
@@ -99,10 +101,19 @@ def _summaries(candidates: Candidates, view: View) -> list[bytes]:
     return pieces
 
 
+def _end(explained: Explained | None, view: View) -> list[bytes]:
+    if explained is None:
+        return [b"}}"]
+    explanation = rendered(explained, EXPLANATION.renderer(view))
+    return [b'},"explanation":', orjson.dumps(explanation), b"}"]
+
+
 _MEMBERS: Object[Candidates] = Object(
     "AllocationCandidates",
     Property("allocation_requests", Array(REQUEST), since="1.10"),
     Property("provider_summaries", Table(UUID_KEY, SUMMARY), since="1.10"),
+    Property("explanation", EXPLANATION, since="2.0"),
+    optional=("explanation",),
 )
 
 
@@ -121,7 +132,7 @@ class _InPieces:
             *_listed(candidates.result, request),
             b'],"provider_summaries":{',
             *_summaries(candidates, view),
-            b"}}",
+            *_end(candidates.explained, view),
         ]
 
 

@@ -60,7 +60,7 @@ def explain(
         except BudgetSpentError:
             spent = True  # the rest is only counted
     tally.end()
-    return _explanation(tally, hosts)
+    return _explanation(tally, hosts, several=len(question.groups) > 1)
 
 
 def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
@@ -71,7 +71,7 @@ def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]
         yield roots
 
 
-def _explanation(tally: Tally, total: int) -> Explanation:
+def _explanation(tally: Tally, total: int, *, several: bool) -> Explanation:
     complete = tally.looked == total and not tally.undecided
     hosts = Hosts(total, tally.looked, tally.served, complete)
     blocked, relaxations = tally.blocked(), tally.relaxed()
@@ -81,5 +81,5 @@ def _explanation(tally: Tally, total: int) -> Explanation:
         tally.together(),
         blocked,
         relaxations,
-        wording.text(hosts, blocked, relaxations),
+        wording.text(hosts, blocked, relaxations, several),
     )

@@ -154,7 +154,10 @@ class Tally:
 
     def blocked(self) -> Sequence[Blocked]:
         """Return where hosts fell out, most hosts first."""
-        fallen = sorted(self._fallen.items(), key=lambda item: -item[1].hosts)
+        order = list(Refusal)
+        fallen = sorted(
+            self._fallen.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0]))
+        )
         return [self._blocked(code, group, each) for (code, group), each in fallen if each.hosts]
 
     def _blocked(self, code: Refusal, group: str | None, fallen: Fallen) -> Blocked:
@@ -173,5 +176,5 @@ class Tally:
         relaxations = self._question.relaxations
         return [
             Relaxed(relaxations[place].term, self.served + hosts)
-            for place, hosts in self._gains.most_common()
+            for place, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
         ]

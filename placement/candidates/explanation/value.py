@@ -7,6 +7,29 @@ from typing import NamedTuple
 from placement.candidates.explanation.terms import Term
 from placement.candidates.trace import Refusal
 
+# The codes of explanations, in their order.
+CODES = (
+    Refusal.ROOT_TRAIT_MISSING,
+    Refusal.ROOT_TRAIT_FORBIDDEN,
+    Refusal.ROOT_AGGREGATE,
+    Refusal.NO_INVENTORY,
+    Refusal.MIN_UNIT,
+    Refusal.MAX_UNIT,
+    Refusal.STEP_SIZE,
+    Refusal.CAPACITY,
+    Refusal.TRAIT_MISSING,
+    Refusal.TRAIT_FORBIDDEN,
+    Refusal.NOT_IN_AGGREGATE,
+    Refusal.IN_FORBIDDEN_AGGREGATE,
+    Refusal.IN_TREE,
+    Refusal.SUBTREE,
+    Refusal.COLLECTIVE_TRAITS,
+    Refusal.CAPACITY_SUM,
+    Refusal.ISOLATE,
+    Refusal.SAME_SUBTREE,
+    Refusal.BUDGET,
+)
+
 
 class Hosts(NamedTuple):
     """How many hosts there are, were looked at and are served.

@@ -42,6 +42,21 @@ def _value(term: Term) -> str:
     return value if isinstance(value, str) else _any_of(value)
 
 
+def _noun(term: Term) -> str:
+    kind = _NOUNS.get(term.keyword.removeprefix("root."), "")
+    value = term.value
+    if isinstance(value, frozenset) and len(value) > 1:
+        return f"one of the {kind}s {_listed(sorted(value))}"
+    return f"{kind} {_value(term)}"
+
+
+_NOUNS = {
+    "required": "trait",
+    "forbidden": "trait",
+    "member_of": "aggregate",
+    "not_member_of": "aggregate",
+}
+
 # What is said of terms that fail, of one provider; {value}: what is asked, {there}: what there is.
 _REFUSED: Mapping[Refusal, str] = {
     Refusal.ROOT_TRAIT_MISSING: "the root lacks {value}",
@@ -59,20 +74,21 @@ _REFUSED: Mapping[Refusal, str] = {
     Refusal.SUBTREE: "neither {value} nor below it",
 }
 
-# The same for hosts in the text.
+# The same for hosts in the text; {noun}: what is asked, and what it is.
 _LACKING: Mapping[Refusal, str] = {
-    Refusal.ROOT_TRAIT_MISSING: "{have} a root without trait {value}",
-    Refusal.ROOT_TRAIT_FORBIDDEN: "{have} a root with trait {value}",
+    Refusal.ROOT_TRAIT_MISSING: "{have} a root without {noun}",
+    Refusal.ROOT_TRAIT_FORBIDDEN: "{have} a root with {noun}",
     Refusal.NO_INVENTORY: "{have} no inventory of {name}{group}",
     Refusal.MIN_UNIT: "{have} no provider that gives as little as {value}{group} "
     "(the least is {there})",
     Refusal.MAX_UNIT: "{have} no provider that gives {value} at once{group} (the most is {there})",
-    Refusal.STEP_SIZE: "{have} no provider whose step_size {value} is a multiple of{group}",
+    Refusal.STEP_SIZE: "{have} no provider that gives {value} in its steps{group} "
+    "(the least step_size is {there})",
     Refusal.CAPACITY: "{have} no provider with {value} free{group} (the most is {there})",
-    Refusal.TRAIT_MISSING: "{have} no provider with room and trait {value}{group}",
-    Refusal.TRAIT_FORBIDDEN: "{have} room only where trait {value} is forbidden{group}",
-    Refusal.NOT_IN_AGGREGATE: "{have} no provider with room in aggregate {value}{group}",
-    Refusal.IN_FORBIDDEN_AGGREGATE: "{have} room only in forbidden aggregate {value}{group}",
+    Refusal.TRAIT_MISSING: "{have} no provider with room and {noun}{group}",
+    Refusal.TRAIT_FORBIDDEN: "{have} room only where {noun} is forbidden{group}",
+    Refusal.NOT_IN_AGGREGATE: "{have} no provider with room in {noun}{group}",
+    Refusal.IN_FORBIDDEN_AGGREGATE: "{have} room only in {noun}, which is forbidden{group}",
     Refusal.IN_TREE: "{have} no provider with room in the tree of {value}{group}",
     Refusal.SUBTREE: "{have} no provider with room that is {value} or below it{group}",
 }
@@ -84,11 +100,13 @@ def _code_of(forms: Mapping[Refusal, str], term: Term) -> str:
     barred = term.keyword.endswith("not_member_of")
     if forms is _REFUSED:
         return "the root is in {value}" if barred else "the root is not in {value}"
-    return "{have} a root in aggregate {value}" if barred else "{have} a root not in {value}"
+    return "{have} a root in {noun}" if barred else "{have} a root not in {noun}"
 
 
 def _filled(form: str, term: Term, there: int | None, **more: str) -> str:
-    return form.format(value=_value(term), name=term.resource_class, there=there, **more)
+    return form.format(
+        value=_value(term), noun=_noun(term), name=term.resource_class, there=there, **more
+    )
 
 
 def refused(terms: Sequence[Found]) -> str:
@@ -124,7 +142,7 @@ def joined(plan: SearchPlan, code: Refusal) -> str:
 
 def _sums(plan: SearchPlan) -> str:
     sums = [f"{plan.combined_amounts[name]} {name}" for name in plan.contended_classes]
-    return f"{_listed(sums)} for all groups together"
+    return _listed(sums)
 
 
 def _isolated(plan: SearchPlan) -> str:
@@ -146,7 +164,7 @@ def _traits(plan: SearchPlan) -> str:
 
 _JOINED: Mapping[Refusal, Callable[[SearchPlan], str]] = {
     Refusal.COLLECTIVE_TRAITS: _traits,
-    Refusal.CAPACITY_SUM: _sums,
+    Refusal.CAPACITY_SUM: lambda plan: f"{_sums(plan)} for all groups together",
     Refusal.ONE_PER_TREE: lambda _plan: "one provider of each tree",
     Refusal.ISOLATE: _isolated,
     Refusal.SAME_SUBTREE: _subtrees,
@@ -156,7 +174,7 @@ _JOINED: Mapping[Refusal, Callable[[SearchPlan], str]] = {
 # What is said of hosts in the text, where groups cannot be served together.
 _UNJOINED: Mapping[Refusal, str] = {
     Refusal.COLLECTIVE_TRAITS: "{have} no combination of providers with all required traits",
-    Refusal.CAPACITY_SUM: "{have} room for each group, but not for {sums}",
+    Refusal.CAPACITY_SUM: "{have} room for each group, but not for all together ({sums})",
     Refusal.ONE_PER_TREE: "would need several providers of one tree",
     Refusal.ISOLATE: "{have} too few providers for the isolated groups",
     Refusal.SAME_SUBTREE: "{have} no subtree as same_subtree asks",
@@ -169,8 +187,10 @@ def unjoined(plan: SearchPlan, code: Refusal, hosts: int) -> str:
     return _UNJOINED[code].format(have=_have(hosts), sums=_sums(plan))
 
 
-def text(hosts: Hosts, blocked: Sequence[Blocked], relaxations: Sequence[Relaxed]) -> str:
-    """Return the whole in two or three sentences."""
+def text(
+    hosts: Hosts, blocked: Sequence[Blocked], relaxations: Sequence[Relaxed], several: bool
+) -> str:
+    """Return the whole in two or three sentences.  several: there are several groups."""
     sentences = [_outcome(hosts)]
     reasons = [f"{each.hosts:,} {each.phrase}" for each in blocked[:MOST_REASONS]]
     others = sum(each.hosts for each in blocked[MOST_REASONS:])
@@ -180,7 +200,7 @@ def text(hosts: Hosts, blocked: Sequence[Blocked], relaxations: Sequence[Relaxed
         sentences.append(f"{'; '.join(reasons)}.")
     dropped = [each for each in relaxations if each.to is None][:1]
     reduced = [each for each in relaxations if each.to is not None][:1]
-    sentences += [_without(each) for each in dropped or reduced]
+    sentences += [_without(each, several) for each in dropped or reduced]
     return " ".join(sentences)
 
 
@@ -191,29 +211,27 @@ def _outcome(hosts: Hosts) -> str:
         looked = f"the {looked} looked at{of_all}"
     if hosts.all == 0:
         return "There is no host."
+    if hosts.all == 1 and hosts.served == 0:
+        return "The only host cannot serve the request."
     if hosts.served == 0:
         return f"None of {looked} can serve the request."
     return f"{hosts.served:,} of {looked} can serve the request."
 
 
-def _without(relaxed: Relaxed) -> str:
+def _without(relaxed: Relaxed, several: bool) -> str:
     term, hosts = relaxed.term, f"{relaxed.hosts:,} host{'s' * (relaxed.hosts != 1)} would serve"
     if relaxed.to is not None:
-        return f"With {relaxed.to} {term.resource_class}{_for_group(term, True)} {hosts}."
-    return f"Without {_dropped(term)} {hosts}."
-
-
-def _dropped(term: Term) -> str:
-    where = " of the root" if term.keyword.startswith("root.") else _for_group(term, True)
-    kind = term.keyword.removeprefix("root.")
-    return f"{_KEYWORDS[kind].format(value=_value(term))}{where}"
+        return f"With {relaxed.to} {term.resource_class}{_for_group(term, several)} {hosts}."
+    where = " of the root" if term.keyword.startswith("root.") else _for_group(term, several)
+    dropped = _filled(_KEYWORDS[term.keyword.removeprefix("root.")], term, None)
+    return f"Without {dropped}{where} {hosts}."
 
 
 _KEYWORDS: Mapping[str, str] = {
-    "required": "trait {value}",
-    "forbidden": "forbidding trait {value}",
-    "member_of": "aggregate {value}",
-    "not_member_of": "forbidding aggregate {value}",
+    "required": "asking for {noun}",
+    "forbidden": "forbidding {noun}",
+    "member_of": "asking for {noun}",
+    "not_member_of": "forbidding {noun}",
     "in_tree": "in_tree {value}",
     "subtree": "subtree {value}",
     "isolate": "isolating {value}",

@@ -1,0 +1,203 @@
+"""Why hosts are not served, as clients see it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from placement.api import samples
+from placement.api.json_body import path_of
+from placement.api.responses.common import UUID, UUID_KEY
+from placement.api.shapes import Array, Fragment, Json, Object, Property, Ready, Renderer, Table
+from placement.candidates.explanation import CODES, Explanation
+from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.value import Host, Relaxed
+from placement.candidates.request import SubtreeRule
+
+
+class Explained(NamedTuple):
+    """An explanation, and the JSON form of the request, in which its paths lead."""
+
+    explanation: Explanation
+    body: Mapping[str, Any]
+
+
+def _integer(example: int) -> Fragment:
+    return {"type": "integer", "examples": [example]}
+
+
+CODE = Json({"type": "string", "enum": [str(code) for code in CODES], "examples": ["capacity"]})
+GROUP: Fragment = {"type": ["string", "null"], "examples": ["_NIC"]}
+DETAIL = Json({"type": "string", "examples": ["64 VCPU asked, the most free is 48"]})
+TEXT_OF_ALL = Json(
+    {
+        "type": "string",
+        "examples": [
+            "None of 1,000 hosts can serve the request. 990 have no provider with 64 VCPU free "
+            "(the most is 48); 10 have no inventory of VCPU. With 48 VCPU 12 hosts would serve."
+        ],
+    }
+)
+_PATH: Fragment = {"type": "string", "examples": ["groups._NIC.required[0]"]}
+
+_HOSTS: Object[Any] = Object(
+    "ExplainedHosts",
+    Property("all", Json(_integer(1000)), since="2.0"),
+    Property("looked", Json(_integer(1000)), since="2.0"),
+    Property("served", Json(_integer(0)), since="2.0"),
+    Property("complete", Json({"type": "boolean", "examples": [True]}), since="2.0"),
+)
+_STEP: Object[Any] = Object(
+    "ExplainedStep",
+    Property("code", CODE, since="2.0"),
+    Property("detail", DETAIL, since="2.0"),
+    Property("before", Json(_integer(1000)), since="2.0"),
+    Property("after", Json(_integer(10)), since="2.0"),
+)
+_BLOCKED: Object[Any] = Object(
+    "Blocked",
+    Property("code", CODE, since="2.0"),
+    Property("group", Json(GROUP), since="2.0"),
+    Property("detail", DETAIL, since="2.0"),
+    Property("hosts", Json(_integer(990)), since="2.0"),
+    Property("examples", Array(UUID), since="2.0"),
+)
+_RELAXATION = Json(
+    {
+        "title": "Relaxation",
+        "type": "object",
+        "properties": {
+            "drop": _PATH,
+            "value": {
+                "type": ["string", "array", "object"],
+                "items": {"type": "string"},
+                "examples": [samples.TRAIT],
+            },
+            "reduce": {"type": "string", "examples": ["groups._NUMA.resources.VCPU"]},
+            "to": _integer(48),
+            "hosts": _integer(12),
+        },
+        "required": ["hosts"],
+        "additionalProperties": False,
+        "examples": [{"drop": "groups._NIC.required[0]", "value": samples.TRAIT, "hosts": 12}],
+    }
+)
+_STOCK = {
+    "total": 64,
+    "reserved": 0,
+    "used": 16,
+    "min_unit": 1,
+    "max_unit": 64,
+    "step_size": 1,
+}
+_PROVIDER = Json(
+    {
+        "title": "ExplainedProvider",
+        "type": "object",
+        "properties": {
+            "host": UUID_KEY,
+            "code": CODE.fragment,
+            "group": GROUP,
+            "provider": UUID_KEY,
+            "resource_class": {"type": "string", "examples": ["VCPU"]},
+            "asked": _integer(64),
+            "room": _integer(48),
+            **{name: _integer(example) for name, example in _STOCK.items()},
+            "allocation_ratio": {"type": "number", "examples": [1.0]},
+        },
+        "required": ["host", "code"],
+        "additionalProperties": False,
+    }
+)
+
+
+def _relaxations(explained: Explained) -> Sequence[Mapping[str, Any]]:
+    return [_relaxation(each, explained.body) for each in explained.explanation.relaxations]
+
+
+def _relaxation(relaxed: Relaxed, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    path = path_of_term(relaxed.term, body)
+    if relaxed.to is not None:
+        return {"reduce": path, "to": relaxed.to, "hosts": relaxed.hosts}
+    return {"drop": path, "value": _value(relaxed.term), "hosts": relaxed.hosts}
+
+
+def _value(term: Term) -> str | list[str] | Mapping[str, list[str]]:
+    value = term.value
+    if isinstance(value, SubtreeRule):
+        return {"of": sorted(value.inside), "not": sorted(value.outside)}
+    if isinstance(value, frozenset):
+        return sorted(value) if len(value) > 1 else min(value)
+    assert isinstance(value, str)
+    return value
+
+
+def path_of_term(term: Term, body: Mapping[str, Any]) -> str:
+    """Return the path at which a request as JSON states a term."""
+    steps: list[str | int] = [*term.keyword.split(".")]
+    if term.suffix is not None:
+        steps = ["groups", term.suffix, term.keyword]
+    if term.resource_class:
+        return path_of([*steps, term.resource_class])
+    stated: Any = body
+    for step in steps:
+        stated = stated[step]
+    if isinstance(stated, str):
+        return path_of(steps)
+    return path_of([*steps, next(place for place, each in enumerate(stated) if _is(each, term))])
+
+
+def _is(stated: Any, term: Term) -> bool:
+    """Whether an item of a list says what the term says."""
+    if isinstance(stated, dict):
+        rule = frozenset(stated.get("of", ())), frozenset(stated.get("not", ()))
+        return SubtreeRule(*rule) == term.value
+    if isinstance(term.value, str):
+        return bool(stated == term.value)
+    return frozenset([stated] if isinstance(stated, str) else stated) == term.value
+
+
+def _providers(explained: Explained) -> Sequence[Mapping[str, Any]]:
+    return [_host(host) for host in explained.explanation.providers or ()]
+
+
+def _host(host: Host) -> Mapping[str, Any]:
+    members: dict[str, Any] = {
+        "host": host.host,
+        "code": host.code,
+        "group": host.group,
+        "provider": host.provider,
+        "resource_class": host.resource_class,
+        "asked": host.asked,
+        "room": host.room,
+        **(host.stock or {}),
+    }
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _explanation(name: str) -> Any:
+    return lambda explained: getattr(explained.explanation, name)
+
+
+EXPLANATION: Object[Explained] = Object(
+    "Explanation",
+    Property("hosts", _HOSTS, _explanation("hosts"), since="2.0"),
+    Property(
+        "groups",
+        Table({"type": "string", "examples": ["_NIC"]}, Array(_STEP)),
+        _explanation("groups"),
+        since="2.0",
+    ),
+    Property("together", Array(_STEP), _explanation("together"), since="2.0"),
+    Property("blocked", Array(_BLOCKED), _explanation("blocked"), since="2.0"),
+    Property("relaxations", Ready(Array(_RELAXATION)), _relaxations, since="2.0"),
+    Property("text", TEXT_OF_ALL, _explanation("text"), since="2.0"),
+    Property("providers", Ready(Array(_PROVIDER)), _providers, since="2.0"),
+    optional=("providers",),
+)
+
+
+def rendered(explained: Explained, render: Renderer) -> Mapping[str, Any]:
+    """Return an explanation as JSON, without single hosts where none were asked for."""
+    members = dict(render(explained))
+    if explained.explanation.providers is None:
+        del members["providers"]
+    return members
