@@ -19,26 +19,29 @@ HANDLERS = [CandidatesHandler, SummariesHandler, *handlers.RESPONSE_HANDLERS]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    parametrize(metafunc, gabbi_fixtures)
+    parametrize(metafunc, gabbi_fixtures, "gabbits")
 
 
-def parametrize(metafunc: pytest.Metafunc, fixtures: ModuleType) -> None:
-    """Have all gabbits run, with the fixtures of a module."""
+def parametrize(metafunc: pytest.Metafunc, fixtures: ModuleType, way: str) -> None:
+    """Have all gabbits run with the fixtures of a module.
+
+    way: begins the names of the tests, by which gabbi's plugin knows what to start and to stop.
+    """
     # Starts and stops the fixtures of the files whose tests are selected.
     metafunc.config.pluginmanager.import_plugin("gabbi.pytester")
-    names, arguments = zip(*_tests(fixtures), strict=True)
+    names, arguments = zip(*_tests(fixtures, way), strict=True)
     metafunc.parametrize(("test", "result"), arguments, ids=names)
 
 
-def _tests(fixtures: ModuleType) -> Iterator[tuple[str, tuple[Any, Any]]]:
+def _tests(fixtures: ModuleType, way: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """Read the gabbits; yields what gabbi's plugin expects: a name, a callable, its argument."""
     result = PyTestResult()
     for suite in _suites(fixtures):
         tests = list(suite)
-        yield f"start_gabbits:{type(tests[0]).__name__}", (suite.start, result)
+        yield f"start_{way}:{type(tests[0]).__name__}", (suite.start, result)
         for test in tests:
-            yield f"gabbits:{type(test).__name__}", (test, result)
-        yield f"stop_gabbits:{type(tests[0]).__name__}", (suite.stop, None)
+            yield f"{way}:{type(test).__name__}", (test, result)
+        yield f"stop_{way}:{type(tests[0]).__name__}", (suite.stop, None)
 
 
 def _suites(fixtures: ModuleType) -> Iterator[Any]:

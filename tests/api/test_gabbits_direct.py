@@ -13,4 +13,4 @@ pytestmark = pytest.mark.skipif(bool(LIVE_URL), reason="asks no live server")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    parametrize(metafunc, gabbi_direct)
+    parametrize(metafunc, gabbi_direct, "direct")
