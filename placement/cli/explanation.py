@@ -78,19 +78,16 @@ def lines(
 
 
 def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
+    """Yield the text, its first sentence in colour, and how far the search came."""
     hosts = explanation["hosts"]
-    served = hosts["served"]
-    count = f"{served:,} of {hosts['looked']:,}" if served else f"none of {hosts['looked']:,}"
-    yield terminal.paint(
-        f"Can serve this: {count} host{'' if hosts['looked'] == 1 else 's'}",
-        "good" if served else "bad",
-    )
-    if not hosts["complete"] or hosts["looked"] < hosts["all"]:
+    rows = list(terminal.wrap(explanation["text"]))
+    yield terminal.paint(rows[0], "good" if hosts["served"] else "bad")
+    yield from rows[1:]
+    if not hosts["complete"]:
+        whole = "the" if hosts["all"] is None else f"{hosts['all']:,}"
         yield from terminal.wrap(
-            f"{hosts['looked']:,} of {hosts['all']:,} hosts were looked at: "
-            "the bound on work was reached."
+            f"{hosts['looked']:,} of {whole} hosts were looked at: the bound on work was reached."
         )
-    yield from terminal.wrap(explanation["text"])
 
 
 def _asked(members: Mapping[str, Any]) -> str:
@@ -130,7 +127,7 @@ def _funnel(
 
 
 def _reason(step: Mapping[str, Any]) -> str:
-    """Return the meaning of a code, and what was asked and there."""
+    """Return the meaning of a code, and what was asked."""
     meaning = MEANINGS.get(step["code"], step["code"])
     return f"{meaning}: {step['detail']}" if step.get("detail") else meaning
 
@@ -148,7 +145,8 @@ def _reasons(
         group = f" (group {entry['group']})" if entry.get("group") else ""
         first = f"  {entry['hosts']:>{digits},}  "
         indent = " " * len(first)
-        yield from terminal.wrap(f"{_reason(entry)}{group}  [{entry['code']}]", indent, first)
+        said = entry.get("detail") or _reason(entry)
+        yield from terminal.wrap(f"{said}{group}  [{entry['code']}]", indent, first)
         names = [name_of(uuid) for uuid in entry["examples"][:EXAMPLES]]
         more = ", …" if entry["hosts"] > len(names) else ""
         for row in terminal.wrap(f"{', '.join(names)}{more}", indent):
