@@ -10,8 +10,8 @@ from placement.loader.cloudfile import load_file
 from placement.loader.command import dump_cloud, load_cloud, preview_load
 from placement.loader.dump import fetch
 from placement.loader.outcomes import LoadError, LoadOutcome
-from placement.loader.progress import Progress
 from placement.loader.writing import lines
+from placement.progress import Progress
 from placement.yamlfile.problems import UnusableFile
 
 __all__ = [

@@ -15,7 +15,7 @@ from placement.loader.cloud import Cloud, CloudProvider
 from placement.loader.consumers import bring_about_consumer, is_on_server
 from placement.loader.facets import FACETS, Facet
 from placement.loader.outcomes import LoadError, LoadOutcome
-from placement.loader.progress import Progress
+from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX
 
 CONFLICT_TRIES = 5

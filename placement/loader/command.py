@@ -13,8 +13,8 @@ from placement.loader.cloudfile import load_file
 from placement.loader.dry_run import DryRunClient
 from placement.loader.dump import fetch
 from placement.loader.outcomes import LoadError
-from placement.loader.progress import progress
 from placement.loader.writing import lines
+from placement.progress import progress
 from placement.yamlfile.problems import UnusableFile
 
 

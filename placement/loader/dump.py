@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from placement.client.rest import RefusedError, RestClient
 from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
-from placement.loader.progress import Progress
+from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX, UNKNOWN_CONSUMER_TYPE
 
 READERS = 4  # requests at once, beside which a server has some time for others

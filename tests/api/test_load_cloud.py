@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
@@ -540,7 +540,10 @@ def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> No
     path.write_text("providers:\n- name: a\n- name: b\n")
     names: list[str] = []
 
-    def progress(items: Sequence[Item], noun: str) -> AbstractContextManager[Iterable[Item]]:
+    def progress(
+        items: Iterable[Item], noun: str, total: int | None = None
+    ) -> AbstractContextManager[Iterable[Item]]:
+        items = list(items)
         names.extend(item.name for item in items if isinstance(item, CloudProvider))
         return nullcontext(items)
 
