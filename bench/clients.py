@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import uuid as uuids
@@ -103,6 +104,22 @@ class Schedule(Client):
         self._claim(self._random.choice(found)["allocations"])
 
 
+class Claim(Client):
+    """Has the service ask and claim."""
+
+    def turn(self) -> None:
+        consumer = str(uuids.uuid4())
+        body = {
+            "request": json.loads(self._what), "consumer_uuid": consumer, "project_id": "project",
+            "user_id": "user", "consumer_type": "INSTANCE",
+        }  # fmt: skip
+        answer = self._send("POST", "/claims", body, "2.0")
+        if answer.status == 201:
+            self._consumers.append(consumer)
+        else:
+            self.refused += 1
+
+
 class Contend(Client):
     """Claims on the one host that all clients want."""
 
@@ -188,7 +205,7 @@ class Reshape(Client):
 
 
 KINDS: dict[str, type[Client]] = {
-    "get": Get, "put": Put, "delete": Delete, "schedule": Schedule, "contend": Contend,
+    "get": Get, "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim, "contend": Contend,
     "provision": Provision, "reshape": Reshape,
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -15,6 +16,11 @@ NESTED = (
     "&resources_COMPUTE=VCPU:1,MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
     "&resources_FPGA=FPGA:1&group_policy=none&same_subtree=_COMPUTE,_FPGA"
 )
+
+
+ONE_STEP = {
+    "groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}}}, "limit": 10
+}  # fmt: skip
 
 
 def devices(groups: int) -> str:
@@ -101,6 +107,8 @@ def _flat_writes(hosts: int) -> list[Scenario]:
         Scenario(f"{title}, DELETE allocations", cloud, "delete", target=2, peer=peer),
         Scenario(f"{title}, scheduler loop, 8 clients", cloud, "schedule", limited(FLAT, 10),
                  at_once=8, target=40, peer=peer),
+        Scenario(f"{title}, POST /claims, 8 clients", cloud, "claim", json.dumps(ONE_STEP),
+                 at_once=8, peer=False),
         Scenario(f"{title}, claims on one host, 8 clients", cloud, "contend", at_once=8, target=4,
                  peer=peer),
         Scenario(f"{title}, reshape of 100 consumers", cloud, "reshape", target=10, peer=peer),

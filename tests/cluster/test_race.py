@@ -101,6 +101,75 @@ def test_exactly_what_fits_is_admitted(
         )
 
 
+def demand(amount: int = 1) -> dict[str, object]:
+    return {
+        "request": {"groups": {"": {"resources": {"VCPU": amount}}}},
+        "consumer_uuid": str(uuids.uuid4()),
+        "project_id": "project",
+        "user_id": "user",
+        "consumer_type": "INSTANCE",
+    }
+
+
+PLACES = 100
+CALLERS = 160
+
+
+def test_callers_for_the_last_places_get_exactly_these_and_the_others_hear_that_nothing_is_left(
+    racers: Racers,
+) -> None:
+    """Nobody hears of a conflict, whoever was faster where."""
+    hosts = [new_host(racers.port, VCPU=amount) for amount in (1, 2, 3, 4) * (PLACES // 10)]
+
+    def call(_number: int, port: int) -> list[Answer]:
+        return [send(port, "POST", "/claims", demand(), "2.0") for _ in range(CALLERS // CLIENTS)]
+
+    answers = racers.race(call)
+    told = Counter(
+        (answer.status, answer.code if answer.status >= 400 else "") for answer in answers
+    )
+    assert told == {
+        (201, ""): PLACES,
+        (409, "placement.no_candidates"): CALLERS - PLACES,
+    }
+    usages = send(racers.port, "GET", "/usages?project_id=project").body["usages"]
+    assert usages == {"INSTANCE": {"consumer_count": PLACES, "VCPU": PLACES}}
+    racers.check(hosts)
+
+
+def test_several_claims_at_once_are_met_as_long_as_all_of_them_fit(racers: Racers) -> None:
+    """Who asks for three places is refused where two are left."""
+    hosts = [new_host(racers.port, VCPU=amount) for amount in (1, 2, 3, 4) * 5]
+
+    def until_full(_number: int, port: int) -> list[Answer]:
+        answers: list[Answer] = []
+        while not answers or answers[-1].status == 201:
+            body = {"claims": [demand() for _ in range(3)]}
+            answers.append(send(port, "POST", "/claims", body, "2.0"))
+        return answers
+
+    answers = racers.race(until_full)
+    refusals = [answer for answer in answers if answer.status != 201]
+    assert {answer.code for answer in refusals} == {"placement.no_candidates"}
+    assert len(answers) - len(refusals) == 50 // 3
+    usages = send(racers.port, "GET", "/usages?project_id=project").body["usages"]
+    assert usages == {"INSTANCE": {"consumer_count": 48, "VCPU": 48}}
+    racers.check(hosts)
+
+
+def test_one_consumer_that_many_claim_for_gets_what_one_of_them_asks_for(racers: Racers) -> None:
+    hosts = [new_host(racers.port, VCPU=2) for _ in range(CLIENTS)]
+    body = demand()
+    answers = racers.race(lambda _number, port: [send(port, "POST", "/claims", body, "2.0")])
+    assert sorted(answer.status for answer in answers) == [201] + [409] * (CLIENTS - 1)
+    assert {answer.code for answer in answers if answer.status == 409} == {
+        "placement.concurrent_update"
+    }
+    usages = send(racers.port, "GET", "/usages?project_id=project").body["usages"]
+    assert usages == {"INSTANCE": {"consumer_count": 1, "VCPU": 1}}
+    racers.check(hosts)
+
+
 def test_claims_on_a_thousand_hosts_are_all_admitted(racers: Racers) -> None:
     engine = sa.create_engine(racers.url, poolclass=sa.NullPool)
     with building(engine) as cloud:
