@@ -205,8 +205,8 @@ class Reshape(Client):
 
 
 KINDS: dict[str, type[Client]] = {
-    "get": Get, "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim, "contend": Contend,
-    "provision": Provision, "reshape": Reshape,
+    "get": Get, "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
+    "contend": Contend, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip
 
 
