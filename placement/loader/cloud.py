@@ -53,7 +53,7 @@ class Cloud:
     """All that a file describes; every parent stands before its children.
 
     custom_classes, custom_traits: names that exist whether or not a provider has them, each with
-    its line.
+    its line. aggregate_names: by UUID, of those that the file calls by a name.
     """
 
     source: str
@@ -61,6 +61,7 @@ class Cloud:
     consumers: tuple[CloudConsumer, ...] = ()
     custom_classes: Mapping[str, int] = field(default_factory=dict)
     custom_traits: Mapping[str, int] = field(default_factory=dict)
+    aggregate_names: Mapping[str, str] = field(default_factory=dict)
 
     def resource_classes(self) -> dict[str, str]:
         """Return each resource class with the place of the file that is the first to name it."""

@@ -100,4 +100,5 @@ def load_file(path: str | os.PathLike[str]) -> Cloud:
         tuple(expansion.consumers),
         expansion.custom_names("resource_classes"),
         expansion.custom_names("traits"),
+        expansion.aggregate_names,
     )

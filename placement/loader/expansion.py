@@ -24,6 +24,7 @@ class Expansion:
     def __init__(self, document: Document) -> None:
         self.providers: list[CloudProvider] = []
         self.consumers: list[CloudConsumer] = []
+        self.aggregate_names: dict[str, str] = {}  # by UUID
         self.problems: list[Problem] = []
         self._document = document
         self._uuids_by_name: Mapping[str, str] = document.value.get("aggregates", {})
@@ -85,10 +86,7 @@ class Expansion:
                 parent_uuid=parent_uuid,
                 inventories=_inventories(entry.get("inventories", {})),
                 traits=frozenset(entry.get("traits", [])),
-                aggregates=frozenset(
-                    aggregate_uuid(aggregate, self._uuids_by_name)
-                    for aggregate in entry.get("aggregates", [])
-                ),
+                aggregates=frozenset(map(self._aggregate, entry.get("aggregates", []))),
                 line=line,
             )
         )
@@ -110,6 +108,13 @@ class Expansion:
                 line=self._document.line(steps),
             )
         )
+
+    def _aggregate(self, name: str) -> str:
+        """Return the UUID of an aggregate that is given by UUID or by name."""
+        uuid = aggregate_uuid(name, self._uuids_by_name)
+        if name.lower() != uuid:
+            self.aggregate_names[uuid] = name
+        return uuid
 
     def _provider(self, written_name: str, steps: Steps) -> str:
         """Return the UUID of the provider of a name; empty, and a problem, if there is none yet."""

@@ -1,0 +1,64 @@
+"""`placement-manage draw-cloud`: the trees of a cloud file as a picture."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+
+from placement import console
+from placement.drawing import draw
+from placement.loader import Cloud, load_file
+from placement.yamlfile.problems import Problem, UnusableFile
+
+
+def add_command(subparsers: Any) -> None:
+    """Add the command to those of `placement-manage`."""
+    parser = subparsers.add_parser("draw-cloud", help="draw the trees of a cloud file, as SVG")
+    parser.set_defaults(action=_draw)
+    parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
+    parser.add_argument("picture", nargs="?", default="-", help="default: standard output")
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="draw this root's tree; may be repeated",
+    )
+    parser.add_argument("--all", action="store_true", help="draw also each of those that are alike")
+    parser.add_argument("--title", default="", help="what the picture shows, for who cannot see it")
+
+
+def _draw(conf: cfg.ConfigOpts) -> int:
+    options = conf.category
+    try:
+        cloud = load_file(options.file)
+        if options.only:
+            cloud = _only(cloud, options.only)
+        picture = draw(cloud, title=options.title, collapse=not options.all)
+        if options.picture == "-":
+            sys.stdout.write(picture)
+        else:
+            Path(options.picture).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        console.fail(Exception(f"{options.picture}: cannot be written: {error.strerror}"))
+        return 1
+    except UnusableFile as error:
+        console.fail(error)
+        return 1
+    return 0
+
+
+def _only(cloud: Cloud, names: list[str]) -> Cloud:
+    """Return the trees whose roots have these names.  Raises UnusableFile."""
+    roots = {provider.name for provider in cloud.providers if provider.parent_uuid is None}
+    for name in names:
+        if name not in roots:
+            raise UnusableFile(cloud.source, [Problem(0, "", f"no root has the name {name!r}")])
+    chosen: set[str] = set()
+    for provider in cloud.providers:
+        if provider.parent_uuid in chosen or (
+            provider.parent_uuid is None and provider.name in names
+        ):
+            chosen.add(provider.uuid)
+    return replace(cloud, providers=tuple(each for each in cloud.providers if each.uuid in chosen))

@@ -1,0 +1,168 @@
+"""What a picture tells of each provider: a card, with those of the providers below it."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from placement.loader import Cloud, CloudInventory, CloudProvider
+
+SHARES = "MISC_SHARES_VIA_AGGREGATE"
+
+
+class Kind(Enum):
+    """What a provider is in its tree; the values are the words for it."""
+
+    SHARING = "shares"
+    ROOT = "root"
+    NUMA = "NUMA node"
+    NETWORK = "network"
+    DEVICE = "device"
+    CHILD = "provider"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One inventory: its class, its total, and what else is to be known of it.
+
+    used: None where the cloud has no consumers at all. capacity: the most that can be used.
+    """
+
+    resource_class: str
+    total: int
+    notes: str
+    capacity: int
+    used: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """An aggregate: its name, and its number among those of the cloud."""
+
+    name: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A provider, or several that are alike.
+
+    names: of all that the card stands for. children: cards of the providers below the first.
+    """
+
+    names: tuple[str, ...]
+    kind: Kind
+    rows: tuple[Row, ...]
+    traits: tuple[str, ...]
+    tags: tuple[Tag, ...]
+    children: tuple["Card", ...] = field(default=())
+
+    def content(self) -> Hashable:
+        """Return what cards that are alike have in common: all but the names."""
+        below = tuple((len(child.names), child.content()) for child in self.children)
+        return self.kind, self.rows, self.traits, self.tags, below
+
+
+def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
+    """Return the cards of the roots, in the order of the cloud."""
+    used = _used(cloud)
+    tags = _tags(cloud)
+    children: dict[str | None, list[Card]] = defaultdict(list)
+    # Children stand after their parents, so their cards are complete when a parent's is made.
+    for provider in reversed(cloud.providers):
+        below = children.pop(provider.uuid, [])[::-1]
+        card = Card(
+            names=(provider.name,),
+            kind=_kind(provider),
+            rows=tuple(
+                _row(name, record, None if used is None else used.get((provider.uuid, name), 0))
+                for name, record in sorted(provider.inventories.items())
+            ),
+            traits=tuple(sorted(provider.traits)),
+            tags=tuple(sorted((tags[uuid] for uuid in provider.aggregates), key=_number)),
+            children=tuple(_collapsed(below) if collapse else below),
+        )
+        children[provider.parent_uuid].append(card)
+    roots = children[None][::-1]
+    return _collapsed(roots) if collapse else roots
+
+
+def _number(tag: Tag) -> int:
+    return tag.number
+
+
+def _collapsed(siblings: Sequence[Card]) -> list[Card]:
+    """Return one card for each run of cards that are alike."""
+    runs: list[Card] = []
+    contents: list[Hashable] = []
+    for card in siblings:
+        content = card.content()
+        if contents and contents[-1] == content:
+            runs[-1] = replace(runs[-1], names=(*runs[-1].names, *card.names))
+        else:
+            runs.append(card)
+            contents.append(content)
+    return runs
+
+
+def _used(cloud: Cloud) -> Mapping[tuple[str, str], int] | None:
+    """Return what is used of each class at each provider; None if nothing is known of that."""
+    if not cloud.consumers:
+        return None
+    used: dict[tuple[str, str], int] = defaultdict(int)
+    for consumer in cloud.consumers:
+        for uuid, amounts in consumer.allocations.items():
+            for resource_class, amount in amounts.items():
+                used[uuid, resource_class] += amount
+    return used
+
+
+def _tags(cloud: Cloud) -> dict[str, Tag]:
+    """Return the tags of all aggregates by UUID, numbered as they come."""
+    tags: dict[str, Tag] = {}
+    for provider in cloud.providers:
+        for uuid in sorted(provider.aggregates, key=lambda uuid: _name(cloud, uuid)):
+            if uuid not in tags:
+                tags[uuid] = Tag(_name(cloud, uuid), len(tags))
+    return tags
+
+
+def _name(cloud: Cloud, aggregate_uuid: str) -> str:
+    return cloud.aggregate_names.get(aggregate_uuid, aggregate_uuid[:8])
+
+
+def _kind(provider: CloudProvider) -> Kind:
+    if SHARES in provider.traits:
+        return Kind.SHARING
+    if provider.parent_uuid is None:
+        return Kind.ROOT
+    if "HW_NUMA_ROOT" in provider.traits:
+        return Kind.NUMA
+    if _any_begins(provider.traits, ("HW_NIC_", "CUSTOM_HW_NIC_", "CUSTOM_PHYSNET_")):
+        return Kind.NETWORK
+    if _any_begins(provider.inventories, ("SRIOV_NET_", "NET_BW_", "NET_PACKET_")):
+        return Kind.NETWORK
+    # Resources of devices, and those of our own, which have no other place below a host.
+    devices = ("PGPU", "VGPU", "FPGA", "PCI_DEVICE", "MDEV_", "CUSTOM_")
+    return Kind.DEVICE if _any_begins(provider.inventories, devices) else Kind.CHILD
+
+
+def _any_begins(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
+    return any(name.startswith(prefixes) for name in names)
+
+
+def _row(resource_class: str, record: CloudInventory, used: int | None) -> Row:
+    notes = {
+        f"× {record.allocation_ratio:g}": record.allocation_ratio != 1,
+        f"{record.reserved:,} reserved": record.reserved > 0,
+        f"min {record.min_unit:,}": record.min_unit > 1,
+        f"max {record.max_unit:,}": record.max_unit < record.total,
+        f"step {record.step_size:,}": record.step_size > 1,
+    }
+    return Row(
+        resource_class,
+        record.total,
+        ", ".join(note for note, told in notes.items() if told),
+        int((record.total - record.reserved) * record.allocation_ratio),
+        used,
+    )

@@ -1,0 +1,219 @@
+"""Where cards stand: trees from left to right, sharing providers before the trees that they serve.
+
+Lengths are pixels. Text is set in a monospaced font, so its width follows from its length.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from placement.drawing.cards import Card, Kind
+
+MARGIN = 24
+COLUMN_GAP = 44
+CARD_GAP = 16
+TREE_GAP = 36
+PADDING = 14  # within a card
+NAME_SIZE = 13  # of the letters
+TEXT_SIZE = 12
+SMALL_SIZE = 10
+CHARACTER = 0.602  # the width of a letter, as a share of its size
+NARROWEST, WIDEST = 190, 300
+HEADING = 44  # kind and name
+ROW = 19
+NOTES = 14
+BAR = 8  # how much of an inventory is used
+CHIP = 17  # a trait or an aggregate
+CHIP_GAP = 5
+CHIP_PADDING = 6
+PILE = 5  # by which a card that stands for several shows the others
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A trait or, with a number, an aggregate; x and y count from the corner of its card."""
+
+    text: str
+    x: float
+    y: float
+    width: float
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A card in its place."""
+
+    card: Card
+    x: float
+    y: float
+    width: float
+    height: float
+    chips: tuple[Chip, ...]
+
+    @property
+    def middle(self) -> float:
+        """The height at which lines begin and end."""
+        return self.y + self.height / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A line from one box to another; number: of the aggregate by which it is served."""
+
+    start: Box
+    end: Box
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """All that is drawn."""
+
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    links: tuple[Link, ...]
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the width of a text; wide characters count twice."""
+    return sum(2 if ord(character) > 0x2E7F else 1 for character in text) * size * CHARACTER
+
+
+def row_height(notes: str, used: int | None) -> int:
+    """Return the height of the row of an inventory."""
+    return ROW + (NOTES if notes else 0) + (BAR if used is not None else 0)
+
+
+def arrange(roots: Sequence[Card]) -> Picture:
+    """Return where all cards stand, and the lines between them."""
+    sharing = [card for card in roots if card.kind is Kind.SHARING]
+    trees = [card for card in roots if card.kind is not Kind.SHARING]
+    layout = _Layout()
+    left: float = MARGIN
+    if sharing:
+        left += max(_size(card)[0] for card in sharing) + 2 * COLUMN_GAP
+    layout.place_trees(trees, left)
+    layout.place_sharing(sharing)
+    boxes = tuple(layout.boxes)
+    return Picture(
+        max((box.x + box.width for box in boxes), default=MARGIN) + MARGIN + PILE,
+        max((box.y + box.height for box in boxes), default=MARGIN) + MARGIN + PILE,
+        boxes,
+        tuple(layout.links),
+    )
+
+
+class _Layout:
+    """The boxes and links so far."""
+
+    def __init__(self) -> None:
+        self.boxes: list[Box] = []
+        self.links: list[Link] = []
+
+    def place_trees(self, roots: Sequence[Card], left: float) -> None:
+        """Place trees below one another, each level in its column."""
+        columns = _columns(roots, left)
+        top: float = MARGIN
+        for root in roots:
+            self._place(root, 0, top, columns)
+            top += _tree_height(root) + TREE_GAP
+
+    def _place(self, card: Card, level: int, top: float, columns: Sequence[float]) -> Box:
+        """Place a card in the middle of the room that its tree takes from `top` on."""
+        height = _tree_height(card)
+        box = _box(card, columns[level], top + (height - _size(card)[1]) / 2)
+        self.boxes.append(box)
+        below = _children_height(card)
+        child_top = top + (height - below) / 2
+        for child in card.children:
+            end = self._place(child, level + 1, child_top, columns)
+            self.links.append(Link(box, end))
+            child_top += _tree_height(child) + CARD_GAP
+        return box
+
+    def place_sharing(self, cards: Sequence[Card]) -> None:
+        """Place sharing providers in the first column, near to what they serve."""
+        served: dict[int, list[Box]] = defaultdict(list)
+        for box in self.boxes:
+            for tag in box.card.tags:
+                served[tag.number].append(box)
+        wishes: list[tuple[float, int]] = []
+        for i, card in enumerate(cards):
+            middles = [box.middle for tag in card.tags for box in served[tag.number]]
+            wish = sum(middles) / len(middles) if middles else float("inf")
+            wishes.append((wish, i))
+        top: float = MARGIN
+        for wish, i in sorted(wishes):
+            _width, height = _size(cards[i])
+            if wish != float("inf"):
+                top = max(top, wish - height / 2)
+            box = _box(cards[i], MARGIN, top)
+            self.boxes.append(box)
+            top += height + TREE_GAP
+            for tag in cards[i].tags:
+                self.links += [Link(box, end, tag.number) for end in served[tag.number]]
+
+
+def _columns(roots: Sequence[Card], left: float) -> list[float]:
+    """Return where the column of each level begins."""
+    columns: list[float] = []
+    level = list(roots)
+    while level:
+        columns.append(left)
+        left += max(_size(card)[0] for card in level) + COLUMN_GAP
+        level = [child for card in level for child in card.children]
+    return columns
+
+
+def _children_height(card: Card) -> float:
+    heights = [_tree_height(child) for child in card.children]
+    return sum(heights) + CARD_GAP * max(0, len(heights) - 1)
+
+
+def _tree_height(card: Card) -> float:
+    return max(_size(card)[1], _children_height(card))
+
+
+def _box(card: Card, x: float, y: float) -> Box:
+    width, height = _size(card)
+    chips, _end = _chips(card, width)
+    return Box(card, x, y, width, height, chips)
+
+
+def _size(card: Card) -> tuple[float, float]:
+    """Return width and height of a card."""
+    several = 6 if len(card.names) > 1 else 0  # "× 14" beside the name
+    widths = [text_width(card.names[0], NAME_SIZE) + several * NAME_SIZE * CHARACTER]
+    widths += [text_width(f"{row.resource_class}   {row.total:,}", TEXT_SIZE) for row in card.rows]
+    widths += [text_width(row.notes, SMALL_SIZE) for row in card.rows]
+    names = [*card.traits, *(tag.name for tag in card.tags)]
+    widths += [text_width(name, SMALL_SIZE) + 3 * CHIP_PADDING for name in names]
+    width = min(WIDEST, max(NARROWEST, max(widths) + 2 * PADDING))
+    _placed, end = _chips(card, width)
+    return width, end + PADDING
+
+
+def _chips(card: Card, width: float) -> tuple[tuple[Chip, ...], float]:
+    """Return traits and aggregates, in lines that fit into a width, and where they end."""
+    chips: list[Chip] = []
+    y: float = HEADING + sum(row_height(row.notes, row.used) for row in card.rows)
+    traits: list[tuple[str, int | None]] = [(trait, None) for trait in card.traits]
+    tags: list[tuple[str, int | None]] = [(tag.name, tag.number) for tag in card.tags]
+    for group in (traits, tags):
+        if not group:
+            continue
+        y += CHIP_GAP
+        x: float = PADDING
+        for text, number in group:
+            chip_width = text_width(text, SMALL_SIZE) + 2 * CHIP_PADDING
+            chip_width += CHIP_PADDING if number is not None else 0  # for its dot
+            chip_width = min(chip_width, width - 2 * PADDING)
+            if x > PADDING and x + chip_width > width - PADDING:
+                x = PADDING
+                y += CHIP + CHIP_GAP
+            chips.append(Chip(text, x, y, chip_width, number))
+            x += chip_width + CHIP_GAP
+        y += CHIP
+    return tuple(chips), y

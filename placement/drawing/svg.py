@@ -1,0 +1,249 @@
+"""How a picture looks: SVG that follows the reader's choice of light or dark."""
+
+import re
+from collections.abc import Iterator, Mapping
+from xml.sax.saxutils import escape
+
+from placement.drawing.cards import Card, Kind, Row
+from placement.drawing.layout import (
+    CHARACTER,
+    CHIP,
+    CHIP_PADDING,
+    HEADING,
+    NAME_SIZE,
+    PADDING,
+    PILE,
+    SMALL_SIZE,
+    TEXT_SIZE,
+    Box,
+    Chip,
+    Link,
+    Picture,
+    row_height,
+    text_width,
+)
+
+RADIUS = 9
+STRIPE = 5  # the coloured edge of a card
+FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+# Colours of each kind and of aggregates, which take turns: on light ground, on dark.
+KINDS: Mapping[Kind, tuple[str, str]] = {
+    Kind.SHARING: ("#0d9488", "#2dd4bf"),
+    Kind.ROOT: ("#2563eb", "#60a5fa"),
+    Kind.NUMA: ("#7c3aed", "#a78bfa"),
+    Kind.NETWORK: ("#b45309", "#fbbf24"),
+    Kind.DEVICE: ("#be185d", "#f472b6"),
+    Kind.CHILD: ("#475569", "#94a3b8"),
+}
+AGGREGATES = (
+    ("#0d9488", "#2dd4bf"),
+    ("#ca8a04", "#facc15"),
+    ("#db2777", "#f472b6"),
+    ("#4f46e5", "#818cf8"),
+    ("#65a30d", "#a3e635"),
+    ("#ea580c", "#fb923c"),
+)
+# What each class of elements looks like: property, on light ground, on dark.
+LOOKS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "ground": (("fill", "#f8fafc", "#0f172a"),),
+    "card": (("fill", "#ffffff", "#1e293b"), ("stroke", "#cbd5e1", "#475569")),
+    "name": (("fill", "#0f172a", "#f1f5f9"),),
+    "text": (("fill", "#1e293b", "#e2e8f0"),),
+    "note": (("fill", "#64748b", "#94a3b8"),),
+    "rule": (("stroke", "#e2e8f0", "#334155"),),
+    "line": (("stroke", "#94a3b8", "#64748b"),),
+    "chip": (("fill", "#f1f5f9", "#334155"),),
+    "rail": (("fill", "#e2e8f0", "#334155"),),
+    "bar": (("fill", "#2563eb", "#60a5fa"),),
+    "over": (("fill", "#dc2626", "#f87171"),),
+}
+# Characters that XML cannot hold.
+_UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render(picture: Picture, title: str) -> str:
+    """Return a picture as an SVG document; title: what it shows, for who cannot see it."""
+    return "\n".join(_document(picture, title)) + "\n"
+
+
+def _document(picture: Picture, title: str) -> Iterator[str]:
+    width, height = _number(picture.width), _number(picture.height)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img">'
+    )
+    yield f"<title>{_text(title)}</title>"
+    yield f"<style>{_style(picture)}</style>"
+    yield f'<rect class="ground" width="{width}" height="{height}" rx="{RADIUS}"/>'
+    # Lines come first, so that cards hide what passes below them.
+    for link in picture.links:
+        yield _link(link)
+    for box in picture.boxes:
+        yield from _box(box)
+    yield "</svg>"
+
+
+def _style(picture: Picture) -> str:
+    """Return the style sheet, of the classes that the picture has."""
+    looks = dict(LOOKS)
+    for kind in sorted({box.card.kind for box in picture.boxes}, key=list(Kind).index):
+        looks[_class_of(kind)] = (("fill", *KINDS[kind]),)
+    numbers = {chip.number for box in picture.boxes for chip in box.chips} - {None}
+    for number in sorted(number % len(AGGREGATES) for number in numbers if number is not None):
+        looks[f"dot{number}"] = (("fill", *AGGREGATES[number]),)
+        looks[f"reach{number}"] = (("stroke", *AGGREGATES[number]),)
+    light, dark = (
+        "".join(
+            f".{name}{{{';'.join(f'{each[0]}:{each[shade]}' for each in look)}}}"
+            for name, look in looks.items()
+        )
+        for shade in (1, 2)
+    )
+    return (
+        f"text{{font-family:{FONT};font-size:{TEXT_SIZE}px;dominant-baseline:auto}}"
+        f".name{{font-size:{NAME_SIZE}px;font-weight:600}}"
+        f".note,.kind,.label{{font-size:{SMALL_SIZE}px}}"
+        ".line,.reach{fill:none;stroke-width:1.5}.reach{stroke-dasharray:5 4}"
+        f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
+    )
+
+
+def _class_of(kind: Kind) -> str:
+    return f"is-{kind.name.lower()}"
+
+
+def _link(link: Link) -> str:
+    """Return a line from the right edge of one card to the left edge of another."""
+    x1, y1 = link.start.x + link.start.width, link.start.middle
+    x2, y2 = link.end.x, link.end.middle
+    if link.number is not None and link.end.x <= x1:  # to a neighbour in the same column
+        x1, x2 = link.start.x, link.end.x
+    middle = _number((x1 + x2) / 2)
+    path = (
+        f"M{_number(x1)} {_number(y1)}C{middle} {_number(y1)} "
+        f"{middle} {_number(y2)} {_number(x2)} {_number(y2)}"
+    )
+    if link.number is None:
+        return f'<path class="line" d="{path}"/>'
+    return f'<path class="reach reach{link.number % len(AGGREGATES)}" d="{path}"/>'
+
+
+def _box(box: Box) -> Iterator[str]:
+    card = box.card
+    yield f'<g transform="translate({_number(box.x)} {_number(box.y)})">'
+    yield f"<title>{_text(', '.join(card.names))}</title>"
+    width, height = _number(box.width), _number(box.height)
+    if len(card.names) > 1:
+        for offset in (2 * PILE, PILE):
+            yield (
+                f'<rect class="card" x="{_number(offset * 0.8)}" y="{_number(offset * 0.8)}" '
+                f'width="{width}" height="{height}" rx="{RADIUS}"/>'
+            )
+    yield f'<rect class="card" width="{width}" height="{height}" rx="{RADIUS}"/>'
+    yield (
+        f'<path class="{_class_of(card.kind)}" d="M{RADIUS} 0H{STRIPE}V{height}H{RADIUS}'
+        f"A{RADIUS} {RADIUS} 0 0 1 0 {_number(box.height - RADIUS)}V{RADIUS}"
+        f'A{RADIUS} {RADIUS} 0 0 1 {RADIUS} 0Z"/>'
+    )
+    yield from _heading(card, box.width)
+    y: float = HEADING
+    for row in card.rows:
+        yield from _row(row, y, box.width)
+        y += row_height(row.notes, row.used)
+    for chip in box.chips:
+        yield from _chip(chip)
+    yield "</g>"
+
+
+def _heading(card: Card, width: float) -> Iterator[str]:
+    yield (
+        f'<text class="kind {_class_of(card.kind)}" x="{PADDING}" y="16">{card.kind.value}</text>'
+    )
+    room = width - 2 * PADDING
+    if len(card.names) > 1:
+        count = f"× {len(card.names):,}"
+        room -= text_width(count, NAME_SIZE) + CHIP_PADDING
+        yield (
+            f'<text class="note" text-anchor="end" x="{_number(width - PADDING)}" y="32" '
+            f'style="font-size:{NAME_SIZE}px">{count}</text>'
+        )
+    name = _cut(card.names[0], NAME_SIZE, room)
+    yield f'<text class="name" x="{PADDING}" y="32">{_text(name)}</text>'
+    if card.rows or card.traits or card.tags:
+        yield (f'<path class="rule" d="M{PADDING} {HEADING - 5}H{_number(width - PADDING)}"/>')
+
+
+def _row(row: Row, y: float, width: float) -> Iterator[str]:
+    right = _number(width - PADDING)
+    total = f"{row.total:,}"
+    room = width - 2 * PADDING - text_width(f" {total}", TEXT_SIZE)
+    name = _cut(row.resource_class, TEXT_SIZE, room)
+    baseline = _number(y + 13)
+    yield f'<text class="text" x="{PADDING}" y="{baseline}">{_text(name)}</text>'
+    yield (
+        f'<text class="text" text-anchor="end" x="{right}" y="{baseline}" '
+        f'font-weight="600">{total}</text>'
+    )
+    if row.used is not None:
+        yield from _bar(row, row.used, y + 18, width)
+        y += 8
+    if row.notes:
+        notes = _cut(row.notes, SMALL_SIZE, width - 2 * PADDING)
+        yield f'<text class="note" x="{PADDING}" y="{_number(y + 26)}">{notes}</text>'
+
+
+def _bar(row: Row, used: int, y: float, width: float) -> Iterator[str]:
+    """Draw how much of the capacity is used."""
+    room = width - 2 * PADDING
+    share = min(1.0, used / row.capacity) if row.capacity else float(used > 0)
+    yield f"<g><title>{used:,} of {row.capacity:,} used</title>"
+    yield (
+        f'<rect class="rail" x="{PADDING}" y="{_number(y)}" width="{_number(room)}" '
+        'height="4" rx="2"/>'
+    )
+    if used:
+        look = "over" if used > row.capacity else "bar"
+        yield (
+            f'<rect class="{look}" x="{PADDING}" y="{_number(y)}" '
+            f'width="{_number(max(3.0, room * share))}" height="4" rx="2"/>'
+        )
+    yield "</g>"
+
+
+def _chip(chip: Chip) -> Iterator[str]:
+    x, y = _number(chip.x), _number(chip.y)
+    yield f"<g><title>{_text(chip.text)}</title>"
+    yield (
+        f'<rect class="chip" x="{x}" y="{y}" width="{_number(chip.width)}" height="{CHIP}" '
+        f'rx="{_number(CHIP / 2)}"/>'
+    )
+    start = chip.x + CHIP_PADDING
+    if chip.number is not None:
+        yield (
+            f'<circle class="dot{chip.number % len(AGGREGATES)}" cx="{_number(start + 2)}" '
+            f'cy="{_number(chip.y + CHIP / 2)}" r="3.5"/>'
+        )
+        start += CHIP_PADDING + 2
+    room = chip.x + chip.width - CHIP_PADDING / 2 - start
+    text = _cut(chip.text, SMALL_SIZE, room)
+    yield (
+        f'<text class="text label" x="{_number(start)}" y="{_number(chip.y + 12)}">'
+        f"{_text(text)}</text></g>"
+    )
+
+
+def _cut(text: str, size: float, room: float) -> str:
+    """Return a text, or its beginning where it does not fit."""
+    if text_width(text, size) <= room + 1:
+        return text
+    return text[: max(1, int(room / (size * CHARACTER)) - 1)] + "…"
+
+
+def _text(text: str) -> str:
+    return escape(_UNFIT.sub("\ufffd", text))
+
+
+def _number(value: float) -> str:
+    """Return a length with at most one decimal."""
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,205 @@
+"""Pictures of clouds: nothing is left out, nothing overlaps, equal clouds look equal."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from placement.cli import main
+from placement.drawing import draw
+from placement.drawing.cards import Card, Kind, cards
+from placement.drawing.layout import Box, arrange
+from placement.loader import Cloud, load_file
+
+DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def cloud(tmp_path: Path, text: str) -> Cloud:
+    path = tmp_path / "cloud.yaml"
+    path.write_text(text)
+    return load_file(path)
+
+
+def texts(picture: str) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+
+
+def all_cards(roots: list[Card]) -> list[Card]:
+    waiting, seen = list(roots), []
+    while waiting:
+        card = waiting.pop()
+        seen.append(card)
+        waiting += card.children
+    return seen
+
+
+def overlap(one: Box, other: Box) -> bool:
+    return (
+        one.x < other.x + other.width
+        and other.x < one.x + one.width
+        and one.y < other.y + other.height
+        and other.y < one.y + one.height
+    )
+
+
+@pytest.mark.parametrize("collapse", [True, False])
+def test_the_demonstration_cloud_stands_where_nothing_overlaps(collapse: bool) -> None:
+    picture = arrange(cards(load_file(DEMO), collapse=collapse))
+    assert len(picture.boxes) == (22 if collapse else 201)
+    assert not [pair for pair in combinations(picture.boxes, 2) if overlap(*pair)]
+    for box in picture.boxes:
+        assert box.x >= 0
+        assert box.x + box.width <= picture.width
+        assert box.y >= 0
+        assert box.y + box.height <= picture.height
+        for chip in box.chips:
+            assert chip.x > 0
+            assert chip.x + chip.width < box.width
+            assert chip.y < box.height
+
+
+def test_every_provider_is_in_some_card() -> None:
+    demo = load_file(DEMO)
+    roots = cards(demo)
+    hosts = [name for card in roots for name in card.names]
+    assert hosts == [each.name for each in demo.providers if each.parent_uuid is None]
+    single = all_cards(cards(demo, collapse=False))
+    assert {card.names for card in single} == {(provider.name,) for provider in demo.providers}
+
+
+def test_those_that_are_alike_are_one_card_and_others_are_not(tmp_path: Path) -> None:
+    roots = cards(
+        cloud(
+            tmp_path,
+            """\
+providers:
+- {name: "a{n}", count: 3, inventories: {VCPU: 8}, children: [{name: "a{n}-c"}]}
+- {name: b, inventories: {VCPU: 9}, children: [{name: b-c}]}
+- {name: c, inventories: {VCPU: 9}, children: [{name: c-c}, {name: c-d}]}
+- {name: d, inventories: {VCPU: 9}, traits: [CUSTOM_A]}
+""",
+        )
+    )
+    assert [card.names for card in roots] == [("a1", "a2", "a3"), ("b",), ("c",), ("d",)]
+    assert [child.names for child in roots[2].children] == [("c-c", "c-d")]
+
+
+def test_kinds_follow_from_traits_and_classes() -> None:
+    kinds = {card.names[0]: card.kind for card in all_cards(cards(load_file(DEMO)))}
+    assert kinds["storage-fast"] is Kind.SHARING
+    assert kinds["compute-a01"] is Kind.ROOT
+    assert kinds["numa-d01-node1"] is Kind.NUMA
+    assert kinds["numa-d01-node1-nic"] is Kind.NETWORK
+    assert kinds["numa-d01-node1-nic-pf1"] is Kind.NETWORK
+    assert kinds["gpu-a01-card1"] is Kind.DEVICE
+    assert kinds["fpga-d01-node2-fpga2"] is Kind.DEVICE
+
+
+def test_sharing_providers_have_lines_to_what_they_serve() -> None:
+    picture = arrange(cards(load_file(DEMO)))
+    reaches = [
+        (link.start.card.names[0], link.end.card.names[0])
+        for link in picture.links
+        if link.number is not None
+    ]
+    assert sorted(reaches) == [
+        ("storage-bulk", "diskless-c01"),
+        ("storage-fast", "diskless-c01"),
+        ("storage-rack-b", "compute-b01"),
+        ("storage-rack-b", "windows-b01"),
+    ]
+    assert len(picture.links) - len(reaches) == sum(
+        len(card.children) for card in all_cards(cards(load_file(DEMO)))
+    )
+
+
+def test_amounts_and_what_is_notable_of_them_are_told(tmp_path: Path) -> None:
+    picture = draw(
+        cloud(
+            tmp_path,
+            """\
+aggregates: {rack: 5ac00000-0000-4000-8000-00000000000a}
+providers:
+- name: host
+  inventories:
+    DISK_GB:
+      {total: 2000, reserved: 50, allocation_ratio: 1.5, min_unit: 2, max_unit: 100, step_size: 10}
+    VCPU: {total: 8, max_unit: 8}
+  traits: [HW_NUMA_ROOT]
+  aggregates: [rack, 5ac00000-0000-4000-8000-00000000000b]
+""",
+        )
+    )
+    assert texts(picture) == [
+        "root", "host", "DISK_GB", "2,000", "× 1.5, 50 reserved, min 2, max 100, step 10",
+        "VCPU", "8", "HW_NUMA_ROOT", "5ac00000", "rack",
+    ]  # fmt: skip
+
+
+def test_what_is_used_is_a_bar_and_too_much_of_it_stands_out(tmp_path: Path) -> None:
+    text = """\
+providers:
+- name: host
+  inventories: {VCPU: 8, MEMORY_MB: 1000, DISK_GB: 5}
+consumers:
+- uuid: c0ffee00-0000-4000-8000-000000000001
+  project: p
+  user: u
+  allocations: {host: {VCPU: 2, MEMORY_MB: 2000}}
+"""
+    root = ElementTree.fromstring(draw(cloud(tmp_path, text)))
+    bars = [each.get("class") for each in root.iter(f"{SVG}rect") if each.get("height") == "4"]
+    assert bars == ["rail", "rail", "over", "rail", "bar"]
+    titles = [each.text for each in root.iter(f"{SVG}title")]
+    assert titles[2:] == ["0 of 5 used", "2,000 of 1,000 used", "2 of 8 used"]
+
+
+def test_names_are_text_whatever_they_hold(tmp_path: Path) -> None:
+    name = "<b>&\\x01" + "x" * 100
+    picture = draw(
+        cloud(tmp_path, f'providers: [{{name: "{name}", traits: [CUSTOM_{"A" * 200}]}}]')
+    )
+    titles = [each.text for each in ElementTree.fromstring(picture).iter(f"{SVG}title")]
+    assert titles[1] == f"<b>&\ufffd{'x' * 100}"
+    assert [text[-1] for text in texts(picture)[1:]] == ["…", "…"]
+
+
+def test_a_cloud_without_providers_is_a_picture_too(tmp_path: Path) -> None:
+    assert texts(draw(cloud(tmp_path, "providers: []"))) == []
+
+
+def test_equal_clouds_give_equal_pictures_with_light_and_dark() -> None:
+    picture = draw(load_file(DEMO))
+    assert picture == draw(load_file(DEMO))
+    assert "@media(prefers-color-scheme:dark)" in picture
+    style = ElementTree.fromstring(picture).findtext(f"{SVG}style") or ""
+    light, dark = style.split("@media")
+    used = {
+        name
+        for each in ElementTree.fromstring(picture).iter()
+        for name in str(each.get("class", "")).split()
+    }
+    for name in used - {"kind", "label", "reach"}:
+        assert f".{name}{{" in light
+        assert f".{name}{{" in dark
+
+
+def test_the_command_draws_the_trees_that_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "picture.svg"
+    assert main(["draw-cloud", str(DEMO), str(path), "--only", "fpga-d02", "--title", "FPGAs"]) == 0
+    root = ElementTree.fromstring(path.read_text())
+    assert root.findtext(f"{SVG}title") == "FPGAs"
+    assert "fpga-d02-node2-fpga2" in texts(path.read_text())
+    assert "fpga-d01" not in texts(path.read_text())
+    assert main(["draw-cloud", str(DEMO), "--only", "nobody"]) == 1
+    assert capsys.readouterr().err == f"placement: {DEMO}: no root has the name 'nobody'\n"
+    assert main(["draw-cloud", str(DEMO), str(tmp_path / "no" / "picture.svg")]) == 1
+    assert "cannot be written: No such file or directory" in capsys.readouterr().err
+    assert main(["draw-cloud", str(tmp_path / "none.yaml")]) == 1
+    assert "cannot be read" in capsys.readouterr().err
