@@ -8,6 +8,7 @@ from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, v
 from placement.api.json_body import Schema
 from placement.api.query import Parameter
+from placement.api.query import allocations as allocation_query
 from placement.api.query import candidates as candidate_query
 from placement.api.query import providers as provider_query
 from placement.api.query import traits as trait_query
@@ -35,7 +36,7 @@ from placement.api.resources import (
     usages,
 )
 from placement.api.responses.aggregates import AGGREGATES
-from placement.api.responses.allocations import CONSUMER, ON_PROVIDER
+from placement.api.responses.allocations import CONSUMER, CONSUMERS, ON_PROVIDER
 from placement.api.responses.candidates import CANDIDATES
 from placement.api.responses.claims import CLAIMED
 from placement.api.responses.inventories import INVENTORIES, INVENTORY, USAGES
@@ -208,6 +209,8 @@ ROUTES: tuple[Route, ...] = (
           "placement:allocations:update", NO_CONTENT, allocation_bodies.REPLACE,
           order=Order(before_body=allocations.check_consumer)),
     _delete(CONSUMER_PATH, allocations.delete_allocations, "1.0", "placement:allocations:delete"),
+    _get("/allocations", allocations.list_allocations, "2.0", "placement:allocations:list",
+         CONSUMERS, parameters=allocation_query.PARAMETERS, order=Order(below=405)),
     Route("POST", "/allocations", allocations.manage_allocations, "1.13",
           "placement:allocations:manage", NO_CONTENT, allocation_bodies.MANAGE),
 

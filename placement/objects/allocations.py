@@ -9,6 +9,8 @@ thousand.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -181,8 +183,20 @@ class ConsumerAllocations:
 def of_consumer(conn: Connection, uuid: str) -> ConsumerAllocations:
     """Return the allocations of a consumer."""
     rows = statements.show(identifiers.stored_forms(uuid)).rows(conn)
-    if not rows:
-        return ConsumerAllocations({})
+    return _of_rows(rows) if rows else ConsumerAllocations({})
+
+
+def of_tree(conn: Connection, provider_uuid: str) -> Mapping[str, ConsumerAllocations]:
+    """Return all allocations of each consumer that has one in the tree of a provider, by uuid.
+
+    There are none if there is no such provider.
+    """
+    rows = statements.of_tree(provider_uuid).rows(conn)
+    return {uuid: _of_rows(list(each)) for uuid, each in groupby(rows, attrgetter("uuid"))}
+
+
+def _of_rows(rows: Sequence[Any]) -> ConsumerAllocations:
+    """Return a consumer of its rows, of which there is at least one."""
     by_provider: dict[str, ProviderAllocations] = {}
     for row in rows:
         on_provider = by_provider.get(row.provider_uuid)

@@ -70,6 +70,7 @@ RULES = {
     ("PUT", "/resource_providers/{uuid}/traits"): "resource_providers:traits:update",
     ("DELETE", "/resource_providers/{uuid}/traits"): "resource_providers:traits:delete",
     ("POST", "/allocations"): "allocations:manage",
+    ("GET", "/allocations"): "allocations:list",
     ("GET", "/allocations/{consumer}"): "allocations:list",
     ("PUT", "/allocations/{consumer}"): "allocations:update",
     ("DELETE", "/allocations/{consumer}"): "allocations:delete",

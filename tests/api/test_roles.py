@@ -18,7 +18,11 @@ PLACES = {
     "resource_class": "VCPU",
 }
 NAMES = {"/resource_classes/{name}": "VCPU", "/traits/{name}": "HW_CPU_X86_AVX"}
-QUERIES = {"/traits": "?name=in:", "/allocation_candidates": "?resources=VCPU:1"}
+QUERIES = {
+    "/traits": "?name=in:",
+    "/allocation_candidates": "?resources=VCPU:1",
+    "/allocations": "?in_tree=a0000000-0000-4000-8000-000000000001",
+}
 
 # Those that would take something away are asked of a provider that does not exist.
 DELETED = {

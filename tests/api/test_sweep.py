@@ -38,6 +38,7 @@ FIRST = {
     ("GET", "/resource_providers/{uuid}/traits"): ("1.6", 404),
     ("PUT", "/resource_providers/{uuid}/traits"): ("1.6", 404),
     ("DELETE", "/resource_providers/{uuid}/traits"): ("1.6", 404),
+    ("GET", "/allocations"): ("2.0", 405),
     ("GET", "/allocations/{consumer}"): ("1.0", None),
     ("PUT", "/allocations/{consumer}"): ("1.0", None),
     ("DELETE", "/allocations/{consumer}"): ("1.0", None),
@@ -191,7 +192,11 @@ VALUES = {
     "include": "inventories",
     "consumer_type": "all",
 }
-NEEDED = {"/usages": {"project_id": "p"}, "/allocation_candidates": {"resources": "VCPU:1"}}
+NEEDED = {
+    "/usages": {"project_id": "p"},
+    "/allocation_candidates": {"resources": "VCPU:1"},
+    "/allocations": {"in_tree": "a0000000-0000-4000-8000-000000000001"},
+}
 
 
 @pytest.mark.parametrize(("route", "name", "parameter"), _parameters())

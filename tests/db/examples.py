@@ -52,6 +52,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "allocations.delete": ([1],),
     "allocations.delete_consumers": ({1: 3},),
     "allocations.of_consumers": ([UUID],),
+    "allocations.of_tree": (UUID,),
     "allocations.on_provider": (1,),
     "allocations.show": ([UUID],),
     "allocations.update_consumers": ({1: {**OWNER, "generation": 3}},),

@@ -183,6 +183,14 @@ def test_reads_take_one_or_two_statements(
     assert numbers[0] == numbers[1] <= most
 
 
+def test_the_allocations_of_a_tree_take_one_statement(services: list[CountedService]) -> None:
+    for service in services:
+        with counted(service.database) as statements:
+            path = f"/allocations?in_tree={provider_uuid(2)}"
+            assert service.get(path, version="2.0").keys() == {"allocations"}
+        assert len(statements) == 1
+
+
 INCLUDED = {
     "limit=5": 1,
     f"limit=5&marker={provider_uuid(2)}": 2,

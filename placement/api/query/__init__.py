@@ -4,6 +4,7 @@ Each operation with parameters has a module that declares them, with their first
 reads them. Errors are BadQuery, which names the parameter and its value. None knows HTTP.
 """
 
+from placement.api.query.allocations import parse_allocation_query
 from placement.api.query.candidates import parse_candidates
 from placement.api.query.json_form import json_of, read_candidates
 from placement.api.query.providers import (
@@ -23,6 +24,7 @@ __all__ = [
     "after",
     "json_of",
     "pairs",
+    "parse_allocation_query",
     "parse_candidates",
     "parse_include",
     "parse_page",

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from placement.api import commands
-from placement.api.handler import NOW, Call, Reply
+from placement.api import commands, query
+from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.common import AtGeneration
 from placement.errors import BadPath
@@ -15,6 +15,19 @@ def show_allocations(call: Call) -> Reply:
     with call.service.database.read() as conn:
         consumer = allocations.of_consumer(conn, call.path["consumer"])
     return Reply(200, consumer, changed_at=consumer.changed_at or NOW)
+
+
+def list_allocations(call: Call) -> Reply:
+    """List the allocations of all consumers that hold anything of a tree.
+
+    Of each all is shown, also what it holds of other trees. Unlike several requests this shows one
+    moment.
+    """
+    uuid = query.parse_allocation_query(query.pairs(call.query_string), call.version)
+    with call.service.database.read() as conn:
+        consumers = allocations.of_tree(conn, uuid)
+    times = [consumer.changed_at for consumer in consumers.values()]
+    return Reply(200, consumers, changed_at=newest(times))
 
 
 def check_consumer(call: Call) -> None:

@@ -11,7 +11,7 @@ from placement.api.responses.common import (
     UUID_KEY,
     AtGeneration,
 )
-from placement.api.shapes import Json, Object, Property, Renderer, Table, View
+from placement.api.shapes import Json, Object, Property, Renderer, Table, View, itself
 from placement.objects.allocations import ConsumerAllocations, Holding, ProviderAllocations
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
@@ -46,6 +46,14 @@ CONSUMER = _Consumer(
         since="1.38",
     ),
     optional=("project_id", "user_id", "consumer_generation", "consumer_type"),
+)
+CONSUMERS: Object[Mapping[str, ConsumerAllocations]] = Object(
+    "AllocationsOfConsumers",
+    Property(
+        "allocations",
+        Table({"type": "string", "examples": [samples.CONSUMER]}, CONSUMER),
+        itself,
+    ),
 )
 
 

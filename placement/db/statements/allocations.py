@@ -57,35 +57,52 @@ def of_consumers(uuids: Collection[str]) -> Queries:
     return bulk.select_by(_OF_CONSUMERS, uuids)
 
 
-_SHOWN = (
-    sa.select(
-        _consumer.c.uuid,
-        _consumer.c.generation,
-        t.projects.c.external_id.label("project"),
-        t.users.c.external_id.label("user"),
-        t.consumer_types.c.name.label("type"),
-        _provider.c.uuid.label("provider_uuid"),
-        _provider.c.generation.label("provider_generation"),
-        _class.c.name.label("class_name"),
-        _allocation.c.used,
-        changed_at(_allocation),
-    )
-    .select_from(
-        _allocation.join(_consumer, _consumer.c.uuid == _allocation.c.consumer_id)
-        .join(_provider, _provider.c.id == _allocation.c.resource_provider_id)
-        .join(_class, _class.c.id == _allocation.c.resource_class_id)
-        .outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
-        .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
-        .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
-    )
-    .where(bulk.in_list(_allocation.c.consumer_id))
-    .order_by(_allocation.c.id)
+_SHOWN = sa.select(
+    _consumer.c.uuid,
+    _consumer.c.generation,
+    t.projects.c.external_id.label("project"),
+    t.users.c.external_id.label("user"),
+    t.consumer_types.c.name.label("type"),
+    _provider.c.uuid.label("provider_uuid"),
+    _provider.c.generation.label("provider_generation"),
+    _class.c.name.label("class_name"),
+    _allocation.c.used,
+    changed_at(_allocation),
+).select_from(
+    _allocation.join(_consumer, _consumer.c.uuid == _allocation.c.consumer_id)
+    .join(_provider, _provider.c.id == _allocation.c.resource_provider_id)
+    .join(_class, _class.c.id == _allocation.c.resource_class_id)
+    .outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
+    .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
+    .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
 )
+_OF_LISTED = _SHOWN.where(bulk.in_list(_allocation.c.consumer_id)).order_by(_allocation.c.id)
 
 
 def show(uuids: Collection[str]) -> Queries:
     """Select consumers' allocations as the API shows them: one row an allocation."""
-    return bulk.select_by(_SHOWN, uuids)
+    return bulk.select_by(_OF_LISTED, uuids)
+
+
+_held, _member = t.allocations.alias("held"), t.resource_providers.alias("member")
+_named = t.resource_providers.alias("named")
+_IN_TREE = (
+    sa.select(_held.c.consumer_id)
+    .select_from(
+        _named.join(_member, _member.c.root_provider_id == _named.c.root_provider_id).join(
+            _held, _held.c.resource_provider_id == _member.c.id
+        )
+    )
+    .where(_named.c.uuid == sa.bindparam("provider_uuid"))
+)
+_OF_TREE = _SHOWN.where(_allocation.c.consumer_id.in_(_IN_TREE)).order_by(
+    _consumer.c.id, _allocation.c.id
+)
+
+
+def of_tree(provider_uuid: str) -> Query:
+    """Select all allocations of the consumers that have one in a provider's tree, as `show`."""
+    return Query(_OF_TREE, {"provider_uuid": provider_uuid})
 
 
 _ON_PROVIDER = (

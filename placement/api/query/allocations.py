@@ -1,0 +1,29 @@
+"""The parameters of `GET /allocations`."""
+
+from collections.abc import Mapping
+
+from placement.api.microversion import Microversion
+from placement.api.query.providers import DASHED_UUID
+from placement.api.query.strings import Pairs, Parameter, bad, last_values, matching
+from placement.errors import BadQuery
+from placement.objects import identifiers
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "in_tree": Parameter(
+        "2.0",
+        "The UUID of a provider: all who hold anything of its tree are listed.",
+        matching(DASHED_UUID),
+        required=True,
+    ),
+}
+
+
+def parse_allocation_query(query: Pairs, version: Microversion) -> str:
+    """Return the UUID of the provider whose tree is asked about.  Raises BadQuery."""
+    values = last_values(query, PARAMETERS, version)
+    if "in_tree" not in values:
+        raise BadQuery("in_tree: this parameter is required")
+    uuid = identifiers.canonical(values["in_tree"])
+    if uuid is None:
+        raise bad("in_tree", values["in_tree"], "expected a UUID")
+    return uuid
