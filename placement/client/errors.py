@@ -13,26 +13,6 @@ class ServiceTooOld(ClientError):
     """The service does not speak the microversions that are needed."""
 
 
-class ServiceRefusal(ClientError):
-    """The service answered a request with an error.
-
-    request: method and path. status: of HTTP. code: the service's error code, empty when it gave
-    none. detail: what the service says.
-    """
-
-    def __init__(self, request: str, status: int, code: str, detail: str) -> None:
-        self.request = request
-        self.status = status
-        self.code = code
-        self.detail = detail
-        super().__init__(f"{request} was refused with {status}: {detail}")
-
-    @property
-    def is_conflict(self) -> bool:
-        """Whether somebody else was faster: the same may succeed after another look."""
-        return self.code == "placement.concurrent_update"
-
-
 class UpdateFailed(ClientError):
     """A tree could not be written; what was written before stays, and the next update goes on."""
 
@@ -45,7 +25,15 @@ class ReshapeNeeded(ClientError):
 
 
 class ReshapeFailed(ClientError):
-    """The service refused a reshape; neither inventories nor allocations have changed."""
+    """A reshape was refused; neither inventories nor allocations have changed.
+
+    is_stale: whether others have written since tree and allocations were read, so that it may
+    succeed once they are read again.
+    """
+
+    def __init__(self, text: str, *, is_stale: bool = False) -> None:
+        super().__init__(text)
+        self.is_stale = is_stale
 
 
 class NoCandidates(ClientError):

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 import requests
 
+from placement.client.errors import ClientError
+
 CONFLICT = "placement.concurrent_update"  # somebody else has written since the generation was read
 MICROVERSION = "1.39"  # unless a command needs another
 TIMEOUT_SECONDS = (5.0, 60.0)
@@ -18,7 +20,7 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _BUSY = frozenset((502, 503, 504))
 
 
-class RestError(Exception):
+class RestError(ClientError):
     """A server did not do what it was asked for; the text says where and why, on one line."""
 
 
@@ -39,6 +41,11 @@ class RefusedError(RestError):
         self.code = code
         self.detail = detail
         super().__init__(f"{request} was refused with {status}: {detail}")
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether somebody else was faster: the same may succeed after another look."""
+        return self.code == CONFLICT
 
 
 class RestClient:
@@ -208,7 +215,7 @@ def _below(error: BaseException) -> BaseException | None:
 
 def _refusal(request: str, response: requests.Response, microversion: str) -> RestError:
     status = response.status_code
-    error = _error_object(response)
+    error = error_object(response)
     detail = " ".join(str(error.get("detail") or response.reason or "no reason given").split())
     if status == 401:
         return RestError(
@@ -224,7 +231,8 @@ def _refusal(request: str, response: requests.Response, microversion: str) -> Re
     return RefusedError(request, status, str(error.get("code", "")), detail)
 
 
-def _error_object(response: requests.Response) -> dict[str, Any]:
+def error_object(response: requests.Response) -> dict[str, Any]:
+    """Return what an answer says of its error, nothing where it has no such form."""
     try:
         error = response.json()["errors"][0]
     except (ValueError, LookupError, TypeError):

@@ -26,7 +26,7 @@ class TreeChange(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProviderAdded:
-    """A provider is new; one that is there already gets the name and the parent.
+    """A provider is new and has nothing; if one is there already, it has nothing any more.
 
     below: the name of its parent, None for a root.
     """
@@ -38,8 +38,11 @@ class ProviderAdded:
 
     def revise(self, providers: Providers) -> None:
         """Add it."""
-        provider = providers.get(self.uuid) or ProviderData(self.uuid, self.name)
-        providers[self.uuid] = replace(provider, name=self.name, parent_uuid=self.parent_uuid)
+        older = providers.get(self.uuid)
+        generation = None if older is None else older.generation
+        providers[self.uuid] = ProviderData(
+            self.uuid, self.name, self.parent_uuid, generation=generation
+        )
 
     def __str__(self) -> str:
         return f"+ root {self.name}" if self.below is None else f"+ child {_below(self)}"

@@ -1,0 +1,173 @@
+"""Claims: what a consumer gets of the providers, moves to another, and gives back.
+
+Where the service speaks placement 2.0 a claim is one request. Elsewhere candidates are asked for,
+and one after the other is tried until nobody else was faster.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from placement.client.allocation_records import AllocationRecord, read_record
+from placement.client.errors import AllocationConflict, NoCandidates
+from placement.client.negotiated import NegotiatedApi, Version
+from placement.client.query import JsonRequest, query_of
+from placement.client.rest import RefusedError
+from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
+
+CANDIDATES = 50  # that a claim looks at, unless the request has a limit
+SEARCHES = 3  # of a claim whose candidates others were faster to take
+MOVES = 5  # attempts, while others write to the same consumers
+
+_PATH = "/allocation_candidates"
+_WITH_TYPES: Version = (1, 38)
+_NONE_LEFT = "placement.no_candidates"
+
+
+@dataclass(frozen=True, slots=True)
+class NewConsumer:
+    """Who claims; its UUID has no allocations yet.
+
+    type: capital letters, digits and _, such as INSTANCE or MIGRATION.
+    """
+
+    uuid: str
+    project_id: str
+    user_id: str
+    type: str = "INSTANCE"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimResult:
+    """What a consumer got.
+
+    allocations: UUID of a provider -> `{"resources": {class: amount}}`. mappings: suffix of a
+    request group -> UUIDs of the providers that serve it. consumer_generation: to be stated when
+    the allocations are written again.
+    """
+
+    allocations: Mapping[str, Mapping[str, Mapping[str, int]]]
+    mappings: Mapping[str, list[str]]
+    consumer_generation: int
+
+
+def find_candidates(api: NegotiatedApi, request: JsonRequest) -> dict[str, Any]:
+    """Return candidates as the service answers them; raise as `claim` does, but NoCandidates."""
+    answer: dict[str, Any]
+    if api.speaks_second_line:
+        answer = api.post(_PATH, request)
+    else:
+        answer = api.get(f"{_PATH}?{query_of(request, api.version)}")
+    return answer
+
+
+def claim(api: NegotiatedApi, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
+    """Find what can serve a request and give it to a consumer."""
+    if api.speaks_second_line:
+        return _claim_at_once(api, request, consumer)
+    limited = {"limit": CANDIDATES, **request}
+    for _ in range(SEARCHES):
+        candidates = find_candidates(api, limited)["allocation_requests"]
+        if not candidates:
+            raise NoCandidates(f"nothing can serve consumer {consumer.uuid} now")
+        # Many who ask at the same time are answered the same.
+        random.shuffle(candidates)
+        for candidate in candidates:
+            if _take(api, candidate, consumer):
+                return ClaimResult(candidate["allocations"], candidate["mappings"], 1)
+    raise NoCandidates(
+        f"others were faster to take each of the candidates of consumer {consumer.uuid}: try again"
+    )
+
+
+def move(api: NegotiatedApi, source: str, target: NewConsumer) -> None:
+    """Hand all that one consumer holds to another, at once; what that one held is given back."""
+    for attempt in range(1, MOVES + 1):
+        held = read_record(api, source)
+        if held is None:
+            raise AllocationConflict(f"consumer {source} has no allocations to move")
+        before = read_record(api, target.uuid)
+        generation = None if before is None else before["consumer_generation"]
+        kind = held.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
+        body = {
+            # It is gone then, and its type with it.
+            source: {
+                **_owner(api, held, target.type if kind == UNKNOWN_CONSUMER_TYPE else kind),
+                "allocations": {},
+                "consumer_generation": held["consumer_generation"],
+            },
+            target.uuid: {
+                **_of_consumer(api, target),
+                "allocations": {
+                    uuid: {"resources": each["resources"]}
+                    for uuid, each in held["allocations"].items()
+                },
+                "consumer_generation": generation,
+            },
+        }
+        try:
+            api.post("/allocations", body)
+        except RefusedError as refusal:
+            if refusal.is_conflict and attempt < MOVES:
+                continue
+            raise AllocationConflict(
+                f"consumer {source} cannot be moved to {target.uuid}: {refusal.detail}"
+            ) from refusal
+        return
+
+
+def release(api: NegotiatedApi, consumer: str) -> bool:
+    """Give back all that a consumer holds; return whether it held anything."""
+    try:
+        api.delete(f"/allocations/{consumer}")
+    except RefusedError as refusal:
+        if refusal.status == 404:
+            return False
+        raise
+    return True
+
+
+def _claim_at_once(api: NegotiatedApi, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
+    body = {
+        "request": request,
+        "consumer_uuid": consumer.uuid,
+        **_of_consumer(api, consumer),
+    }
+    try:
+        answer = api.post("/claims", body)
+    except RefusedError as refusal:
+        if refusal.code == _NONE_LEFT:
+            raise NoCandidates(refusal.detail) from refusal
+        if refusal.is_conflict:
+            raise _conflict(consumer, refusal) from refusal
+        raise
+    return ClaimResult(answer["allocations"], answer["mappings"], answer["consumer_generation"])
+
+
+def _take(api: NegotiatedApi, candidate: Mapping[str, Any], consumer: NewConsumer) -> bool:
+    """Claim a candidate; return whether that succeeded, and nobody else was faster."""
+    body = {**candidate, **_of_consumer(api, consumer), "consumer_generation": None}
+    try:
+        api.put(f"/allocations/{consumer.uuid}", body)
+    except RefusedError as refusal:
+        if refusal.status != 409:
+            raise
+        if "consumer generation conflict" in refusal.detail:
+            raise _conflict(consumer, refusal) from refusal
+        return False
+    return True
+
+
+def _conflict(consumer: NewConsumer, refusal: RefusedError) -> AllocationConflict:
+    return AllocationConflict(f"consumer {consumer.uuid} has allocations already: {refusal.detail}")
+
+
+def _of_consumer(api: NegotiatedApi, consumer: NewConsumer) -> dict[str, str]:
+    owner = {"project_id": consumer.project_id, "user_id": consumer.user_id}
+    return owner | ({"consumer_type": consumer.type} if api.version >= _WITH_TYPES else {})
+
+
+def _owner(api: NegotiatedApi, held: AllocationRecord, kind: str) -> dict[str, str]:
+    consumer = NewConsumer("", held["project_id"], held["user_id"], kind)
+    return _of_consumer(api, consumer)

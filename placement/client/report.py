@@ -1,0 +1,204 @@
+"""`ReportClient`: what compute agents and schedulers do with a placement service."""
+
+import logging
+import random
+import time
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+from keystoneauth1.adapter import Adapter
+
+from placement.client import claims, tree_reader
+from placement.client.allocation_records import AllocationRecords, read_records_of_tree
+from placement.client.claims import ClaimResult, NewConsumer
+from placement.client.errors import ProviderTreeError, ReshapeFailed, ReshapeNeeded, UpdateFailed
+from placement.client.negotiated import SECOND_LINE, NegotiatedApi, Version
+from placement.client.provider_data import ProviderData, check_uuid
+from placement.client.provider_tree import ProviderTree, TreeSnapshot
+from placement.client.query import JsonRequest
+from placement.client.rest import RefusedError
+from placement.client.tree_difference import revised
+from placement.client.tree_writer import TreeWriter, may_pass
+
+LOG = logging.getLogger(__name__)
+
+ATTEMPTS = 5  # to write a tree that others write to
+PAUSE = 0.05  # seconds after the first of them, doubled after each
+
+# Edits a tree to what the hardware is. Allocations are edited, too, where there are any. Raises
+# ReshapeNeeded if there are none, and inventory that is in use has to move.
+Driver = Callable[[ProviderTree, AllocationRecords | None], None]
+
+
+class ReportClient:
+    """A client of one service; any number of threads may share it.
+
+    It speaks placement 2.0 where the service does, and 1.36 to 1.39 elsewhere. What the service
+    refuses is a ClientError; where there is no answer at all, keystoneauth1's ClientException.
+    """
+
+    def __init__(self, adapter: Adapter, max_version: Version = SECOND_LINE) -> None:
+        """Take an adapter of the service, such as `PlacementDirect` gives.
+
+        max_version: the newest microversion to speak.
+        """
+        self._api = NegotiatedApi(adapter, max_version)
+        self._writer = TreeWriter(self._api)
+
+    def get_provider_tree(self, uuid: str) -> ProviderTree:
+        """Return the tree that a provider is in, and the sharing providers that it uses.
+
+        It can be edited, and is empty if there is no such provider. Raises ClientError.
+        """
+        own = tree_reader.read_tree(self._api, check_uuid("the tree", uuid))
+        return TreeSnapshot([*own, *tree_reader.read_sharing(self._api, own)]).edit()
+
+    def get_allocations_for_provider_tree(self, uuid: str) -> AllocationRecords:
+        """Return the allocations of all who hold anything of the tree that a provider is in.
+
+        By consumer, and all of each: also those of sharing providers and of other trees. Consumers
+        that hold something of sharing providers alone are not among them. Raises ClientError.
+        """
+        return read_records_of_tree(self._api, check_uuid("the tree", uuid))
+
+    def update_from_provider_tree(
+        self, new_tree: ProviderTree, allocations: AllocationRecords | None = None
+    ) -> TreeSnapshot:
+        """Write to the service what was changed in a tree; return the tree as it is there now.
+
+        What others have changed since the tree was read stays, but where this tree was changed,
+        too. What the service has lost is created again.
+
+        allocations: as `get_allocations_for_provider_tree` returns them, edited: all that each
+        consumer in it is to hold. They are written together with the inventories, in one
+        transaction of the service, which takes the role of a service. None: nothing in use moves.
+
+        Raises ReshapeNeeded, if allocations are None and hold what is to go; ReshapeFailed, if the
+        service refuses the reshape: read tree and allocations again; UpdateFailed, for anything
+        else that cannot be written. The next update completes one that was cut short.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._update(new_tree, allocations)
+            except RefusedError as refusal:
+                if not may_pass(refusal):
+                    raise
+                conflict = refusal
+            LOG.debug("attempt %s to write %r met another writer: %s", attempt, new_tree, conflict)
+            time.sleep(random.uniform(0, PAUSE * 2**attempt))
+        raise UpdateFailed(f"others keep changing {new_tree!r}: {conflict}") from conflict
+
+    def report(self, uuid: str, driver: Driver) -> TreeSnapshot:
+        """Have a driver edit the tree of a provider, and write it; reshape if that is needed.
+
+        The driver is called with the tree, and again, with allocations, if it or the service says
+        that inventory in use has to move. Raises as `update_from_provider_tree` does.
+        """
+        tree = self.get_provider_tree(uuid)
+        try:
+            driver(tree, None)
+            return self.update_from_provider_tree(tree)
+        except ReshapeNeeded as need:
+            LOG.info("reshaping the tree of provider %s: %s", uuid, need)
+        for attempts_left in reversed(range(ATTEMPTS)):
+            # In this order: what is claimed after the tree was read makes the reshape stale.
+            tree = self.get_provider_tree(uuid)
+            allocations = self.get_allocations_for_provider_tree(uuid)
+            driver(tree, allocations)
+            try:
+                return self.update_from_provider_tree(tree, allocations)
+            except ReshapeFailed as failure:
+                if not failure.is_stale or not attempts_left:
+                    raise
+        raise AssertionError("unreachable")
+
+    def allocation_candidates(self, request: JsonRequest) -> dict[str, Any]:
+        """Return what could serve a request, as the service answers it.
+
+        request: the body of `POST /allocation_candidates`, whatever the service speaks. Raises
+        RequestError for what a version before 2.0 cannot say, and RefusedError.
+        """
+        return claims.find_candidates(self._api, request)
+
+    def claim(self, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
+        """Find what can serve a request, and give it to a consumer that has nothing yet.
+
+        Raises NoCandidates; AllocationConflict, if the consumer has something; and as
+        `allocation_candidates` does.
+        """
+        return claims.claim(self._api, request, consumer)
+
+    def move(self, source: str, target: NewConsumer) -> None:
+        """Hand all that one consumer holds to another, in one transaction of the service.
+
+        A migration gets what an instance has, before that claims something elsewhere. What the
+        target held before is given back. Raises AllocationConflict.
+        """
+        claims.move(self._api, source, target)
+
+    def release(self, consumer: str) -> bool:
+        """Give back all that a consumer holds; return whether it held anything."""
+        return claims.release(self._api, consumer)
+
+    def _update(self, tree: ProviderTree, allocations: AllocationRecords | None) -> TreeSnapshot:
+        new = tree.snapshot()
+        current, target = self._compare(tree, new)
+        if target == current and allocations is None:
+            return current
+        if allocations is not None:
+            _refuse_stale(tree.base, current, target)
+        LOG.info("%s", target - current)
+        written = self._writer.write(current, target, allocations)
+        # The sharing providers that were read and not touched belong to the tree as well.
+        others = (
+            each for each in tree.base if not written.exists(each.uuid) and new.exists(each.uuid)
+        )
+        return TreeSnapshot(chain(written, others))
+
+    def _compare(self, tree: ProviderTree, new: TreeSnapshot) -> tuple[TreeSnapshot, TreeSnapshot]:
+        """Return what the service has of the tree, and what it is to have."""
+        changes = new - tree.base
+        roots = _roots_to_read([change.uuid for change in changes], tree.base, new)
+        current: dict[str, ProviderData] = {}
+        for root in roots:
+            current |= {
+                each.uuid: each for each in tree_reader.read_tree(self._api, root, tree.base)
+            }
+        lost = [
+            each for each in new if each.uuid not in current and new.root(each.uuid).uuid in roots
+        ]
+        try:
+            target = TreeSnapshot(revised([*current.values(), *lost], changes))
+        except ProviderTreeError as error:
+            raise UpdateFailed(f"the tree has changed meanwhile: {error}") from error
+        return TreeSnapshot(current.values()), target
+
+
+def _roots_to_read(changed: list[str], old: TreeSnapshot, new: TreeSnapshot) -> list[str]:
+    """Return the roots above what was changed, and always the first: somebody may have deleted it.
+
+    Where one provider was moved from another tree, that is read, too.
+    """
+    first = next(chain(old, new), None)
+    roots = [] if first is None else [first.uuid]
+    for uuid in changed:
+        roots += [snapshot.root(uuid).uuid for snapshot in (old, new) if snapshot.exists(uuid)]
+    return list(dict.fromkeys(roots))
+
+
+def _refuse_stale(base: TreeSnapshot, current: TreeSnapshot, target: TreeSnapshot) -> None:
+    """Raise ReshapeFailed if somebody wrote to what is to be reshaped since it was read.
+
+    Each claim moves the generation of its provider. One that was made after the allocations were
+    read is not among them, and must not be left behind where the inventory goes away.
+    """
+    for provider in current:
+        before, after = base.find(provider.uuid), target.find(provider.uuid)
+        same_stock = after is not None and after.inventory == provider.inventory
+        if before is not None and before.generation != provider.generation and not same_stock:
+            raise ReshapeFailed(
+                f"{provider.name}: somebody has written to it since the tree was read; read tree "
+                "and allocations again",
+                is_stale=True,
+            )

@@ -1,0 +1,212 @@
+"""A tree, written to the service: only what differs, in an order in which every cut is safe.
+
+A provider is created without inventories, and gets them when it has its traits and aggregates, so
+that nobody is offered a provider before all is known of it. What goes away goes before what comes,
+so that the same device is never offered twice. Whatever step an update ends at, the next update
+finds what is left to do.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from placement.client.allocation_records import AllocationRecords, written
+from placement.client.errors import ReshapeFailed, ReshapeNeeded, UpdateFailed
+from placement.client.negotiated import NegotiatedApi, Version
+from placement.client.provider_data import Inventories, ProviderData
+from placement.client.provider_tree import TreeSnapshot
+from placement.client.rest import RefusedError
+from placement.vocabulary import CUSTOM_PREFIX
+
+# Consumers keep their types, also none at all, where the version cannot state one.
+TYPES_UNSTATED: Version = (1, 36)
+
+_GENERATION = "resource_provider_generation"
+_IN_USE = ("placement.inventory.inuse", "placement.resource_provider.inuse")
+_TAKEN = "placement.duplicate_name"
+_NAME_TAKEN = "Conflicting resource provider name:"
+
+
+class TreeWriter:
+    """Writes trees to one service, and remembers the custom names that it has seen there."""
+
+    def __init__(self, api: NegotiatedApi) -> None:
+        self._api = api
+        self._names: set[str] = set()
+
+    def write(
+        self,
+        current: TreeSnapshot,
+        target: TreeSnapshot,
+        allocations: AllocationRecords | None = None,
+    ) -> TreeSnapshot:
+        """Make the service's tree another; return it with its new generations.
+
+        current: what the service has. allocations: all of each consumer in it, to be written
+        together with the inventories; None: they stay as they are.
+
+        Raises a conflict, if somebody else has written meanwhile; UpdateFailed;
+        ReshapeNeeded, if allocations were not given and hold what goes away; ReshapeFailed.
+        """
+        self._names.update(path for each in current for path in _name_paths(each))
+        generations = {each.uuid: each.generation for each in current}
+        self._make_names(target)
+        for provider in target:
+            self._place(current.find(provider.uuid), provider, generations)
+        for provider in target:
+            self._describe(current.find(provider.uuid), provider, generations)
+        gone = [each for each in reversed(list(current)) if not target.exists(each.uuid)]
+        if allocations is None:
+            self._remove(gone)
+            for provider in sorted(target, key=lambda each: _gains(current, each)):
+                self._stock(current.find(provider.uuid), provider, generations)
+        else:
+            self._reshape(current, target, generations, allocations)
+            self._remove(gone)
+        return TreeSnapshot(replace(each, generation=generations[each.uuid]) for each in target)
+
+    def _make_names(self, target: TreeSnapshot) -> None:
+        """Create the custom classes and traits that the service may not know."""
+        for provider in target:
+            for path in _name_paths(provider):
+                if path not in self._names:
+                    self._send(provider, "PUT", path)
+                    self._names.add(path)
+
+    def _place(
+        self, old: ProviderData | None, new: ProviderData, generations: dict[str, int | None]
+    ) -> None:
+        """Create a provider, or give it its name and its parent."""
+        place = {"name": new.name, "parent_provider_uuid": new.parent_uuid}
+        if old is None:
+            body = {**place, "uuid": new.uuid}
+            generations[new.uuid] = self._send(new, "POST", "/resource_providers", body)[
+                "generation"
+            ]
+        elif (old.name, old.parent_uuid) != (new.name, new.parent_uuid):
+            self._send(new, "PUT", f"/resource_providers/{new.uuid}", place)
+
+    def _describe(
+        self, old: ProviderData | None, new: ProviderData, generations: dict[str, int | None]
+    ) -> None:
+        """Write aggregates and traits; in this order, for a trait can make a provider share."""
+        for part in ("aggregates", "traits"):
+            names = getattr(new, part)
+            if names != (getattr(old, part) if old else frozenset()):
+                self._put_part(new, part, sorted(names), generations)
+
+    def _stock(
+        self, old: ProviderData | None, new: ProviderData, generations: dict[str, int | None]
+    ) -> None:
+        if new.inventory != (old.inventory if old else {}):
+            self._put_part(new, "inventories", _plain(new.inventory), generations)
+
+    def _put_part(
+        self, provider: ProviderData, part: str, value: Any, generations: dict[str, int | None]
+    ) -> None:
+        body = {part: value, _GENERATION: generations[provider.uuid]}
+        answer = self._send(provider, "PUT", f"/resource_providers/{provider.uuid}/{part}", body)
+        generations[provider.uuid] = answer[_GENERATION]
+
+    def _remove(self, providers: Iterable[ProviderData]) -> None:
+        """Delete providers, children before their parents."""
+        for provider in providers:
+            self._send(provider, "DELETE", f"/resource_providers/{provider.uuid}")
+
+    def _reshape(
+        self,
+        current: TreeSnapshot,
+        target: TreeSnapshot,
+        generations: dict[str, int | None],
+        allocations: AllocationRecords,
+    ) -> None:
+        """Write inventories and allocations together, in one transaction of the service."""
+        inventories = _changed_inventories(current, target)
+        if not inventories and not allocations:
+            return
+        if not inventories:
+            # The service wants at least one provider.
+            first = next(iter(target))
+            inventories = {first.uuid: first.inventory}
+        body = {
+            "inventories": {
+                uuid: {_GENERATION: generations[uuid], "inventories": _plain(inventory)}
+                for uuid, inventory in inventories.items()
+            },
+            "allocations": {consumer: written(record) for consumer, record in allocations.items()},
+        }
+        names = ", ".join(data.name for uuid in inventories if (data := target.find(uuid)))
+        try:
+            self._api.post("/reshaper", body, TYPES_UNSTATED)
+        except RefusedError as refusal:
+            is_stale = refusal.is_conflict or refusal.code in _IN_USE
+            text = f"the reshape of {names} was refused: {refusal.detail}"
+            raise ReshapeFailed(text, is_stale=is_stale) from refusal
+        for uuid in {*inventories, *_providers_of(allocations)}:
+            generations[uuid] = None
+
+    def _send(
+        self, provider: ProviderData, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Send a request that is about a provider; raise what its refusal means."""
+        try:
+            return self._api.send(method, path, body)
+        except RefusedError as refusal:
+            if may_pass(refusal):
+                raise
+            if refusal.status == 400:
+                self._names.clear()  # somebody may have deleted a name that was there
+            if refusal.code in _IN_USE:
+                raise ReshapeNeeded(
+                    f"{provider.name}: {refusal.detail}; give the allocations, too, to move them"
+                ) from refusal
+            raise UpdateFailed(f"{provider.name}: {refusal}") from refusal
+
+
+def may_pass(refusal: RefusedError) -> bool:
+    """Return whether another look at the tree may help: somebody wrote, created or deleted."""
+    created = refusal.code == _TAKEN and _NAME_TAKEN not in refusal.detail
+    return refusal.is_conflict or created or refusal.status == 404
+
+
+def _name_paths(provider: ProviderData) -> Iterable[str]:
+    """Return the paths of the custom names of a provider."""
+    for collection, names in (
+        ("resource_classes", provider.inventory),
+        ("traits", sorted(provider.traits)),
+    ):
+        for name in names:
+            if name.startswith(CUSTOM_PREFIX):
+                yield f"/{collection}/{name}"
+
+
+def _gains(current: TreeSnapshot, provider: ProviderData) -> bool:
+    """Return whether a provider is to have more of a class than it has."""
+    old = current.find(provider.uuid)
+    before: Inventories = old.inventory if old else {}
+    return any(
+        name not in before or record["total"] > before[name]["total"]
+        for name, record in provider.inventory.items()
+    )
+
+
+def _changed_inventories(current: TreeSnapshot, target: TreeSnapshot) -> dict[str, Inventories]:
+    """Return the inventories that a reshape has to write; those of removed providers are empty."""
+    changed: dict[str, Inventories] = {}
+    for provider in target:
+        old = current.find(provider.uuid)
+        if provider.inventory != (old.inventory if old else {}):
+            changed[provider.uuid] = provider.inventory
+    for provider in current:
+        if not target.exists(provider.uuid) and provider.inventory:
+            changed[provider.uuid] = {}
+    return changed
+
+
+def _providers_of(allocations: AllocationRecords) -> Iterable[str]:
+    for record in allocations.values():
+        yield from record["allocations"]
+
+
+def _plain(inventories: Inventories) -> dict[str, dict[str, int | float]]:
+    return {name: dict(record) for name, record in inventories.items()}

@@ -1,0 +1,691 @@
+"""`ReportClient` on the service in this process: in each version that it speaks."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.adapter import Adapter
+
+from placement.client.allocation_records import AllocationRecords
+from placement.client.claims import NewConsumer
+from placement.client.errors import (
+    AllocationConflict,
+    NoCandidates,
+    ReshapeFailed,
+    ReshapeNeeded,
+    ServiceTooOld,
+    UpdateFailed,
+)
+from placement.client.negotiated import Version
+from placement.client.provider_tree import ProviderTree, TreeSnapshot
+from placement.client.report import Driver, ReportClient
+from placement.client.rest import RefusedError
+from placement.direct import PlacementDirect
+from tests.kit.builders import database_url, settings
+from tests.kit.recorder import Killed, Recorder
+from tests.kit.service import claim
+
+HOST, CHILD0, CHILD1, DISK = (f"00000000-0000-0000-0000-{number:012}" for number in range(1, 5))
+AGGREGATE = "aaaaaaaa-0000-0000-0000-000000000001"
+FIRST_LINE: list[Version] = [(1, 36), (1, 39)]
+VERSIONS: list[Version] = [*FIRST_LINE, (2, 0)]
+
+
+def consumer(number: int, kind: str = "INSTANCE") -> NewConsumer:
+    return NewConsumer(f"cccccccc-0000-0000-0000-{number:012}", "project", "user", kind)
+
+
+@contextmanager
+def serving(directory: Path) -> Iterator[Recorder]:
+    """A service of an empty database of its own, and what is sent to it."""
+    direct = PlacementDirect(settings(database_url(directory)), latest_microversion=True)
+    with direct as adapter:
+        yield Recorder(adapter)
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
+    with serving(tmp_path) as recorder:
+        yield recorder
+
+
+@pytest.fixture(params=VERSIONS, ids=lambda version: "{}.{}".format(*version))
+def client(recorder: Recorder, request: pytest.FixtureRequest) -> ReportClient:
+    return ReportClient(recorder, request.param)
+
+
+def describe_host(tree: ProviderTree, allocations: AllocationRecords | None = None) -> None:
+    """A host with two NUMA nodes, each with its part of the processors."""
+    if not tree.exists("host1"):
+        tree.new_root("host1", HOST)
+    tree.update_inventory("host1", {"DISK_GB": {"total": 100}})
+    tree.add_traits("host1", "COMPUTE_NODE", "CUSTOM_RACK")
+    tree.update_aggregates("host1", [AGGREGATE])
+    for name, uuid in (("NUMA0", CHILD0), ("NUMA1", CHILD1)):
+        if not tree.exists(name):
+            tree.new_child(name, "host1", uuid)
+        tree.update_inventory(name, {"VCPU": {"total": 4}, "CUSTOM_X": {"total": 1}})
+        tree.update_traits(name, ["HW_NUMA_ROOT"])
+
+
+def shown(recorder: Recorder, path: str) -> Any:
+    answer = recorder.get(path, microversion="1.39")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+# -- reading and writing a tree ---------------------------------------------------------------
+
+
+def test_a_host_is_reported_and_read_again(client: ReportClient, recorder: Recorder) -> None:
+    tree = client.get_provider_tree(HOST)
+    assert len(tree) == 0
+    describe_host(tree)
+    written = client.update_from_provider_tree(tree)
+    read = client.get_provider_tree(HOST)
+    assert written == tree == read
+    generations = {each.name: each.generation for each in written}
+    assert generations == {each.name: each.generation for each in read}
+    assert shown(recorder, f"/resource_providers/{CHILD0}/traits")["traits"] == ["HW_NUMA_ROOT"]
+
+
+def test_what_was_changed_is_written_and_nothing_else(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    tree.update_inventory("host1", {"DISK_GB": {"total": 200}})
+    tree.remove_traits("host1", "CUSTOM_RACK")
+    tree.update_aggregates("host1", [])
+    tree.remove("NUMA1")
+    recorder.requests.clear()
+    client.update_from_provider_tree(tree)
+    path = f"/resource_providers/{HOST}"
+    assert recorder.writes() == [
+        f"PUT {path}/aggregates",
+        f"PUT {path}/traits",
+        f"DELETE /resource_providers/{CHILD1}",
+        f"PUT {path}/inventories",
+    ]
+    assert client.get_provider_tree(HOST) == tree
+
+
+def test_what_others_wrote_meanwhile_stays(client: ReportClient, recorder: Recorder) -> None:
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    other = ReportClient(recorder, (1, 39))
+    theirs = other.get_provider_tree(HOST)
+    theirs.add_traits("host1", "CUSTOM_MAINTENANCE")
+    theirs.new_child("accelerator", "host1")
+    other.update_from_provider_tree(theirs)
+
+    tree.add_traits("host1", "CUSTOM_NEW")
+    tree.update_inventory("host1", {"DISK_GB": {"total": 200}})
+    client.update_from_provider_tree(tree)
+    now = client.get_provider_tree(HOST)
+    assert now.has_traits("host1", ["CUSTOM_MAINTENANCE", "CUSTOM_NEW", "CUSTOM_RACK"])
+    assert now.exists("accelerator")
+    assert now.data("host1").inventory["DISK_GB"]["total"] == 200
+
+
+def test_a_writer_who_comes_between_two_requests_is_met_and_the_update_repeated(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+    other = ReportClient(Recorder(recorder), (1, 39))
+    met: list[str] = []
+
+    def intervene(request: str) -> None:
+        if request == f"PUT /resource_providers/{HOST}/inventories" and len(met) < 2:
+            met.append(request)
+            theirs = other.get_provider_tree(HOST)
+            theirs.add_traits("host1", f"CUSTOM_THEIRS_{len(met)}")
+            other.update_from_provider_tree(theirs)
+
+    recorder.before = intervene
+    tree = client.get_provider_tree(HOST)
+    tree.update_inventory("host1", {"DISK_GB": {"total": 200}})
+    client.update_from_provider_tree(tree)
+    now = client.get_provider_tree(HOST)
+    assert len(met) == 2
+    assert now.has_traits("host1", ["CUSTOM_THEIRS_1", "CUSTOM_THEIRS_2"])
+    assert now.data("host1").inventory["DISK_GB"]["total"] == 200
+
+
+def test_writers_who_never_end_are_told_of(client: ReportClient, recorder: Recorder) -> None:
+    client.report(HOST, describe_host)
+    path = f"/resource_providers/{HOST}"
+
+    def intervene(request: str) -> None:
+        if request == f"PUT {path}/traits":
+            generation = shown(Recorder(recorder), path)["generation"]
+            body = {"aggregates": [], "resource_provider_generation": generation}
+            Recorder(recorder).put(f"{path}/aggregates", json=body, microversion="1.39")
+
+    recorder.before = intervene
+    tree = client.get_provider_tree(HOST)
+    tree.add_traits("host1", "CUSTOM_NEW")
+    with pytest.raises(UpdateFailed, match="others keep changing"):
+        client.update_from_provider_tree(tree)
+
+
+def test_a_provider_that_the_service_has_lost_is_created_again(client: ReportClient) -> None:
+    client.report(HOST, describe_host)
+    kept = client.get_provider_tree(HOST)
+    gone = client.get_provider_tree(HOST)
+    gone.remove("NUMA1")
+    client.update_from_provider_tree(gone)
+    client.update_from_provider_tree(kept)
+    assert client.get_provider_tree(HOST) == kept
+
+
+def test_a_tree_made_from_nothing_is_all_that_its_providers_have(client: ReportClient) -> None:
+    client.report(HOST, describe_host)
+    tree = ProviderTree()
+    tree.new_root("host1", HOST)
+    tree.update_inventory("host1", {"MEMORY_MB": {"total": 512}})
+    client.update_from_provider_tree(tree)
+    now = client.get_provider_tree(HOST)
+    assert dict(now.data("host1").inventory) == dict(tree.data("host1").inventory)
+    assert (now.data("host1").traits, now.exists("NUMA0")) == (frozenset(), True)
+
+
+def test_providers_are_renamed_and_moved_as_the_tree_says(recorder: Recorder) -> None:
+    client = ReportClient(recorder, (1, 39))
+    client.report(HOST, describe_host)
+    new = client.get_provider_tree(HOST)
+    new.remove("NUMA1")
+    new.new_root("other", CHILD1)
+    new.update_inventory("other", {"VCPU": {"total": 4}})
+    with pytest.raises(UpdateFailed, match=r"^other: .*un-parenting"):
+        ReportClient(recorder, (1, 36)).update_from_provider_tree(new)
+    client.update_from_provider_tree(new)
+    assert client.get_provider_tree(CHILD1).data("other").parent_uuid is None
+    assert not client.get_provider_tree(HOST).exists(CHILD1)
+
+
+def test_sharing_providers_belong_to_the_tree(client: ReportClient, recorder: Recorder) -> None:
+    client.report(HOST, describe_host)
+    shared = ProviderTree()
+    shared.new_root("nfs", DISK)
+    shared.update_inventory("nfs", {"DISK_GB": {"total": 1000}})
+    shared.update_aggregates("nfs", [AGGREGATE])
+    shared.update_traits("nfs", ["MISC_SHARES_VIA_AGGREGATE"])
+    client.update_from_provider_tree(shared)
+
+    tree = client.get_provider_tree(HOST)
+    assert tree.has_sharing_provider("DISK_GB")
+    tree.update_inventory("host1", {})
+    tree.update_inventory("nfs", {"DISK_GB": {"total": 2000}})
+    assert client.update_from_provider_tree(tree) == tree
+    assert client.get_provider_tree(HOST) == tree
+
+    tree.update_inventory("NUMA0", {"VCPU": {"total": 5}})
+    recorder.requests.clear()
+    assert client.update_from_provider_tree(tree).exists("nfs")
+
+
+def test_a_sharing_provider_below_another_is_read_with_its_tree(client: ReportClient) -> None:
+    client.report(HOST, describe_host)
+    shared = ProviderTree()
+    shared.new_root("rack", DISK)
+    shared.new_child("pool", "rack")
+    shared.update_aggregates("pool", [AGGREGATE])
+    shared.update_traits("pool", ["MISC_SHARES_VIA_AGGREGATE"])
+    client.update_from_provider_tree(shared)
+    tree = client.get_provider_tree(HOST)
+    assert tree.root("pool").name == "rack"
+
+
+# -- what it costs ----------------------------------------------------------------------------
+
+
+def twenty(tree: ProviderTree) -> None:
+    """A host with nineteen devices."""
+    tree.new_root("host1", HOST)
+    for number in range(19):
+        name = f"device{number}"
+        tree.new_child(name, "host1")
+        tree.update_inventory(name, {"VGPU": {"total": 4}})
+        tree.update_traits(name, ["CUSTOM_A"])
+
+
+def test_an_update_without_changes_is_one_request(client: ReportClient, recorder: Recorder) -> None:
+    for describe in (describe_host, lambda tree, _allocations: twenty(tree)):
+        tree = ProviderTree()
+        describe(tree, None)
+        client.update_from_provider_tree(tree)
+        same = client.get_provider_tree(HOST)
+        recorder.requests.clear()
+        client.update_from_provider_tree(same)
+        assert len(recorder.requests) == 1
+        client.update_from_provider_tree(TreeSnapshot(same).edit())
+        assert len(recorder.requests) == 2
+        same.remove("host1")
+        client.update_from_provider_tree(same)
+
+
+def test_three_changes_in_a_tree_of_twenty_are_at_most_five_requests(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    tree = ProviderTree()
+    twenty(tree)
+    client.update_from_provider_tree(tree)
+    changed = client.get_provider_tree(HOST)
+    for number in (3, 7, 11):
+        changed.update_inventory(f"device{number}", {"VGPU": {"total": 8}})
+    recorder.requests.clear()
+    client.update_from_provider_tree(changed)
+    assert len(recorder.requests) == 4
+
+
+def test_a_tree_is_read_by_one_request_at_2_0(recorder: Recorder) -> None:
+    client = ReportClient(recorder)
+    tree = ProviderTree()
+    twenty(tree)
+    client.update_from_provider_tree(tree)
+    recorder.requests.clear()
+    client.get_provider_tree(HOST)
+    assert len(recorder.requests) == 1
+
+
+def test_allocations_of_a_hundred_consumers_are_one_request_at_2_0(recorder: Recorder) -> None:
+    client = ReportClient(recorder)
+    client.report(HOST, lambda tree, _: host_with(tree, {"VCPU": {"total": 100}}))
+    for number in range(100):
+        take(recorder, number, {HOST: {"VCPU": 1}})
+    recorder.requests.clear()
+    assert len(client.get_allocations_for_provider_tree(HOST)) == 100
+    assert len(recorder.requests) == 1
+
+
+# -- allocations and reshapes -----------------------------------------------------------------
+
+
+def host_with(tree: ProviderTree, inventory: dict[str, dict[str, Any]]) -> None:
+    if not tree.exists("host1"):
+        tree.new_root("host1", HOST)
+    tree.update_inventory("host1", inventory)
+
+
+def take(recorder: Adapter, number: int, amounts: dict[str, dict[str, int]]) -> None:
+    answer = recorder.put(
+        f"/allocations/{consumer(number).uuid}", json=claim(amounts), microversion="1.39"
+    )
+    assert answer.status_code == 204, answer.text
+
+
+def split_gpus(tree: ProviderTree, allocations: AllocationRecords | None = None) -> None:
+    """A driver that gives each of two physical GPUs a provider of its own."""
+    if tree.exists("host1") and "VGPU" in tree.data("host1").inventory and allocations is None:
+        raise ReshapeNeeded("VGPU moves to the physical GPUs")
+    host_with(tree, {"VCPU": {"total": 8}})
+    for name, uuid in (("pgpu0", CHILD0), ("pgpu1", CHILD1)):
+        if not tree.exists(name):
+            tree.new_child(name, "host1", uuid)
+        tree.update_inventory(name, {"VGPU": {"total": 2}})
+        tree.update_traits(name, ["CUSTOM_GPU"])
+    free = {CHILD0: 2, CHILD1: 2}
+    for record in (allocations or {}).values():
+        held = record["allocations"].get(HOST, {"resources": {}})["resources"].pop("VGPU", 0)
+        if held:
+            gpu = next(uuid for uuid, room in free.items() if room >= held)
+            free[gpu] -= held
+            record["allocations"][gpu] = {"resources": {"VGPU": held}}
+
+
+def old_host(client: ReportClient, recorder: Adapter) -> None:
+    """VGPU at the root; three instances hold one each, one of them a disk on shared storage."""
+    tree = client.get_provider_tree(HOST)
+    host_with(tree, {"VCPU": {"total": 8}, "VGPU": {"total": 4}})
+    client.update_from_provider_tree(tree)
+    shared = ProviderTree()
+    shared.new_root("nfs", DISK)
+    shared.update_inventory("nfs", {"DISK_GB": {"total": 1000}})
+    client.update_from_provider_tree(shared)
+    for number in (1, 2):
+        take(recorder, number, {HOST: {"VCPU": 1, "VGPU": 1}})
+    take(recorder, 3, {HOST: {"VCPU": 1, "VGPU": 1}, DISK: {"DISK_GB": 10}})
+    take(recorder, 4, {DISK: {"DISK_GB": 10}})
+
+
+def test_allocations_are_all_of_each_consumer_of_the_tree(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    old_host(client, recorder)
+    records = client.get_allocations_for_provider_tree(HOST)
+    assert records.keys() == {consumer(number).uuid for number in (1, 2, 3)}
+    for uuid, record in records.items():
+        assert record.items() <= shown(recorder, f"/allocations/{uuid}").items()
+        assert record["consumer_generation"] == 1
+    assert records[consumer(3).uuid]["allocations"][DISK]["resources"] == {"DISK_GB": 10}
+
+
+def test_inventory_in_use_moves_with_its_allocations(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    old_host(client, recorder)
+    client.report(HOST, split_gpus)
+    tree = client.get_provider_tree(HOST)
+    assert {each.name: set(each.inventory) for each in tree} == {
+        "host1": {"VCPU"}, "pgpu0": {"VGPU"}, "pgpu1": {"VGPU"},
+    }  # fmt: skip
+    assert holders(recorder, CHILD0) | holders(recorder, CHILD1) == {
+        consumer(number).uuid: {"VGPU": 1} for number in (1, 2, 3)
+    }
+    assert shown(recorder, f"/allocations/{consumer(3).uuid}")["consumer_type"] == "INSTANCE"
+
+
+def holders(recorder: Recorder, uuid: str) -> dict[str, dict[str, int]]:
+    allocations = shown(recorder, f"/resource_providers/{uuid}/allocations")["allocations"]
+    return {key: each["resources"] for key, each in allocations.items()}
+
+
+def test_consumers_without_a_type_keep_none(client: ReportClient, recorder: Recorder) -> None:
+    client.report(HOST, lambda tree, _: host_with(tree, {"VGPU": {"total": 4}}))
+    body = claim({HOST: {"VGPU": 1}})
+    del body["consumer_type"]
+    path = f"/allocations/{consumer(1).uuid}"
+    assert recorder.put(path, json=body, microversion="1.36").status_code == 204
+    client.report(HOST, split_gpus)
+    assert shown(recorder, path)["consumer_type"] == "unknown"
+
+
+def test_inventory_in_use_does_not_go_without_its_allocations(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    old_host(client, recorder)
+    tree = client.get_provider_tree(HOST)
+    tree.update_inventory("host1", {"VCPU": {"total": 8}})
+    with pytest.raises(ReshapeNeeded, match=r"host1: .*VGPU.* in use.*give the allocations"):
+        client.update_from_provider_tree(tree)
+    tree = client.get_provider_tree(HOST)
+    tree.remove("host1")
+    with pytest.raises(ReshapeNeeded, match="host1: "):
+        client.update_from_provider_tree(tree)
+
+
+def test_a_reshape_whose_result_does_not_fit_is_refused_and_changes_nothing(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    old_host(client, recorder)
+    tree = client.get_provider_tree(HOST)
+    records = client.get_allocations_for_provider_tree(HOST)
+    split_gpus(tree, records)
+    tree.update_inventory("pgpu0", {"VGPU": {"total": 1}})
+    with pytest.raises(ReshapeFailed, match="host1, pgpu0, pgpu1") as caught:
+        client.update_from_provider_tree(tree, records)
+    assert not caught.value.is_stale
+    assert len(holders(recorder, HOST)) == 3
+
+
+def test_what_is_claimed_while_a_reshape_is_prepared_is_moved_as_well(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    """The claim comes after the allocations were read, before the request that reshapes."""
+    old_host(client, recorder)
+    late: list[str] = []
+
+    def claim_late(request: str) -> None:
+        if request == "POST /reshaper" and not late:
+            late.append(request)
+            take(Recorder(recorder), 5, {HOST: {"VCPU": 1, "VGPU": 1}})
+
+    recorder.before = claim_late
+    client.report(HOST, split_gpus)
+    assert late
+    assert len(holders(recorder, CHILD0) | holders(recorder, CHILD1)) == 4
+    assert all(set(held) == {"VCPU"} for held in holders(recorder, HOST).values())
+
+
+def test_a_scheduler_never_sees_moved_inventory_without_its_allocations(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    """The flow chart of a reshape, asked before each of its requests and all the while.
+
+    One VGPU of four is free all the time, wherever it is.
+    """
+    old_host(client, recorder)
+    seen: list[tuple[int, bool]] = []
+    done = threading.Event()
+
+    def offers(adapter: Adapter, amount: int) -> list[set[str]]:
+        answer = adapter.get(
+            f"/allocation_candidates?resources=VGPU:{amount}", microversion="1.39"
+        ).json()
+        return [set(each["allocations"]) for each in answer["allocation_requests"]]
+
+    def ask(adapter: Adapter) -> None:
+        one, two = offers(adapter, 1), offers(adapter, 2)
+        seen.append((len(one), bool(two)))
+
+    def ask_all_the_while() -> None:
+        adapter = Recorder(recorder)
+        while not done.is_set():
+            ask(adapter)
+
+    recorder.before = lambda _request: ask(Recorder(recorder))
+    scheduler = threading.Thread(target=ask_all_the_while)
+    scheduler.start()
+    try:
+        client.report(HOST, split_gpus)
+    finally:
+        done.set()
+        scheduler.join()
+    ask(Recorder(recorder))
+    assert len(seen) > len(recorder.requests)
+    assert set(seen) == {(1, False)}, "one is free, and never two"
+
+
+# -- cut short --------------------------------------------------------------------------------
+
+
+def changed_host(tree: ProviderTree, allocations: AllocationRecords | None = None) -> None:
+    """What becomes of `describe_host`: a node goes, another comes, the rest changes."""
+    if tree.exists("NUMA1"):
+        tree.remove("NUMA1")
+    tree.update_inventory("host1", {"DISK_GB": {"total": 50}, "CUSTOM_Y": {"total": 1}})
+    tree.update_traits("host1", ["COMPUTE_NODE", "CUSTOM_NEW"])
+    tree.update_aggregates("host1", [])
+    if not tree.exists("NUMA2"):
+        tree.new_child("NUMA2", "host1")
+    tree.update_inventory("NUMA2", {"VCPU": {"total": 4}})
+    tree.update_traits("NUMA2", ["HW_NUMA_ROOT", "CUSTOM_NEW"])
+    tree.update_aggregates("NUMA2", [AGGREGATE])
+
+
+def check_between(before: ProviderTree, after: ProviderTree, now: ProviderTree) -> None:
+    """Nothing is offered twice, nor before all is known of it."""
+
+    def vcpus(tree: ProviderTree) -> int:
+        return sum(int(each.inventory.get("VCPU", {"total": 0})["total"]) for each in tree)
+
+    assert vcpus(now) <= max(vcpus(before), vcpus(after))
+    new = now.find("NUMA2")
+    if new is not None and new.inventory:
+        assert (new.traits, new.aggregates) == (
+            after.data("NUMA2").traits, after.data("NUMA2").aggregates,
+        )  # fmt: skip
+
+
+Setup = Callable[[ReportClient, Recorder], None]
+
+
+def report_host(client: ReportClient, _recorder: Recorder) -> None:
+    client.report(HOST, describe_host)
+
+
+def outcome_of(directory: Path, version: Version, setup: Setup, driver: Driver) -> ProviderTree:
+    with serving(directory) as recorder:
+        client = ReportClient(recorder, version)
+        setup(client, recorder)
+        client.report(HOST, driver)
+        return client.get_provider_tree(HOST)
+
+
+@pytest.mark.parametrize("answered", [False, True], ids=["not sent", "answer lost"])
+@pytest.mark.parametrize("version", [(1, 39), (2, 0)], ids=["1.39", "2.0"])
+@pytest.mark.parametrize(
+    ("setup", "driver"),
+    [(report_host, changed_host), (old_host, split_gpus)],
+    ids=["update", "reshape"],
+)
+def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
+    tmp_path: Path, version: Version, setup: Setup, driver: Driver, answered: bool
+) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = outcome_of(tmp_path / "whole", version, setup, driver)
+    cuts = 0
+    while True:
+        directory = tmp_path / str(cuts)
+        directory.mkdir()
+        with serving(directory) as recorder:
+            setup(ReportClient(recorder, version), recorder)
+            before = ReportClient(recorder, version).get_provider_tree(HOST)
+            recorder.requests.clear()
+            recorder.lives, recorder.answered = cuts, answered
+            try:
+                ReportClient(recorder, version).report(HOST, driver)
+                break
+            except Killed:
+                cuts += 1
+            recorder.lives = None
+            client = ReportClient(recorder, version)
+            check_between(before, whole, client.get_provider_tree(HOST))
+            client.report(HOST, driver)
+            now = client.get_provider_tree(HOST)
+            assert contents(now) == contents(whole), f"after {recorder.requests[:cuts]}"
+            if driver is split_gpus:
+                assert len(holders(recorder, CHILD0) | holders(recorder, CHILD1)) == 3
+    assert cuts >= 8
+
+
+def contents(tree: ProviderTree) -> dict[str, tuple[Any, ...]]:
+    """What the providers have, by name: a new one has another UUID each time."""
+    return {each.name: (dict(each.inventory), each.traits, each.aggregates) for each in tree}
+
+
+# -- claims -----------------------------------------------------------------------------------
+
+ONE_VCPU = {"groups": {"": {"resources": {"VCPU": 1}}}}
+
+
+def test_a_claim_a_move_and_a_release(client: ReportClient, recorder: Recorder) -> None:
+    client.report(HOST, lambda tree, _: host_with(tree, {"VCPU": {"total": 2}}))
+    request = {"groups": {"": {"resources": {"VCPU": 2}}}}
+    answer = client.allocation_candidates(request)
+    assert [set(each["allocations"]) for each in answer["allocation_requests"]] == [{HOST}]
+
+    got = client.claim(request, consumer(1))
+    assert got.allocations[HOST]["resources"] == {"VCPU": 2}
+    assert (got.mappings, got.consumer_generation) == ({"": [HOST]}, 1)
+    with pytest.raises(NoCandidates):
+        client.claim(ONE_VCPU, consumer(2))
+
+    client.move(consumer(1).uuid, consumer(2, "MIGRATION"))
+    assert holders(recorder, HOST) == {consumer(2).uuid: {"VCPU": 2}}
+    client.move(consumer(2).uuid, consumer(1))
+    assert holders(recorder, HOST) == {consumer(1).uuid: {"VCPU": 2}}
+    with pytest.raises(AllocationConflict, match="has no allocations to move"):
+        client.move(consumer(2).uuid, consumer(1))
+
+    assert client.release(consumer(1).uuid)
+    assert not client.release(consumer(1).uuid)
+    assert holders(recorder, HOST) == {}
+
+
+def test_a_consumer_that_has_something_claims_nothing_more(client: ReportClient) -> None:
+    client.report(HOST, lambda tree, _: host_with(tree, {"VCPU": {"total": 8}}))
+    client.claim(ONE_VCPU, consumer(1))
+    with pytest.raises(AllocationConflict, match=re.escape(consumer(1).uuid)):
+        client.claim(ONE_VCPU, consumer(1))
+
+
+@pytest.mark.parametrize("version", FIRST_LINE)
+def test_a_claim_takes_the_next_candidate_when_somebody_was_faster(
+    recorder: Recorder, version: Version
+) -> None:
+    client = ReportClient(recorder, version)
+    for number in range(3):
+        tree = ProviderTree()
+        tree.new_root(f"host{number}")
+        tree.update_inventory(f"host{number}", {"VCPU": {"total": 1}})
+        client.update_from_provider_tree(tree)
+    faster: list[str] = []
+
+    def be_faster(request: str) -> None:
+        if request.startswith("PUT /allocations") and not faster:
+            faster.append(request)
+            other = ReportClient(Recorder(recorder), version)
+            for number in (10, 11):
+                other.claim(ONE_VCPU, consumer(number))
+
+    recorder.before = be_faster
+    client.claim(ONE_VCPU, consumer(1))
+    recorder.before = lambda _request: None
+    with pytest.raises(NoCandidates):
+        client.claim(ONE_VCPU, consumer(2))
+
+
+# -- refusals ---------------------------------------------------------------------------------
+
+
+def test_a_name_that_another_provider_has_is_refused_by_name(client: ReportClient) -> None:
+    client.report(HOST, describe_host)
+    tree = ProviderTree()
+    tree.new_root("host1", DISK)
+    with pytest.raises(UpdateFailed, match=r"^host1: POST /resource_providers .*409"):
+        client.update_from_provider_tree(tree)
+
+
+def test_a_standard_trait_that_the_service_does_not_know_is_refused_by_provider(
+    client: ReportClient,
+) -> None:
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    tree.add_traits("NUMA0", "HW_NO_SUCH_TRAIT")
+    with pytest.raises(UpdateFailed, match=r"^NUMA0: .*HW_NO_SUCH_TRAIT"):
+        client.update_from_provider_tree(tree)
+
+
+def test_a_custom_name_that_somebody_deleted_is_made_again(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    tree.remove_traits("host1", "CUSTOM_RACK")
+    client.update_from_provider_tree(tree)
+    assert recorder.delete("/traits/CUSTOM_RACK", microversion="1.39").status_code == 204
+    with pytest.raises(UpdateFailed, match=r"^host1: .*CUSTOM_RACK"):
+        client.report(HOST, describe_host)
+    client.report(HOST, describe_host)
+    assert client.get_provider_tree(HOST).has_traits("host1", ["CUSTOM_RACK"])
+
+
+def test_who_may_not_write_is_told_so(recorder: Recorder) -> None:
+    recorder.additional_headers.update({"X-Auth-Token": "someone", "X-Roles": "reader"})
+    client = ReportClient(recorder)
+    with pytest.raises(RefusedError) as caught:
+        client.get_provider_tree(HOST)
+    assert caught.value.status == 403
+
+
+def test_a_service_that_is_too_old_is_refused(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Old:
+        status_code = 200
+        content = b"{}"
+
+        def json(self) -> dict[str, Any]:
+            return {"versions": [{"id": "v1.0", "min_version": "1.0", "max_version": "1.30"}]}
+
+    monkeypatch.setattr(recorder, "request", lambda *args, **options: Old())
+    with pytest.raises(ServiceTooOld, match=r"speaks placement 1.0 to 1.30; 1.36 or later"):
+        ReportClient(recorder).release(consumer(1).uuid)

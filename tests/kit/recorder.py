@@ -1,0 +1,52 @@
+"""A keystoneauth1 adapter that records what is sent through another one, and may end it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import requests
+from keystoneauth1.adapter import Adapter
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Recorder(Adapter):
+    """Sends requests through the session of an adapter.
+
+    requests: `METHOD path` of each, but for the version document. before: called before each.
+    lives: how many more are sent before the process is killed; None: it lives on. answered: whether
+    the one at which it is killed reaches the service, and only its answer is lost.
+    """
+
+    def __init__(self, adapter: Adapter) -> None:
+        super().__init__(
+            adapter.session,
+            service_type="placement",
+            endpoint_override=adapter.endpoint_override,
+            raise_exc=False,
+        )
+        self.requests: list[str] = []
+        self.before: Callable[[str], None] = lambda request: None
+        self.lives: int | None = None
+        self.answered = False
+
+    def request(self, url: str, method: str, **options: Any) -> requests.Response:
+        if url == "/":
+            return super().request(url, method, **options)
+        request = f"{method} {url}"
+        self.requests.append(request)
+        self.before(request)
+        killed = self.lives is not None and len(self.requests) > self.lives
+        if killed and not self.answered:
+            raise Killed(request)
+        answer = super().request(url, method, **options)
+        if killed:
+            raise Killed(request)
+        return answer
+
+    def writes(self) -> list[str]:
+        """What was sent that is no GET."""
+        return [request for request in self.requests if not request.startswith("GET")]
