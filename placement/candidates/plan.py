@@ -8,6 +8,8 @@ from placement.candidates.requirements import Requirement, requirements, root_co
 from placement.candidates.stats import TraitSet
 from placement.candidates.trace import Refusal
 
+MOST_SUMS = 256  # of amounts of one class that rooms are compared with
+
 
 class SearchPlan:
     """The slots of a request and what they have to meet alone and together.
@@ -38,6 +40,9 @@ class SearchPlan:
         self.contended_classes = tuple(
             name for name, amounts in self._amounts.items() if len(amounts) > 1
         )
+        self._sums = {
+            name: _sums(list(self._amounts[name].values())) for name in self.contended_classes
+        }
         self.combined_amounts = {
             name: sum(amounts.values()) for name, amounts in self._amounts.items()
         }
@@ -64,6 +69,10 @@ class SearchPlan:
         """Return slot -> units of a class, for the slots that ask for it."""
         return self._amounts[name]
 
+    def sums_of(self, name: str) -> Sequence[int]:
+        """Return what any of the slots that ask for a contended class may take together."""
+        return self._sums[name]
+
     def root_refusal(self, anchor: Tree) -> Refusal | None:
         """Return why the anchor's root is not as the request says, or None."""
         for code, holds in self._root_conditions:
@@ -87,6 +96,16 @@ def _amounts_by_class(slots: Sequence[Slot]) -> dict[str, dict[int, int]]:
         for name, amount in slot.resources:
             amounts.setdefault(name, {})[position] = amount
     return amounts
+
+
+def _sums(amounts: Sequence[int]) -> Sequence[int]:
+    """Return the sums of some of the amounts, in order; all numbers where there are too many."""
+    sums = {0}
+    for amount in amounts:
+        sums |= {each + amount for each in sums}
+        if len(sums) > MOST_SUMS:
+            return range(1, sum(amounts) + 1)
+    return sorted(sums - {0})
 
 
 def slots_of(request: CandidateRequest) -> tuple[Slot, ...]:

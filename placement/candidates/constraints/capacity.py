@@ -1,5 +1,6 @@
 """What several slots take of one class from one provider has to fit together."""
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Self
 
@@ -46,10 +47,19 @@ class Capacity(Constraint):
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return the room of each member for each contended class."""
+        """Return how much of each contended class each member can give to any of the slots.
+
+        Only sums of amounts are ever taken. So of rooms between two of these sums one is as good
+        as another, and hosts that are used differently may be alike.
+        """
         return tuple(
             [
-                tuple([stock and stock.room for stock in pool.stocks(name)])
+                tuple(
+                    [
+                        stock and bisect_right(plan.sums_of(name), stock.room)
+                        for stock in pool.stocks(name)
+                    ]
+                )
                 for name in plan.contended_classes
             ]
         )

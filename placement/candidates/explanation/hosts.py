@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.explanation import wording
 from placement.candidates.explanation.question import Question
+from placement.candidates.explanation.reductions import Reductions
 from placement.candidates.explanation.tally import Tally
 from placement.candidates.explanation.value import Explanation, Hosts
 from placement.candidates.explanation.verdicts import Judge
@@ -42,8 +43,10 @@ def explain(
     resolved = resolve(conn, request)
     budget = Budget(settings.max_search_steps)
     question = Question(resolved.request, request)
-    tally = Tally(question, Judge(question, budget, settings.max_search_steps))
+    judge = Judge(question, budget, settings.max_search_steps)
+    tally = Tally(question, judge)
     sharing = read_sharing(conn, resolved, ()).everyone
+    reductions = Reductions(question, judge)
     store = TreeStore(conn, cache, roots_of(sharing), budget.spend)
     hosts = 0
     spent = False
@@ -56,11 +59,11 @@ def explain(
                 for tree in trees:
                     pool = anchor_pool(tree, members)
                     budget.spend(LOOKS_PER_HOST + question.looks * len(pool.members))
-                    tally.add(pool)
+                    reductions.add(pool, tally.add(pool))
         except BudgetSpentError:
             spent = True  # the rest is only counted
     tally.end()
-    return _explanation(tally, hosts, several=len(question.groups) > 1)
+    return _explanation(tally, reductions, hosts, several=len(question.groups) > 1)
 
 
 def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
@@ -71,10 +74,12 @@ def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]
         yield roots
 
 
-def _explanation(tally: Tally, total: int, *, several: bool) -> Explanation:
-    complete = tally.looked == total and not tally.undecided
+def _explanation(tally: Tally, reductions: Reductions, total: int, *, several: bool) -> Explanation:
+    undecided = tally.undecided or (reductions.undecided and not reductions.served)
+    complete = tally.looked == total and not undecided
     hosts = Hosts(total, tally.looked, tally.served, complete)
-    blocked, relaxations = tally.blocked(), tally.relaxed()
+    blocked = tally.blocked()
+    relaxations = [*tally.relaxed(), *reductions.relaxed()]
     return Explanation(
         hosts,
         tally.groups(),

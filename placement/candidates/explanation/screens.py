@@ -28,8 +28,15 @@ class _Conditions:
         self._conditions: list[tuple[int, Condition]] = []
         self._known: dict[Hashable, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._conditions)
+    @property
+    def exist(self) -> bool:
+        """Whether there are any."""
+        return bool(self._conditions)
+
+    @property
+    def several(self) -> bool:
+        """Whether there are more than one."""
+        return len(self._conditions) > 1
 
     def add(self, bit: int, condition: Condition) -> None:
         self._conditions.append((bit, condition))
@@ -88,6 +95,9 @@ class Screen:
             if term.code is Refusal.TRAIT_MISSING and not alone:
                 self.soft |= bit
         self.hard = ((1 << len(self.terms)) - 1) & ~self.soft
+        self._reads_traits = self._traits.exist
+        self._reads_place = self._aggregates.exist or self._trees.exist
+        self._reads_membership = self._membership.exist
         self.looks = 4 + 2 * len(self._resources)
         # The aggregates of the root count for the unsuffixed group in all of its tree.
         self._spans = not slot.group.suffixed
@@ -120,8 +130,7 @@ class Screen:
         time, with what the root fails: it is one or the other who must be in all of them.
         """
         masks: list[int] = []
-        traits = self._traits if len(self._traits) else None
-        others = bool(len(self._aggregates) or len(self._trees))
+        reads_traits, reads_place = self._reads_traits, self._reads_place
         for position, member in enumerate(pool.members):
             mask = 0
             for name, amount, missing in self._resources:
@@ -130,12 +139,12 @@ class Screen:
                     mask |= missing
                 elif not fits(stock, amount):
                     mask |= self._unfit(stock, amount, missing)
-            if traits is not None:
-                mask |= traits.failed_by(member.traits, pool, position)
-            if others:
+            if reads_traits:
+                mask |= self._traits.failed_by(member.traits, pool, position)
+            if reads_place:
                 mask |= self._failed_of_place(pool, position, member)
             masks.append(mask)
-        if len(self._membership):
+        if self._reads_membership:
             return self._with_membership(pool, masks)
         return tuple(masks)
 
@@ -163,7 +172,7 @@ class Screen:
         if not self._spans or pool.anchor is None:
             return tuple(map(or_, masks, own))
         of_root, local = own[0], pool.local
-        if len(self._membership) > 1:
+        if self._membership.several:
             as_root = [of_root] * local + own[local:]
             return (*map(or_, masks, own), *map(or_, masks, as_root))
         spanned = [mask & of_root for mask in own[:local]] + own[local:]

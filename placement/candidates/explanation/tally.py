@@ -74,20 +74,8 @@ class Tally:
             if len(verdict.examples) < MOST_EXAMPLES:
                 verdict.examples.append(anchor.uuid)
             if fall.code in _EXTREMES:
-                self._note_what_is_there(pool, fall)
+                verdict.there = _what_is_there(pool, fall, verdict.there)
         return verdict
-
-    def _fallen_at(self, fall: Fall) -> Fallen:
-        return self._fallen.setdefault((fall.code, fall.group), Fallen())
-
-    def _note_what_is_there(self, pool: Pool, fall: Fall) -> None:
-        term = fall.term
-        assert term is not None
-        extreme, of_stock = _EXTREMES[fall.code]
-        there = self._fallen_at(fall).there
-        for position in fall.providers:
-            value = of_stock(pool.members[position].stocks[term.resource_class])
-            there[term] = extreme(value, there.get(term, value))
 
     def _fold(self) -> None:
         """Add up what the verdicts say, and forget them."""
@@ -101,11 +89,15 @@ class Tally:
         if fall is None:
             self.served += hosts
             return
-        fallen = self._fallen_at(fall)
+        fallen = self._fallen.setdefault((fall.code, fall.group), Fallen())
         fallen.hosts += hosts
         fallen.examples += verdict.examples[: MOST_EXAMPLES - len(fallen.examples)]
         if fall.term is not None:
             fallen.terms[fall.term] += hosts
+            if verdict.there is not None:
+                extreme, _of_stock = _EXTREMES[fall.code]
+                there = fallen.there.get(fall.term, verdict.there)
+                fallen.there[fall.term] = extreme(there, verdict.there)
         for place in verdict.gains:
             self._gains[place] += hosts
         # A host whose root is refused has no provider for any group.
@@ -178,3 +170,15 @@ class Tally:
             Relaxed(relaxations[place].term, self.served + hosts)
             for place, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
         ]
+
+
+def _what_is_there(pool: Pool, fall: Fall, before: int | None) -> int:
+    """Return the extreme of what a host's inventories have, and of what was there before."""
+    assert fall.term is not None
+    extreme, of_stock = _EXTREMES[fall.code]
+    name = fall.term.resource_class
+    for position in fall.providers:
+        value = of_stock(pool.members[position].stocks[name])
+        before = value if before is None else extreme(before, value)
+    assert before is not None
+    return before

@@ -44,7 +44,9 @@ class Verdict:
 
     fall: None for hosts that are served. by_group: suffix -> the code at which the group falls
     out, of those that do. gains: places of the relaxations with which they would be served.
-    options: of each slot, whoever falls out. hosts: how many there are; examples: some of them.
+    options: of each slot, whoever falls out. hosts: how many there are; there: the most, or least,
+    that their inventories have of what is asked; examples: some of them. reducible and known are
+    those of `reductions`.
     """
 
     fall: Fall | None
@@ -53,8 +55,12 @@ class Verdict:
     masks: tuple[Masks, ...] = ()
     options: Sequence[Sequence[int]] = ()
     undecided: bool = False
+    root_refused: bool = False
     hosts: int = 0
+    there: int | None = None
     examples: list[str] = field(default_factory=list)
+    reducible: list[tuple[int, int, Sequence[int]]] | None = None
+    known: dict[Hashable, bool] = field(default_factory=dict)
 
 
 class Judge:
@@ -151,6 +157,7 @@ class _Case:
             tuple(place for place, gain in gains if gain),
             self._masks,
             self._options,
+            root_refused=self._root != 0,
             undecided=fall.code is Refusal.BUDGET or any(gain is None for _place, gain in gains),
         )
 

@@ -198,9 +198,8 @@ def text(
         reasons.append(f"{others:,} fall out for other reasons")
     if reasons:
         sentences.append(f"{'; '.join(reasons)}.")
-    dropped = [each for each in relaxations if each.to is None][:1]
-    reduced = [each for each in relaxations if each.to is not None][:1]
-    sentences += [_without(each, several) for each in dropped or reduced]
+    if relaxations:
+        sentences.append(_without(max(relaxations, key=lambda each: each.hosts), several))
     return " ".join(sentences)
 
 
