@@ -6,16 +6,19 @@ some moment of the reading. What is deleted or created meanwhile is left out.
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from placement.client.rest import RefusedError, RestClient
 from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX, UNKNOWN_CONSUMER_TYPE
 
+PAGED = "2.0"  # the version that lists providers in pages and with their parts
+PAGE = 500  # providers
 READERS = 4  # requests at once, beside which a server has some time for others
 
 _PARTS = ("inventories", "traits", "aggregates")
@@ -35,10 +38,12 @@ def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True
     traits = client.items("/traits", "traits")
     summaries = _in_tree_order(client.items("/resource_providers", "resource_providers"))
     names = (*_PARTS, "allocations") if with_consumers else _PARTS
-    all_parts = _read(partial(_parts, client, names), summaries, "providers", progress)
+    read_parts = _in_pages if _has_pages(client) else _one_by_one
+    all_parts = read_parts(client, names, [summary["uuid"] for summary in summaries], progress)
     providers: dict[str, CloudProvider] = {}
     consumer_uuids: set[str] = set()
-    for summary, parts in zip(summaries, all_parts, strict=True):
+    for summary in summaries:
+        parts = all_parts.get(summary["uuid"])
         parent_uuid = summary["parent_provider_uuid"]
         if parts is not None and (parent_uuid is None or parent_uuid in providers):
             providers[summary["uuid"]] = _provider(summary, parts)
@@ -87,9 +92,40 @@ def _read(
         pool.shutdown(cancel_futures=True)  # after an error nothing else is worth reading
 
 
-def _parts(client: RestClient, names: Sequence[str], summary: Json) -> Json | None:
+def _has_pages(client: RestClient) -> bool:
+    """Whether the server lists providers in pages and with their parts."""
+    return any(version["id"] == f"v{PAGED}" for version in client.items("/", "versions"))
+
+
+def _in_pages(
+    client: RestClient, names: Sequence[str], uuids: Sequence[str], progress: Progress
+) -> dict[str, Json]:
+    """Return the parts of providers by UUID, at a version that lists them together."""
+    with progress(_providers_in_pages(client, names), "providers", len(uuids)) as providers:
+        return {provider["uuid"]: provider for provider in providers}
+
+
+def _providers_in_pages(client: RestClient, names: Sequence[str]) -> Iterator[Json]:
+    query = {"include": ",".join(names), "limit": PAGE}
+    while True:
+        answer = client.get(f"/resource_providers?{urlencode(query)}", PAGED)
+        yield from answer["resource_providers"]
+        if not answer.get("resource_providers_links"):
+            return
+        query["marker"] = answer["resource_providers"][-1]["uuid"]
+
+
+def _one_by_one(
+    client: RestClient, names: Sequence[str], uuids: Sequence[str], progress: Progress
+) -> dict[str, Json]:
+    """Return the parts of providers by UUID, at a version at which each has its own path."""
+    all_parts = _read(partial(_parts, client, names), uuids, "providers", progress)
+    return {uuid: parts for uuid, parts in zip(uuids, all_parts, strict=True) if parts is not None}
+
+
+def _parts(client: RestClient, names: Sequence[str], provider_uuid: str) -> Json | None:
     """Return the parts of a provider by their names; None for one that has been deleted."""
-    path = f"/resource_providers/{summary['uuid']}"
+    path = f"/resource_providers/{provider_uuid}"
     try:
         return {name: client.get(f"{path}/{name}")[name] for name in names}
     except RefusedError as refusal:

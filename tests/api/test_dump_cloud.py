@@ -141,6 +141,11 @@ def build(data: st.DataObject, service: Service) -> None:
         put(service, each, "inventories", inventories)
 
 
+def without_pages(patch: pytest.MonkeyPatch) -> None:
+    """Take the server for one that knows 1.x alone."""
+    patch.setattr("placement.loader.dump.PAGED", "none")
+
+
 def put(service: Service, provider: str, part: str, value: object) -> None:
     path = f"/resource_providers/{provider}/{part}"
     generation = service.get(path)["resource_provider_generation"]
@@ -156,7 +161,11 @@ def test_any_cloud_that_is_dumped_can_be_loaded(
     directory = tmp_path_factory.mktemp("clouds")
     with serving(directory / "one") as (one, url), serving(directory / "other") as (other, there):
         build(data, one)
-        text = dump(url, directory / "cloud.yaml")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("placement.loader.dump.PAGE", 2)
+            text = dump(url, directory / "cloud.yaml")
+            without_pages(patch)
+            assert dump(url, directory / "cloud.yaml") == text
         before = one.dump()
         load(directory / "cloud.yaml", there)
         assert state(other) == state(one)
@@ -185,10 +194,13 @@ def test_the_demonstration_cloud_goes_round(server: Server, empty: Server, tmp_p
     assert dump(there, tmp_path / "again.yaml") == text
 
 
+@pytest.mark.parametrize("pages", [True, False])
 def test_what_is_deleted_while_it_is_read_is_left_out(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: bool
 ) -> None:
     service, url = server
+    if not pages:
+        without_pages(monkeypatch)
     load(DEMO, url)
     host = next(each for each in load_file(DEMO).providers if each.name == "numa-d01-node1-nic")
     tree = [host, *(each for each in load_file(DEMO).providers if each.parent_uuid == host.uuid)]
@@ -236,6 +248,29 @@ def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
     load(tmp_path / "cloud.yaml", there)
     assert state(other) == state(one)
     assert dump(there, tmp_path / "again.yaml") == text
+
+
+def test_a_server_with_pages_is_asked_little(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, url = server
+    load(DEMO, url)
+    use(service)
+    paths: list[str] = []
+    send = RestClient._send
+
+    def watching(client: RestClient, method: str, path: str, *rest: Any) -> Any:
+        paths.append(path)
+        return send(client, method, path, *rest)
+
+    monkeypatch.setattr(RestClient, "_send", watching)
+    text = dump(url, tmp_path / "cloud.yaml")
+    # Classes, traits, names, versions, one page, one consumer.
+    assert len(paths) == 6
+    paths.clear()
+    without_pages(monkeypatch)
+    assert dump(url, tmp_path / "again.yaml") == text
+    assert len(paths) == 5 + 4 * 202
 
 
 def test_consumers_can_be_left_out(server: Server, tmp_path: Path) -> None:
