@@ -1,7 +1,7 @@
 """The application: everything is wired together here, and only here."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +12,18 @@ from sqlalchemy.exc import DatabaseError
 from placement import config
 from placement.api import dispatch, openapi, problems, wsgi_stack
 from placement.api.handler import Service
+from placement.api.metrics_page import MetricsPage, Page
 from placement.api.middleware import Intake, Negotiation
 from placement.api.policy import Policy
-from placement.api.routes import GUARDED, PUBLIC_PATHS
+from placement.api.routes import GUARDED, OPERATIONS, PUBLIC_PATHS
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
-from placement.config import Settings
+from placement.config import MetricsSettings, Settings
 from placement.db import schema
 from placement.db.dialects.errors import RIGHT
 from placement.db.engine import Database
 from placement.db.messages import one_line
 from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError, Unavailable
+from placement.metrics import Metrics, stop_listening
 from placement.objects import catalog, derived, health, online_migrations
 from placement.objects.derived import Corrections
 
@@ -34,9 +36,15 @@ MIGRATE_PAUSE = 1.0  # seconds
 
 
 def create_app(
-    settings: Settings, database: Database, tuning: SearchTuning = DEFAULT_TUNING
+    settings: Settings,
+    database: Database,
+    tuning: SearchTuning = DEFAULT_TUNING,
+    metrics: Metrics | None = None,
 ) -> "WSGIApplication":
-    """Return the WSGI application for a database that is migrated and has its catalogues."""
+    """Return the WSGI application for a database that is migrated and has its catalogues.
+
+    metrics: what its page shows; None: it has none. Raises ConfigurationError.
+    """
     keystone = settings.auth_strategy == "keystone"
     trees = TreeCache(settings.candidates.tree_cache_size)
     service = Service(settings, database, trees, openapi.document, tuning)
@@ -45,7 +53,23 @@ def create_app(
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
     problems.register(app)
     dispatch.add_routes(app, service, policy)
-    return wsgi_stack.wrap(app, settings.conf, PUBLIC_PATHS, keystone)
+    page = None
+    if metrics is not None:
+        page = _metrics_page(settings.metrics, lambda: metrics.text(database), policy)
+    return wsgi_stack.wrap(app, settings.conf, PUBLIC_PATHS, keystone, page)
+
+
+def _metrics_page(
+    settings: MetricsSettings, text: Callable[[], bytes], policy: Policy
+) -> Callable[["WSGIApplication"], MetricsPage]:
+    """Return what puts the page of the metrics before an application."""
+    port = None if settings.address is None else settings.address[1]
+    if port is None and settings.path.split("/")[1] in {path.split("/")[1] for path in OPERATIONS}:
+        raise ConfigurationError(
+            f"[metrics] path: {settings.path} belongs to the API; use another, or set bind_port"
+        )
+    page = Page(settings.path, port, settings.token_required, text)
+    return lambda application: MetricsPage(application, page, policy)
 
 
 def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
@@ -130,14 +154,19 @@ def _upgrade(conn: Connection) -> None:
 
 
 class Served:
-    """The WSGI application, with the limit that the server has to know.
+    """The WSGI application, with what the server has to know.
 
-    max_body_size: bytes; a request with a longer body is refused unread.
+    max_body_size: bytes; a request with a longer body is refused unread. metrics: what counts, if
+    anything does. metrics_address: host and port of the metrics' own listener, if they have one.
     """
 
-    def __init__(self, application: "WSGIApplication", max_body_size: int) -> None:
+    def __init__(
+        self, application: "WSGIApplication", settings: Settings, metrics: Metrics | None
+    ) -> None:
         self._application = application
-        self.max_body_size = max_body_size
+        self.max_body_size = settings.max_body_size
+        self.metrics = metrics
+        self.metrics_address = None if metrics is None else settings.metrics.address
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
@@ -157,18 +186,26 @@ def serve(*, patient: bool = True) -> Served:
     config.load_for_service(conf)
     config.setup_logging(conf)
     settings = config.settings(conf)
-    application, _database = start(settings, patient=patient)
-    return Served(application, settings.max_body_size)
+    metrics = Metrics(settings.metrics) if settings.metrics.enabled else None
+    application, _database = start(settings, patient=patient, metrics=metrics)
+    if metrics is None:
+        stop_listening()
+    else:
+        metrics.listen()
+    return Served(application, settings, metrics)
 
 
-def start(settings: Settings, *, patient: bool = True) -> tuple["WSGIApplication", Database]:
+def start(
+    settings: Settings, *, patient: bool = True, metrics: Metrics | None = None
+) -> tuple["WSGIApplication", Database]:
     """Return the application on the configured database, which is prepared and has no connection.
 
-    patient: whether to wait for a database that does not answer. Raises ConfigurationError.
+    patient: whether to wait for a database that does not answer. metrics: what is shown of them.
+    Raises ConfigurationError.
     """
     database = Database(settings.database)
     try:
-        application = create_app(settings, database)
+        application = create_app(settings, database, metrics=metrics)
         prepare(database, sync=settings.database.sync_on_startup, patient=patient)
         database.limit_statements()
     except BaseException:

@@ -25,8 +25,7 @@ class Event(StrEnum):
     CLAIM: consumers; tries: candidates that were tried until they got what they asked for.
     CONFLICT: code of the error that a client is told.
     LOST_COMMIT: happened, of a COMMIT whose outcome had to be found out; None: it was not.
-    CONNECTION: pool (read or write), change: 1 when a transaction takes a connection of the pool,
-    -1 when it gives it back.
+    CONNECTION: pool (read or write), seconds for which a transaction had a connection of it.
     NO_CONNECTION: pool, of which no connection could be had in time.
     """
 

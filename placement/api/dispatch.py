@@ -45,10 +45,9 @@ class CallersRights:
 
     def require(self, rule: str) -> None:
         """Raise RequestRefused unless the rule allows it."""
-        if not self.allow(rule):
-            refusal = f"Policy does not allow {rule} to be performed"
-            remedy = self.caller and self.policy.remedy(rule, self.caller, self.target)
-            raise RequestRefused(403, f"{refusal}: {remedy}" if remedy else refusal)
+        refusal = self.policy.refusal(rule, self.caller, self.target)
+        if refusal is not None:
+            raise RequestRefused(403, refusal)
 
 
 class Endpoint:

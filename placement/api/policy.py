@@ -82,6 +82,16 @@ class Policy:
         self._refresh()
         return self._answer(rule, dict(caller.to_policy_values()), target)
 
+    def refusal(
+        self, rule: str, caller: RequestContext | None, target: Mapping[str, Any] | None = None
+    ) -> str | None:
+        """Return what a caller is told whom the rule does not allow it; None: it does."""
+        if caller is not None and self.allows(rule, caller, target):
+            return None
+        refusal = f"Policy does not allow {rule} to be performed"
+        remedy = self.remedy(rule, caller, target) if caller is not None else ""
+        return f"{refusal}: {remedy}" if remedy else refusal
+
     def remedy(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> str:

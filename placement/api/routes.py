@@ -7,6 +7,7 @@ from typing import Any
 from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, v
 from placement.api.json_body import Schema
+from placement.api.metrics_page import METRICS_RULE
 from placement.api.query import Parameter
 from placement.api.query import allocations as allocation_query
 from placement.api.query import candidates as candidate_query
@@ -281,6 +282,7 @@ def _guarded() -> Iterator[tuple[str, str, str]]:
             yield rule, route.method, route.path
         for name, rule in (route.part_rules or {}).items():
             yield rule, route.method, f"{route.path}?include={name}"
+    yield METRICS_RULE, "GET", "/metrics"
 
 
 # (policy rule, method, path) of every operation that has a rule.

@@ -1,16 +1,18 @@
 """The WSGI layers around the application.
 
-In the order in which a request passes them: request log, headers of a proxy, CORS, authentication.
-The second and third are there only where they are configured.
+In the order in which a request passes them: request log, headers of a proxy, CORS, authentication,
+metrics. The second and third are there only where they are configured. Metrics that need no token
+come before authentication.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi
 
 from placement.api.authentication import Keystone, NoAuth
+from placement.api.metrics_page import MetricsPage
 from placement.api.request_log import REQUEST_ID, RequestLog
 
 if TYPE_CHECKING:
@@ -46,15 +48,23 @@ def register_options(conf: cfg.ConfigOpts) -> None:
 
 
 def wrap(
-    application: "WSGIApplication", conf: cfg.ConfigOpts, public: Collection[str], keystone: bool
+    application: "WSGIApplication",
+    conf: cfg.ConfigOpts,
+    public: Collection[str],
+    keystone: bool,
+    metrics: Callable[["WSGIApplication"], MetricsPage] | None = None,
 ) -> "WSGIApplication":
     """Return the application within the layers that the configuration asks for.
 
     public: the paths that need no token. keystone: whether the identity service authenticates
-    callers. Raises ConfigurationError.
+    callers. metrics: makes the layer of the metrics, if they are shown. Raises ConfigurationError.
     """
     register_options(conf)
+    if metrics is not None and conf.metrics.token_required:
+        application = metrics(application)
     application = Keystone(application, conf, public) if keystone else NoAuth(application, public)
+    if metrics is not None and not conf.metrics.token_required:
+        application = metrics(application)
     if conf.cors.allowed_origin:
         application = cors.CORS(application, conf)
     if conf.oslo_middleware.enable_proxy_headers_parsing:

@@ -7,6 +7,7 @@ libraries (log, policy) that read their own groups from it.
 from placement.config.frozen import (
     CandidateSettings,
     DatabaseSettings,
+    MetricsSettings,
     Settings,
     database_settings,
     incomplete_consumer_owner,
@@ -31,6 +32,7 @@ __all__ = [
     "OPTIONS",
     "CandidateSettings",
     "DatabaseSettings",
+    "MetricsSettings",
     "Settings",
     "database_settings",
     "incomplete_consumer_owner",

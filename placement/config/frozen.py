@@ -1,5 +1,6 @@
 """Settings: what the service reads from its options, as frozen values."""
 
+import re
 from dataclasses import dataclass
 
 from oslo_config import cfg
@@ -42,16 +43,36 @@ class CandidateSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricsSettings:
+    """`[metrics]`.
+
+    address: host and port of a listener of their own; None: the path is on the API's.
+    directory: where processes count; None: one that is made for them. inventory_seconds: how long
+    the inventories are kept; 0: they are left out.
+    """
+
+    enabled: bool
+    path: str
+    address: tuple[str, int] | None
+    token_required: bool
+    directory: str | None
+    inventory_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of the service, read once from files and environment.
 
     incomplete_consumer_owner: project and user of consumers written by versions that name none.
+    slow_request: seconds from which on a request is logged as slow; 0: none is.
     """
 
     auth_strategy: str
     incomplete_consumer_owner: tuple[str, str]
     database: DatabaseSettings
     candidates: CandidateSettings
+    metrics: MetricsSettings
+    slow_request: float
     max_body_size: int
     conf: cfg.ConfigOpts
 
@@ -76,6 +97,8 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                 max_answer_size=conf.placement.max_answer_size,
                 tree_cache_size=conf.placement.tree_cache_size,
             ),
+            metrics=metrics_settings(conf),
+            slow_request=conf.placement.slow_request,
             max_body_size=conf.placement.max_request_body_size,
             conf=conf,
         )
@@ -118,6 +141,23 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
         conflict_retries=conf.placement.allocation_conflict_retry_count,
         debug=group.connection_debug >= 50 or group.connection_trace,
         sync_on_startup=group.sync_on_startup,
+    )
+
+
+def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
+    """Return `[metrics]`.  Raises ConfigurationError for a path that is none."""
+    group = conf.metrics
+    if not re.fullmatch(r"(/[\w.-]+)+", group.path, re.ASCII):
+        raise ConfigurationError(
+            f"[metrics] path: {group.path!r} is no path: it needs a form like /metrics"
+        )
+    return MetricsSettings(
+        enabled=group.enabled,
+        path=group.path,
+        address=(group.bind_host, group.bind_port) if group.bind_port else None,
+        token_required=group.token_required,
+        directory=group.directory or None,
+        inventory_seconds=group.inventory_seconds,
     )
 
 

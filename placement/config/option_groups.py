@@ -14,6 +14,45 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="How callers are authenticated: by Keystone, or not at all (noauth2, for tests).",
         ),
     ],
+    "metrics": [
+        cfg.BoolOpt(
+            "enabled",
+            default=True,
+            help="Count what the service does, and show it to Prometheus.",
+        ),
+        cfg.StrOpt("path", default="/metrics", help="Where the metrics are shown."),
+        cfg.BoolOpt(
+            "token_required",
+            default=True,
+            help="Whether a scrape needs a token, and the policy rule placement:metrics admits "
+            "its owner. Without it, whoever reaches the port reads the names of all providers.",
+        ),
+        cfg.HostAddressOpt(
+            "bind_host", default="127.0.0.1", help="Address of the port of their own."
+        ),
+        cfg.PortOpt(
+            "bind_port",
+            min=1,
+            help="A port of their own, on which the path is all that there is; the API's ports do "
+            "not have it then. gunicorn opens it. Other servers, and sockets of systemd, have to "
+            "be told to. Not set: the path is on the ports of the API.",
+        ),
+        cfg.StrOpt(
+            "directory",
+            help="Where the processes of the service count, each in files of its own: a directory "
+            "of this host, for this service alone. What is counted there survives a restart. Not "
+            "set: a directory is made at the start and removed at the end, which is right where "
+            "one process loads the service and forks the others, as gunicorn and uWSGI do; if "
+            "each loads it by itself, this has to be set. A change needs a restart.",
+        ),
+        cfg.FloatOpt(
+            "inventory_seconds",
+            default=60.0,
+            min=0,
+            help="Seconds for which the metrics of inventories (openstack_placement_*, five for "
+            "each provider and class) are kept before they are read anew. 0: they are left out.",
+        ),
+    ],
     "placement": [
         cfg.BoolOpt(
             "randomize_allocation_candidates",

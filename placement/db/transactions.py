@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import perf_counter
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -26,8 +27,8 @@ def transaction(engine: sa.Engine) -> Iterator[Connection]:
     pool = engine.logging_name
     with stopwatch.BEGIN:
         conn = _connect(engine)
+    taken = perf_counter()
     try:
-        events.tell(Event.CONNECTION, pool=pool, change=1)
         with stopwatch.BEGIN:
             try:
                 _begin(conn)
@@ -41,7 +42,7 @@ def transaction(engine: sa.Engine) -> Iterator[Connection]:
             _end(conn)
     finally:
         conn.close()
-        events.tell(Event.CONNECTION, pool=pool, change=-1)
+        events.tell(Event.CONNECTION, pool=pool, seconds=perf_counter() - taken)
 
 
 def _connect(engine: sa.Engine) -> Connection:

@@ -1,4 +1,4 @@
-"""Signals of gunicorn's master process, for etc/gunicorn.conf.py."""
+"""What gunicorn's master process does for the service: hooks for etc/gunicorn.conf.py."""
 
 import ctypes
 import gc
@@ -16,10 +16,17 @@ _RETURN = 0x06  # the instruction of a packet filter that says how much of a pac
 
 
 def on_starting(master: Any) -> None:
-    """Make signals do what operators expect.
+    """Make signals do what operators expect, and open the port of the metrics.
 
     SIGTERM and Ctrl-C lose no request; SIGHUP reads placement.conf again.
     """
+    _bind_metrics(master)
+
+    def setup(app: Any) -> None:  # with the settings that gunicorn has read again
+        type(master).setup(master, app)
+        _bind_metrics(master)
+
+    master.setup = setup
 
     def stop() -> None:
         # Another master or systemd may share a listener, which then stays open.
@@ -30,6 +37,22 @@ def on_starting(master: Any) -> None:
 
     master.handle_term = master.handle_int = stop
     master.handle_hup = lambda: reload(master)
+
+
+def child_exit(master: Any, _worker: Any) -> None:
+    """Keep what a worker has counted, however it ended, and forget what it had in use."""
+    metrics = getattr(master.app.callable, "metrics", None)
+    if metrics is not None:
+        metrics.fold()
+
+
+def _bind_metrics(master: Any) -> None:
+    """Have the master listen on the port of the metrics too, if they have one of their own."""
+    address = getattr(master.app.callable, "metrics_address", None)
+    if address is not None:
+        host, port = address
+        host = f"[{host}]" if ":" in host else host
+        master.cfg.set("bind", [*master.cfg.bind, f"{host}:{port}"])
 
 
 def shut(listener: Any) -> None:

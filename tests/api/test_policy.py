@@ -81,7 +81,7 @@ RULES = {
     ("POST", "/reshaper"): "reshaper:reshape",
 }
 # Rules that some requests of an operation need besides.
-MORE_RULES = {"allocation_candidates:explain"}
+MORE_RULES = {"allocation_candidates:explain", "metrics"}
 DEFAULTS = {
     "placement:usages": "rule:admin_or_project_reader_or_service_api",
     "placement:reshaper:reshape": "rule:service_api",

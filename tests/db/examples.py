@@ -86,6 +86,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "integrity.unrecorded_consumers": (),
     "inventories.create": ([{**ROW, **AMOUNTS}],),
     "inventories.delete_unused": ([1],),
+    "inventories.everywhere": (),
     "inventories.move_used": ({1: 2, 3: -4},),
     "inventories.of_providers": ([1],),
     "inventories.update": ({1: AMOUNTS},),

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from placement.db import bulk
 from placement.db import tables as t
 from placement.db.fragments import changed_at
-from placement.db.statement import Queries, Write, Writes, mapping_chunks
+from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 
 FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "capacity")
 
@@ -34,6 +34,30 @@ _OF_PROVIDERS = (
 def of_providers(provider_ids: Collection[int]) -> Queries:
     """Select all inventories of the providers, with the names of their classes."""
     return bulk.select_by(_OF_PROVIDERS, provider_ids)
+
+
+_EVERYWHERE = (
+    sa.select(
+        t.resource_providers.c.name.label("provider"),
+        _class.c.name.label("class_name"),
+        _inventory.c.total,
+        _inventory.c.reserved,
+        _inventory.c.allocation_ratio,
+        _inventory.c.used,
+        t.resource_providers.c.generation,
+    )
+    .select_from(
+        _inventory.join(_class, _class.c.id == _inventory.c.resource_class_id).join(
+            t.resource_providers, t.resource_providers.c.id == _inventory.c.resource_provider_id
+        )
+    )
+    .order_by(_inventory.c.resource_provider_id, _inventory.c.resource_class_id)
+)
+
+
+def everywhere() -> Query:
+    """Select what every provider has and uses of every class."""
+    return Query(_EVERYWHERE)
 
 
 _ALLOCATED = (

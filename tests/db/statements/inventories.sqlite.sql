@@ -13,6 +13,15 @@ DELETE FROM inventories
 WHERE inventories.used = 0 AND inventories.id IN (:ids …);
 
 
+-- inventories.everywhere: Select what every provider has and uses of every class.
+SELECT resource_providers.name AS provider, resource_classes.name AS class_name, inventories.total,
+    inventories.reserved, inventories.allocation_ratio, inventories.used,
+    resource_providers.generation
+FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id JOIN
+    resource_providers ON resource_providers.id = inventories.resource_provider_id
+ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
+
+
 -- inventories.move_used: Add to `used`, by inventory id, where it does not grow beyond the capacity.
 UPDATE inventories
 SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1

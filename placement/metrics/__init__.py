@@ -1,0 +1,54 @@
+"""Metrics for Prometheus: events counted, and what the cloud has and uses.
+
+Every process counts in files of its own, and whichever is asked adds up all of them.
+"""
+
+from collections.abc import Callable
+
+from placement import events
+from placement.config import MetricsSettings
+from placement.db.engine import Database
+from placement.metrics import directory
+from placement.metrics.inventories import Inventories
+
+_listening: list[Callable[[], None]] = []  # what ends it; one at most, in a process
+
+
+class Metrics:
+    """The metrics of a service, whichever of its processes is asked."""
+
+    def __init__(self, settings: MetricsSettings) -> None:
+        """Nothing is counted before `listen`.  Raises ConfigurationError."""
+        self._directory = directory.use(settings.directory)
+        keep = settings.inventory_seconds
+        self._inventories = Inventories(self._directory, keep) if keep else None
+
+    def listen(self) -> None:
+        """Count the events from now on, and none of them twice."""
+        # PERF: imported only where metrics are enabled; and the library looks at its environment.
+        from placement.metrics.counts import Counts  # noqa: PLC0415
+
+        stop_listening()
+        _listening.append(events.listen(Counts()))
+
+    def fold(self) -> None:
+        """Tidy up after processes that are gone."""
+        directory.fold(self._directory)
+
+    def text(self, database: Database) -> bytes:
+        """Return all metrics, in the text form 0.0.4 of Prometheus."""
+        from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415
+        from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
+
+        self.fold()
+        registry = CollectorRegistry()
+        with directory.reading(self._directory):
+            MultiProcessCollector(registry, str(self._directory))
+            text = generate_latest(registry)
+        return text if self._inventories is None else text + self._inventories.text(database)
+
+
+def stop_listening() -> None:
+    """Count no more in this process."""
+    while _listening:
+        _listening.pop()()

@@ -1,0 +1,102 @@
+"""The listener that counts events."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from prometheus_client import Counter, Gauge, Histogram, values
+from prometheus_client.metrics import MetricWrapperBase
+
+from placement.events import Details, Event
+from placement.metrics import declarations as d
+from placement.metrics.declarations import Kind, Metric
+
+# Whatever imported the library before: the processes of a service count together.
+if not values.ValueClass._multiprocess:
+    values.ValueClass = values.MultiProcessValue()
+
+
+class Counts:
+    """Counts events in the files of this process.
+
+    It outlives a fork: the child begins files of its own.
+    """
+
+    def __init__(self) -> None:
+        self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
+        # PERF: the library looks up a child under a lock, and several times as long.
+        self._children: dict[tuple[str, ...], Any] = {}
+        self._count: Mapping[Event, Callable[[Mapping[str, Any]], None]] = {
+            Event.REQUEST: self._request,
+            Event.SEARCH: self._search,
+            Event.TREES: self._trees,
+            Event.RETRY: self._retry,
+            Event.CONFLICT: self._conflict,
+            Event.LOST_COMMIT: self._lost_commit,
+            Event.CONNECTION: self._connection,
+            Event.NO_CONNECTION: self._no_connection,
+        }
+
+    def __call__(self, event: Event, details: Details) -> None:
+        """Count an event."""
+        self._count[event](details)
+
+    def _of(self, metric: Metric, *labels: str) -> Any:
+        key = (metric.name, *labels)
+        child = self._children.get(key)
+        if child is None:
+            collector = self._collectors[metric.name]
+            child = self._children[key] = collector.labels(*labels) if labels else collector
+        return child
+
+    def _request(self, details: Mapping[str, Any]) -> None:
+        operation, version = details["operation"], details["version"]
+        line = "none" if version is None else version.partition(".")[0]
+        self._of(d.REQUESTS, operation, details["status"], line).inc()
+        self._of(d.REQUEST_SECONDS, operation).observe(details["seconds"])
+        if details["statements"]:
+            self._of(d.STATEMENTS, operation).inc(details["statements"])
+        if details["slow"]:
+            self._of(d.SLOW_REQUESTS, operation).inc()
+
+    def _search(self, details: Mapping[str, Any]) -> None:
+        self._of(d.CANDIDATES).observe(details["candidates"])
+        self._of(d.TREES_SEARCHED).observe(details["trees_searched"])
+        self._of(d.STEPS).observe(details["steps"])
+        if details["bound"] is not None:
+            self._of(d.BOUNDS, details["bound"]).inc()
+
+    def _trees(self, details: Mapping[str, Any]) -> None:
+        self._of(d.TREES, "memory").inc(details["cached"])
+        self._of(d.TREES, "database").inc(details["loaded"])
+        self._of(d.KEPT).set(details["kept"])
+
+    def _retry(self, details: Mapping[str, Any]) -> None:
+        self._of(d.RETRIES, details["cause"]).inc()
+
+    def _conflict(self, details: Mapping[str, Any]) -> None:
+        self._of(d.CONFLICTS, details["code"]).inc()
+
+    def _lost_commit(self, details: Mapping[str, Any]) -> None:
+        outcome = {True: "happened", False: "not_happened", None: "unknown"}
+        self._of(d.LOST_COMMITS, outcome[details["happened"]]).inc()
+
+    def _connection(self, details: Mapping[str, Any]) -> None:
+        self._of(d.BUSY, details["pool"]).inc(details["seconds"])
+
+    def _no_connection(self, details: Mapping[str, Any]) -> None:
+        self._of(d.NO_CONNECTION, details["pool"]).inc()
+
+
+def _collector(metric: Metric) -> MetricWrapperBase:
+    labels = tuple(metric.labels)
+    if metric.kind is Kind.COUNTER:
+        return Counter(metric.name, metric.help, labels, registry=None)
+    if metric.kind is Kind.GAUGE:
+        return Gauge(
+            metric.name,
+            metric.help,
+            labels,
+            registry=None,
+            multiprocess_mode="livesum",  # over the processes that live
+        )
+    return Histogram(metric.name, metric.help, labels, registry=None, buckets=metric.buckets)

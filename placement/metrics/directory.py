@@ -1,0 +1,105 @@
+"""The directory in which the processes of a service count, each in files of its own.
+
+The files are those of prometheus-client: `counter_PID.db`, `histogram_PID.db`,
+`gauge_livesum_PID.db`. What a process has counted stays when it is gone.
+"""
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from placement.errors import ConfigurationError
+
+VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus-client looks
+GONE = "gone"  # in the place of a process id: all that are gone
+
+
+def use(named: str | None) -> Path:
+    """Count in the directory, or in one that is made now and removed at the end of the process.
+
+    This comes before the import of prometheus-client. Raises ConfigurationError.
+    """
+    try:
+        if named is None:
+            directory = _temporary()
+        else:
+            directory = Path(named)
+            directory.mkdir(parents=True, exist_ok=True)
+        (directory / "lock").touch()
+    except OSError as error:
+        raise ConfigurationError(
+            f"[metrics] directory: cannot count there ({error}); name a directory that the service "
+            f"may write to, or set [metrics] enabled = false"
+        ) from None
+    os.environ[VARIABLE] = str(directory)
+    return directory
+
+
+@cache  # the one of this process, however often the configuration is read again
+def _temporary() -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="placement-metrics-"))
+    maker = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == maker:  # not in a worker, which has inherited this
+            shutil.rmtree(directory, ignore_errors=True)
+
+    atexit.register(remove)
+    return directory
+
+
+@contextmanager
+def reading(directory: Path) -> Iterator[None]:
+    """Keep files from being folded meanwhile."""
+    with (directory / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+
+
+def fold(directory: Path) -> None:
+    """Add what processes that are gone have counted to one file, and forget their gauges.
+
+    Without this, each worker that was replaced would leave files for ever. Nothing is done while
+    somebody reads, or folds: the next one does it.
+    """
+    with (directory / "lock").open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        for path in directory.glob("*.db"):
+            kind, _, process = path.stem.partition("_")
+            process = process.rpartition("_")[2]
+            if process == GONE or _lives(int(process)):
+                continue
+            if kind != "gauge":
+                _add(path, directory / f"{kind}_{GONE}.db")
+            path.unlink()
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _add(path: Path, total: Path) -> None:
+    # The library finds its directory in the environment when it is imported.
+    from prometheus_client.mmap_dict import MmapedDict  # noqa: PLC0415
+
+    sums = MmapedDict(str(total))
+    try:
+        for key, value, _timestamp, _position in MmapedDict.read_all_values_from_file(str(path)):
+            sums.write_value(key, sums.read_value(key)[0] + value, 0.0)
+    finally:
+        sums.close()

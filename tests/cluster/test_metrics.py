@@ -1,0 +1,334 @@
+"""A scrape of real servers: every value is that of a known load, whoever answered which request."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+from prometheus_client.mmap_dict import MmapedDict
+
+from tests.kit import metrics as kit
+from tests.kit.builders import database_url
+from tests.kit.engines import free_port
+from tests.kit.processes import (
+    HEADERS,
+    REPOSITORY,
+    NoAnswerError,
+    Process,
+    new_host,
+    send,
+    serving,
+)
+from tests.kit.service import claim
+
+WORKERS = 4
+CLIENTS = 12  # at once
+HOSTS = 3
+ROUNDS = 25
+
+Request = tuple[str, str, object, str]  # method, path, body, version
+
+
+def scrape(port: int) -> kit.Samples:
+    """What the port of the metrics says, without a token."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        return kit.samples(answer.read())
+
+
+def send_all(port: int, requests: Sequence[Request]) -> Counter[int]:
+    """Send the requests in any order, several at once; how often which status was answered."""
+
+    def send_one(request: Request) -> int:
+        method, path, body, version = request
+        return send(port, method, path, body, version).status
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return Counter(pool.map(send_one, requests))
+
+
+def brew(port: int) -> int:
+    """Use a method that nobody knows; the status."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("BREW", "/traits", headers=HEADERS)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def kill_the_busiest(process: Process, counts: Path) -> None:
+    """Kill the worker that has counted most, with SIGKILL, and wait for the next one."""
+    before = process.worker_ids()
+    victim = max(before, key=lambda worker: _requests_of(counts, worker))
+    assert _requests_of(counts, victim) > 0
+    os.kill(victim, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while len(set(process.worker_ids()) - {victim}) < WORKERS:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _requests_of(counts: Path, worker: int) -> float:
+    """How many requests a worker has counted itself."""
+    path = counts / f"counter_{worker}.db"
+    if not path.exists():
+        return 0
+    rows: Any = MmapedDict.read_all_values_from_file(str(path))
+    return sum(float(value) for key, value, *_ in rows if "placement_requests_total" in key)
+
+
+def test_every_value_is_right_with_four_workers_one_of_them_killed(tmp_path: Path) -> None:
+    port, counts = free_port(), tmp_path / "counts"
+    options = {
+        "OS_METRICS__BIND_PORT": str(port),
+        "OS_METRICS__TOKEN_REQUIRED": "false",
+        "OS_METRICS__DIRECTORY": str(counts),
+        "OS_METRICS__INVENTORY_SECONDS": "0.001",
+        "OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES": "2",
+        "OS_PLACEMENT__SLOW_REQUEST": "30",
+    }
+    with serving(tmp_path, [database_url(tmp_path)], WORKERS, **options) as [process]:
+        hosts = [new_host(process.port, VCPU=1000, MEMORY_MB=4096) for _ in range(HOSTS)]
+        before = scrape(port)
+        expected = {200: 5 * ROUNDS, 204: ROUNDS, 404: ROUNDS, 409: ROUNDS, 406: ROUNDS}
+        assert send_all(process.port, load(hosts)) == expected
+        assert brew(process.port) == 405
+        kill_the_busiest(process, counts)
+        assert send_all(process.port, load(hosts)) == expected
+        said = scrape(port)
+    check_requests(before, said)
+    check_searches(said)
+    check_what_went_wrong(said)
+    check_pools(before, said)
+    check_inventories(said, hosts)
+
+
+def load(hosts: Sequence[str]) -> list[Request]:
+    candidates = "/allocation_candidates?resources=VCPU:1"
+    requests: list[Request] = []
+    for number in range(ROUNDS):
+        host = hosts[number % HOSTS]
+        consumer = f"{os.urandom(4).hex()}-0000-4000-8000-{number:012}"
+        requests += [
+            ("GET", f"/resource_providers/{host}", None, "1.39"),
+            ("GET", f"/resource_providers/{host}", None, "2.0"),
+            ("GET", f"{candidates}&limit=1", None, "1.39"),
+            ("GET", candidates, None, "2.0"),  # 2 of 3, as the option says
+            ("GET", f"{candidates}&in_tree={hosts[0]}", None, "1.39"),
+            ("PUT", f"/allocations/{consumer}", claim({host: {"VCPU": 2}}), "1.39"),
+            ("PUT", f"/resource_providers/{host}", {"name": hosts[number % HOSTS - 1]}, "1.39"),
+            ("GET", f"/nowhere/{number}", None, "1.39"),
+            ("GET", "/traits", None, "9.9"),
+        ]
+    return requests
+
+
+def check_requests(before: kit.Samples, said: kit.Samples) -> None:
+    rounds = 2 * ROUNDS
+    earlier = kit.of(before, "placement_requests_total")
+    counted = {
+        labels: value - earlier.get(labels, 0)
+        for labels, value in kit.of(said, "placement_requests_total").items()
+        if "list_versions" not in labels
+    }
+    assert {labels: value for labels, value in counted.items() if value} == {
+        "operation=show_resource_provider,status=200,version=1": rounds,
+        "operation=show_resource_provider,status=200,version=2": rounds,
+        "operation=list_allocation_candidates,status=200,version=1": 2 * rounds,
+        "operation=list_allocation_candidates,status=200,version=2": rounds,
+        "operation=replace_allocations,status=204,version=1": rounds,
+        "operation=update_resource_provider,status=409,version=1": rounds,
+        "operation=other,status=404,version=1": rounds,
+        "operation=other,status=406,version=none": rounds,
+        "operation=other,status=405,version=1": 1,
+        "operation=show_metrics,status=200,version=none": 1,
+    }
+    # Latencies: each request once, in its operation.
+    by_operation: Counter[str] = Counter()
+    for labels, value in kit.of(said, "placement_requests_total").items():
+        by_operation[labels.partition(",")[0]] += int(value)
+    assert kit.of(said, "placement_request_seconds_count") == by_operation
+    sums = kit.of(said, "placement_request_seconds_sum")
+    assert sums.keys() == by_operation.keys()
+    assert all(0 < value < 30 * by_operation[labels] for labels, value in sums.items())
+    for labels, count in by_operation.items():
+        buckets = [
+            value
+            for each, value in kit.of(said, "placement_request_seconds_bucket").items()
+            if each.endswith(labels)
+        ]
+        assert buckets == sorted(buckets)
+        assert buckets[-1] == count
+    assert kit.of(said, "placement_slow_requests_total") == {}
+    assert kit.of(said, "placement_statements_total")["operation=show_resource_provider"] == (
+        2 * rounds
+    )
+
+
+def check_searches(said: kit.Samples) -> None:
+    rounds = 2 * ROUNDS
+    assert kit.of(said, "placement_search_candidates_count") == {"": 3 * rounds}
+    assert kit.of(said, "placement_search_candidates_sum") == {"": (1 + 2 + 1) * rounds}
+    buckets = kit.of(said, "placement_search_candidates_bucket")
+    assert [buckets[f"le={bound}"] for bound in ("0.0", "1.0", "10.0", "+Inf")] == [
+        0, 2 * rounds, 3 * rounds, 3 * rounds,
+    ]  # fmt: skip
+    # A search looks at as many trees as it needs for its candidates, and tries one provider each.
+    assert kit.of(said, "placement_search_trees_sum") == {"": (1 + 2 + 1) * rounds}
+    assert kit.of(said, "placement_search_steps_sum") == {"": (1 + 2 + 1) * rounds}
+    assert kit.of(said, "placement_search_bounds_total") == {
+        "bound=max_allocation_candidates": rounds
+    }
+    trees = kit.of(said, "placement_trees_total")
+    assert trees.keys() == {"source=memory", "source=database"}
+    # Windows may be larger than what is searched of them; each worker reads a tree again when a
+    # claim has changed it.
+    assert sum(trees.values()) >= 4 * rounds
+    assert trees["source=database"] >= HOSTS
+    assert trees["source=memory"] > 0
+    # Four workers live, and each keeps no more than there is.
+    assert 0 < kit.of(said, "placement_tree_cache_providers")[""] <= WORKERS * HOSTS
+
+
+def check_what_went_wrong(said: kit.Samples) -> None:
+    assert kit.of(said, "placement_conflicts_total") == {
+        "code=placement.duplicate_name": 2 * ROUNDS
+    }
+    assert kit.of(said, "placement_lost_commits_total") == {}
+    assert kit.of(said, "placement_pool_timeouts_total") == {}
+    # Claims on one host meet: how often is for chance to say, but nothing else may go wrong.
+    retries = kit.of(said, "placement_write_retries_total")
+    assert retries.keys() <= {
+        f"cause={cause}" for cause in ("conflict", "duplicate", "deadlock", "database")
+    }
+
+
+def check_pools(before: kit.Samples, said: kit.Samples) -> None:
+    name = "placement_pool_busy_seconds_total"
+    earlier, later = kit.of(before, name), kit.of(said, name)
+    assert later.keys() == {"pool=read", "pool=write"}
+    assert all(earlier.get(pool, 0) < value < 600 for pool, value in later.items())
+
+
+def check_inventories(said: kit.Samples, hosts: Sequence[str]) -> None:
+    assert kit.of(said, "openstack_placement_up") == {"": 1}
+    claims = Counter(hosts[number % HOSTS] for number in range(ROUNDS))
+    for host in hosts:
+        vcpu = f"hostname={host},resourcetype=VCPU"
+        memory = f"hostname={host},resourcetype=MEMORY_MB"
+        for field, values in {
+            "total": (1000, 4096),
+            "reserved": (0, 0),
+            "allocation_ratio": (1, 1),
+            "usage": (2 * 2 * claims[host], 0),
+        }.items():
+            samples = kit.of(said, f"openstack_placement_resource_{field}")
+            assert samples[vcpu] == values[0]
+            assert samples[memory] == values[1]
+            assert len(samples) == 2 * HOSTS
+        # Each claim, and the inventories before, made a generation.
+        generation = kit.of(said, "openstack_placement_resource_generation")[vcpu]
+        assert generation == 1 + 2 * claims[host]
+
+
+# -- reloads, the end, other servers --------------------------------------------------------
+
+
+def test_a_reload_keeps_the_port_and_the_counts(tmp_path: Path) -> None:
+    port = free_port()
+    options = {"OS_METRICS__BIND_PORT": str(port), "OS_METRICS__TOKEN_REQUIRED": "false"}
+    with serving(tmp_path, [database_url(tmp_path)], 2, **options) as [process]:
+        labels = "operation=other,status=404,version=1"
+        for rounds in (1, 2, 3):
+            assert send_all(process.port, [("GET", "/nowhere", None, "1.0")] * 10) == {404: 10}
+            assert kit.of(scrape(port), "placement_requests_total")[labels] == 10 * rounds
+            workers = set(process.worker_ids())
+            process.signal(signal.SIGHUP)
+            await_others(process, workers)
+
+
+def await_others(process: Process, workers: set[int]) -> None:
+    """Wait until none of these workers is left, and as many others are there."""
+    deadline = time.monotonic() + 60
+    while workers & (now := set(process.worker_ids())) or len(now) < len(workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_directory_of_its_own_goes_with_the_service(tmp_path: Path) -> None:
+    database, directory = database_url(tmp_path), tmp_path / "tmp"
+    directory.mkdir()
+    with serving(tmp_path, [database], 2, TMPDIR=str(directory)) as [process]:
+        assert len(list(directory.glob("placement-metrics-*"))) == 1
+        process.kill_worker()
+        assert send(process.port, "GET", "/traits").status == 200
+        assert len(list(directory.glob("placement-metrics-*"))) == 1
+    assert list(directory.glob("placement-metrics-*")) == []
+
+
+def test_without_metrics_nothing_is_counted_anywhere(tmp_path: Path) -> None:
+    database, directory = database_url(tmp_path), tmp_path / "tmp"
+    directory.mkdir()
+    options = {"TMPDIR": str(directory), "OS_METRICS__ENABLED": "false"}
+    with serving(tmp_path, [database], 1, **options) as [process]:
+        assert send(process.port, "GET", "/metrics").status == 404
+        assert list(directory.glob("placement-metrics-*")) == []
+
+
+ONE_PROCESS = """
+import sys
+from wsgiref.simple_server import make_server
+from placement.wsgi.api import application
+make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+
+
+def test_a_server_of_one_process_counts_alike(tmp_path: Path) -> None:
+    port, config = free_port(), tmp_path / "etc"
+    config.mkdir()
+    (config / "placement.conf").touch()
+    server = subprocess.Popen(
+        [sys.executable, "-c", ONE_PROCESS, str(port)],
+        cwd=REPOSITORY,
+        env={
+            **os.environ,
+            "OS_PLACEMENT_CONFIG_DIR": str(config),
+            "OS_PLACEMENT_DATABASE__CONNECTION": database_url(tmp_path),
+            "OS_API__AUTH_STRATEGY": "noauth2",
+            "OS_METRICS__TOKEN_REQUIRED": "false",
+            "OS_METRICS__INVENTORY_SECONDS": "0.001",
+            "TMPDIR": str(config),
+        },
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                assert send(port, "GET", "/").status == 200
+                break
+            except NoAnswerError:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        host = new_host(port, VCPU=4)
+        for _ in range(7):
+            assert send(port, "GET", f"/resource_providers/{host}").status == 200
+        said = scrape(port)
+    finally:
+        server.kill()
+        server.wait()
+    requests = kit.of(said, "placement_requests_total")
+    assert requests["operation=show_resource_provider,status=200,version=1"] == 7
+    assert kit.of(said, "openstack_placement_resource_total") == {
+        f"hostname={host},resourcetype=VCPU": 4
+    }

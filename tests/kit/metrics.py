@@ -1,0 +1,54 @@
+"""Metrics counted in this process, and what a scrape says, as values by name and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from prometheus_client import values
+from prometheus_client.parser import text_string_to_metric_families
+
+from placement import metrics
+from placement.metrics import Metrics
+from tests.kit.builders import settings
+
+# (name, labels in alphabetical order as name=value, joined by commas) -> value
+Samples = Mapping[tuple[str, str], float]
+
+
+@contextmanager
+def counting(directory: Path, **options: object) -> Iterator[Metrics]:
+    """Count in this directory, and nowhere else, until the block ends.
+
+    options: those of `[metrics]`.
+    """
+    configured = settings("sqlite://", metrics=options).metrics
+    counted = Metrics(replace(configured, directory=str(directory)))
+    # The library keeps the files of a process open for ever.
+    values.close_all_multiprocess_files()
+    values.ValueClass = values.MultiProcessValue()
+    counted.listen()
+    try:
+        yield counted
+    finally:
+        metrics.stop_listening()
+
+
+def samples(text: bytes | str) -> Samples:
+    """What a scrape says; it must be well formed, and say nothing twice."""
+    found: dict[tuple[str, str], float] = {}
+    decoded = text if isinstance(text, str) else text.decode()
+    for family in text_string_to_metric_families(decoded):
+        for sample in family.samples:
+            labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
+            key = (sample.name, labels)
+            assert key not in found, key
+            found[key] = sample.value
+    return found
+
+
+def of(found: Samples, name: str) -> dict[str, float]:
+    """The values of one name, by labels."""
+    return {labels: value for (each, labels), value in found.items() if each == name}

@@ -1,0 +1,134 @@
+"""What processes have counted is kept when they are gone, in files that do not grow in number."""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from placement.errors import ConfigurationError
+from placement.metrics import directory
+from tests.kit import metrics as kit
+from tests.kit.builders import make_database
+
+# Counts three requests and six trees, and ends as if it had been killed.
+WORKER = """
+import os, sys
+from placement import events
+from placement.events import Event
+from placement.metrics import directory
+from pathlib import Path
+directory.use(sys.argv[1])
+from placement.metrics.counts import Counts
+count = Counts()
+for _ in range(3):
+    count(Event.REQUEST, dict(operation="list_traits", version="1.0", status="200", seconds=0.5,
+                              statements=1, slow=False))
+count(Event.TREES, dict(cached=2, loaded=4, kept=40))
+print(os.getpid(), flush=True)
+if len(sys.argv) > 2:
+    sys.stdin.read()
+os._exit(9)
+"""
+REQUESTS = "placement_requests_total"
+
+
+def start(counts: Path, *more: str) -> subprocess.Popen[str]:
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(counts), *more],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert worker.stdout is not None
+    assert int(worker.stdout.readline()) == worker.pid
+    return worker
+
+
+def end(worker: subprocess.Popen[str]) -> None:
+    worker.communicate()
+
+
+def files(counts: Path) -> set[str]:
+    return {path.name for path in counts.glob("*.db")}
+
+
+def test_the_counts_of_processes_that_are_gone_are_kept_in_one_file(tmp_path: Path) -> None:
+    _settings, database = make_database(tmp_path)
+    counts = tmp_path / "metrics"
+    with kit.counting(counts, inventory_seconds=0) as metrics:
+        own = files(counts)
+        alive = start(counts, "stay")
+        for number in (1, 2):
+            end(start(counts))
+            said = kit.samples(metrics.text(database))
+            labels = "operation=list_traits,status=200,version=1"
+            assert kit.of(said, REQUESTS) == {labels: 3 * number + 3}
+            seconds = kit.of(said, "placement_request_seconds_sum")
+            assert seconds == {"operation=list_traits": 1.5 * (number + 1)}
+            bucket = "le=0.5,operation=list_traits"
+            assert kit.of(said, "placement_request_seconds_bucket")[bucket] == 3 * number + 3
+            # What is in memory is so only while the process lives.
+            assert kit.of(said, "placement_tree_cache_providers") == {"": 40}
+            kinds = ("counter", "gauge_livesum", "histogram")
+            assert files(counts) - own == {
+                *(f"{kind}_{alive.pid}.db" for kind in kinds),
+                "counter_gone.db",
+                "histogram_gone.db",
+            }
+        end(alive)
+        said = kit.samples(metrics.text(database))
+        assert kit.of(said, "placement_tree_cache_providers") == {"": 0}
+        assert kit.of(said, REQUESTS) == {labels: 9}
+    database.dispose()
+
+
+def test_nothing_is_moved_while_somebody_reads(tmp_path: Path) -> None:
+    counts = directory.use(str(tmp_path / "metrics"))
+    end(start(counts))
+    before = files(counts)
+    with directory.reading(counts):
+        directory.fold(counts)
+        assert files(counts) == before
+    directory.fold(counts)
+    assert files(counts) == {"counter_gone.db", "histogram_gone.db"}
+
+
+def test_readers_do_not_exclude_each_other(tmp_path: Path) -> None:
+    counts = directory.use(str(tmp_path))
+    with directory.reading(counts), (counts / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def test_a_directory_that_cannot_be_one_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match=r"^\[metrics\] directory: .*file.*") as refusal:
+        directory.use(str(tmp_path / "file" / "metrics"))
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_directory_of_their_own_is_removed_by_the_process_that_made_it(tmp_path: Path) -> None:
+    script = """
+import os, sys
+from placement.metrics import directory
+made = directory.use(None)
+assert directory.use(None) == made
+if os.fork() == 0:
+    sys.exit(0)  # with what runs at the end of a process
+os.wait()
+assert made.is_dir()
+print(made)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    made = Path(done.stdout.strip())
+    assert made.parent == tmp_path
+    assert not made.exists()
