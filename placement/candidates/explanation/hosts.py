@@ -5,6 +5,7 @@ same cache. What it asks of them is what the search asks.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlalchemy.engine import Connection
 
@@ -12,6 +13,7 @@ from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.explanation import wording
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.reductions import Reductions
+from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.tally import Tally
 from placement.candidates.explanation.value import Explanation, Hosts
 from placement.candidates.explanation.verdicts import Judge
@@ -47,6 +49,7 @@ def explain(
     tally = Tally(question, judge)
     sharing = read_sharing(conn, resolved, ()).everyone
     reductions = Reductions(question, judge)
+    single_hosts = SingleHosts(resolved.request)
     store = TreeStore(conn, cache, roots_of(sharing), budget.spend)
     hosts = 0
     spent = False
@@ -59,11 +62,16 @@ def explain(
                 for tree in trees:
                     pool = anchor_pool(tree, members)
                     budget.spend(LOOKS_PER_HOST + question.looks * len(pool.members))
-                    reductions.add(pool, tally.add(pool))
+                    verdict = tally.add(pool)
+                    single_hosts.add(pool, verdict)
+                    reductions.add(pool, verdict)
         except BudgetSpentError:
             spent = True  # the rest is only counted
     tally.end()
-    return _explanation(tally, reductions, hosts, several=len(question.groups) > 1)
+    explanation = _explanation(tally, reductions, hosts, several=len(question.groups) > 1)
+    if request.explain != "providers":
+        return explanation
+    return replace(explanation, providers=single_hosts.read(conn))
 
 
 def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]:

@@ -44,6 +44,13 @@ class Term(NamedTuple):
             return str(self.value[0])
         return ""
 
+    @property
+    def amount(self) -> int | None:
+        """The units of the class that it asks for; None where it asks for something else."""
+        if isinstance(self.value, tuple) and isinstance(self.value[1], int):
+            return self.value[1]
+        return None
+
 
 def group_terms(group: RequestGroup, stated: RequestGroup) -> Iterator[tuple[Term, Condition]]:
     """Yield what the group asks of a provider besides resources, one condition at a time.
