@@ -1,7 +1,7 @@
 """Allocation candidates: the search for every way in which a request can be met now."""
 
 from placement.candidates.claiming import Claimed, Demand, claim
-from placement.candidates.explanation import Explanation, explain
+from placement.candidates.explanation import Explanation, explain, traced
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search import SearchResult, find_candidates
 from placement.candidates.tree_cache import TreeCache
@@ -19,4 +19,5 @@ __all__ = [
     "claim",
     "explain",
     "find_candidates",
+    "traced",
 ]

@@ -1,25 +1,41 @@
-"""Who may ask why."""
+"""Who may ask why, and what the log says of empty answers."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import logging
+from collections.abc import Iterator
 
 import pytest
 
-from tests.kit.service import Service
+from placement.api.resources.candidates import MOST_LOGGED
+from tests.kit.service import Service, inventories
 
-ASKED = "/allocation_candidates?resources=VCPU:1"
+PATH = "/allocation_candidates"
+ASKED = f"{PATH}?resources=VCPU:1"
+TOO_MUCH = f"{PATH}?resources=VCPU:9"
 BODY = {"groups": {"": {"resources": {"VCPU": 1}}}}
 READER = {"X-Auth-Token": "user:own", "X-Roles": "reader"}
 RULE = "placement:allocation_candidates:explain"
+LOGGER = "placement.api.resources.candidates"
+PROVIDER = "00000000-0000-0000-0000-000000000001"
+NOWHERE = "99999999-0000-0000-0000-000000000001"
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Service:
-    """A service where everybody may ask for candidates."""
-    policy = tmp_path / "policy.yaml"
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A host with 8 VCPU, in a service where everybody may ask for candidates."""
+    directory = tmp_path_factory.mktemp("explanations")
+    policy = directory / "policy.yaml"
     policy.write_text('"placement:allocation_candidates:list": "@"')
-    return Service(tmp_path, oslo_policy={"policy_file": str(policy)})
+    with Service(directory, oslo_policy={"policy_file": str(policy)}) as service:
+        service.expect(200, "POST", "/resource_providers", {"name": "cn", "uuid": PROVIDER})
+        path = f"/resource_providers/{PROVIDER}/inventories"
+        service.expect(200, "PUT", path, inventories(0, VCPU=8))
+        yield service
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == LOGGER]
 
 
 @pytest.mark.parametrize("detail", ["summary", "providers"])
@@ -29,11 +45,66 @@ def test_who_may_ask_for_candidates_may_not_ask_why(service: Service, detail: st
     body = {**BODY, "explain": detail}
     for refused in (
         service.send("GET", f"{ASKED}&explain={detail}", version="2.0", headers=READER),
-        service.send("POST", "/allocation_candidates", body, "2.0", READER),
+        service.send("POST", PATH, body, "2.0", READER),
     ):
         assert refused.status_code == 403
         assert RULE in refused.text
         assert "it needs the role admin or service" in refused.text
     answer = service.send("GET", f"{ASKED}&explain={detail}", version="2.0")
     assert answer.status_code == 200
-    assert answer.json["explanation"]["text"] == "There is no host."
+    assert answer.json["explanation"]["text"] == "1 of 1 host can serve the request."
+
+
+@pytest.mark.parametrize("version", ["1.10", "1.12", "1.39", "2.0"])
+def test_an_empty_answer_is_one_line_at_every_version(
+    service: Service, caplog: pytest.LogCaptureFixture, version: str
+) -> None:
+    with caplog.at_level(logging.INFO, LOGGER):
+        service.get(TOO_MUCH, version)
+    assert said(caplog) == [
+        "no candidates for resources=VCPU:9: The only host looked at cannot serve the request. "
+        "1 because no provider has that much left (9 VCPU)."
+    ]
+
+
+def test_an_answer_with_candidates_is_no_line(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, LOGGER):
+        service.get(ASKED)
+        service.expect(200, "POST", PATH, BODY, "2.0")
+    assert not said(caplog)
+
+
+def test_the_line_of_an_explained_answer_has_its_text(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, LOGGER):
+        answer = service.get(f"{TOO_MUCH}&explain=summary", "2.0")
+    (line,) = said(caplog)
+    assert line.endswith(answer["explanation"]["text"])
+    assert "With 8 VCPU 1 host would serve." in line
+
+
+def test_what_ends_a_search_before_it_begins_is_told(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, LOGGER):
+        service.get(f"{ASKED}&member_of={NOWHERE}&in_tree={NOWHERE}")
+    (line,) = said(caplog)
+    assert line.endswith(
+        "No host can serve the request. No aggregate of member_of or root_member_of exists. "
+        "The provider of in_tree or subtree does not exist."
+    )
+
+
+def test_a_line_of_the_log_is_bounded_and_printable(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    groups = {f"_{number}": {"resources": {"VCPU": 9}} for number in range(200)}
+    with caplog.at_level(logging.INFO, LOGGER):
+        service.expect(200, "POST", PATH, {"groups": groups}, "2.0")
+    (line,) = said(caplog)
+    assert line.isprintable()
+    assert len(line) < MOST_LOGGED + 1000
+    assert line.startswith('no candidates for {"groups":{"_0":{"resources":{"VCPU":9}}')

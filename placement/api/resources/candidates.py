@@ -1,13 +1,20 @@
 """`/allocation_candidates`."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
+
+import orjson
 
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply
 from placement.api.responses.candidates import Candidates
 from placement.api.responses.explanations import Explained
-from placement.candidates import CandidateRequest, explain, find_candidates
+from placement.candidates import CandidateRequest, explain, find_candidates, traced
+from placement.logs import escaped
+
+LOG = logging.getLogger(__name__)
+MOST_LOGGED = 2000  # characters of a request
 
 EXPLAIN = "placement:allocation_candidates:explain"
 
@@ -43,4 +50,13 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
         result = find_candidates(conn, service.trees, request, settings, tuning)
         if request.explain:
             explained = Explained(explain(conn, service.trees, request, settings, tuning), body)
+    if not result.candidates and LOG.isEnabledFor(logging.INFO):
+        why = explained.explanation if explained else traced(request, result.trace)
+        LOG.info("no candidates for %s: %s", _asked(call), why.text)
     return Reply(200, Candidates(result, request, explained), changed_at=NOW)
+
+
+def _asked(call: Call) -> str:
+    """Return the request as it was sent, in one line of bounded length."""
+    sent = call.query_string if call.body is None else orjson.dumps(call.body).decode()
+    return escaped(sent if len(sent) <= MOST_LOGGED else f"{sent[:MOST_LOGGED]}…")

@@ -4,7 +4,7 @@ A search ends as soon as it knows; this looks at every tree, in plain windows of
 same cache. What it asks of them is what the search asks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy.engine import Connection
@@ -17,13 +17,13 @@ from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.tally import Tally
 from placement.candidates.explanation.value import Explanation, Hosts
 from placement.candidates.explanation.verdicts import Judge
-from placement.candidates.model import Root
+from placement.candidates.model import Root, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import resolve
 from placement.candidates.roots import read_roots
 from placement.candidates.sharing import anchor_pool, read_sharing, roots_of, sharing_members
 from placement.candidates.tree_cache import TreeCache
-from placement.candidates.tree_store import TreeStore
+from placement.candidates.tree_store import NO_TREES, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config.frozen import CandidateSettings
 
@@ -36,11 +36,14 @@ def explain(
     request: CandidateRequest,
     settings: CandidateSettings,
     tuning: SearchTuning = DEFAULT_TUNING,
+    ahead: Mapping[int, Tree] = NO_TREES,
 ) -> Explanation:
     """Explain, on the connection's snapshot, which hosts a request leaves out, and why.
 
     `text` of what is returned is the whole for a person, as a claim that finds no candidate says
-    it. Raises UnknownResourceClasses, UnknownTraits.
+    it. ahead: trees as they will be, as of `find_candidates`.
+
+    Raises UnknownResourceClasses, UnknownTraits.
     """
     resolved = resolve(conn, request)
     budget = Budget(settings.max_search_steps)
@@ -50,7 +53,7 @@ def explain(
     sharing = read_sharing(conn, resolved, ()).everyone
     reductions = Reductions(question, judge)
     single_hosts = SingleHosts(resolved.request)
-    store = TreeStore(conn, cache, roots_of(sharing), budget.spend)
+    store = TreeStore(conn, cache, roots_of(sharing), budget.spend, ahead)
     hosts = 0
     spent = False
     for roots in _windows(conn, tuning):

@@ -125,6 +125,13 @@ def lacking(terms: Sequence[Found], hosts: int, several: bool) -> str:
     return said
 
 
+def because(code: Refusal, terms: Sequence[Term], several: bool) -> str:
+    """Return what a code means, and what terms it may be about, as said of some hosts."""
+    group = _for_group(terms[0], several) if terms else ""
+    what = f" ({asked(terms)})" if terms else ""
+    return f"because {code.meaning}{group}{what}"
+
+
 def _have(hosts: int) -> str:
     return "has" if hosts == 1 else "have"
 
@@ -210,8 +217,11 @@ def _outcome(hosts: Hosts) -> str:
         looked = f"the {looked} looked at{of_all}"
     if hosts.all == 0:
         return "There is no host."
-    if hosts.all == 1 and hosts.served == 0:
-        return "The only host cannot serve the request."
+    if hosts.all is None and hosts.looked == 0:
+        return "No host can serve the request."
+    if hosts.looked == 1 and hosts.served == 0:
+        only = "The only host" if hosts.all == 1 else "The only host looked at"
+        return f"{only} cannot serve the request."
     if hosts.served == 0:
         return f"None of {looked} can serve the request."
     return f"{hosts.served:,} of {looked} can serve the request."

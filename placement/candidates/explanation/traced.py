@@ -1,0 +1,52 @@
+"""What a search that found nothing can say of it, from its own trace.
+
+It looks at no further tree. So it knows how many hosts fell out at which code, of those that it has
+looked at, and not what they had; the database may have ruled out others.
+"""
+
+from collections.abc import Sequence
+
+from placement.candidates.explanation import wording
+from placement.candidates.explanation.terms import STOCK_CODES, Term, group_terms, root_terms
+from placement.candidates.explanation.value import Blocked, Explanation, Hosts
+from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.trace import Refusal, Trace
+
+
+def traced(request: CandidateRequest, trace: Trace) -> Explanation:
+    """Return the explanation of an empty answer, which is incomplete."""
+    hosts = Hosts(None, trace.trees.total(), 0, complete=False)
+    groups = {group.suffix: group for group in request.groups}
+    blocked = [
+        _blocked(request, groups.get(suffix), code, count)
+        for (code, suffix), count in trace.trees.most_common()
+    ]
+    text = wording.text(hosts, blocked, (), several=len(groups) > 1)
+    return Explanation(hosts, {}, (), blocked, (), f"{text}{_rest(trace)}")
+
+
+def _blocked(
+    request: CandidateRequest, group: RequestGroup | None, code: Refusal, hosts: int
+) -> Blocked:
+    terms = _terms(request, group, code)
+    phrase = wording.because(code, terms, len(request.groups) > 1)
+    suffix = terms[0].suffix if terms else None
+    return Blocked(code, suffix, wording.asked(terms), phrase, hosts, ())
+
+
+def _terms(request: CandidateRequest, group: RequestGroup | None, code: Refusal) -> Sequence[Term]:
+    """Return the terms that a code may mean."""
+    terms = [term for term, _condition in root_terms(request.root, request.root)]
+    if group is not None:
+        terms += [term for term, _condition in group_terms(group, group)]
+        if code in STOCK_CODES:
+            terms += [Term(code, "resources", group.suffix, each) for each in group.resources]
+    return [term for term in terms if term.code is code]
+
+
+def _rest(trace: Trace) -> str:
+    """Return what became of the hosts that the search has not looked at."""
+    if trace.requests:
+        meanings = dict.fromkeys(code.meaning for code, _suffix in trace.requests)
+        return "".join(f" {meaning[0].upper()}{meaning[1:]}." for meaning in meanings)
+    return " The database ruled out all others." if trace.filtered else ""
