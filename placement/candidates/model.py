@@ -12,8 +12,11 @@ SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
 # Slot -> the members of a pool, by position, that could serve it alone.
 Options = Sequence[Sequence[int]]
 
-# Slot -> the member of a pool, by position, that serves it.
+# Slot -> the member of a pool, by position, that serves it. A number below 0 is that of a split.
 Assignment = tuple[int, ...]
+
+# What several members of a pool serve together: (position, units) of each.
+Split = tuple[tuple[int, int], ...]
 
 
 class Root(NamedTuple):

@@ -41,3 +41,10 @@ def units_allow(stock: Stock, amount: int) -> bool:
 def fits(stock: Stock, amount: int) -> bool:
     """`amount` keeps the units and does not exceed what is free."""
     return stock.used + amount <= stock.capacity and units_allow(stock, amount)
+
+
+def sizes(stock: Stock, most: int) -> range:
+    """Return the amounts, up to `most`, that fit: the smallest first, 0 is none of them."""
+    step = stock.step_size
+    smallest = -(-max(1, stock.min_unit) // step) * step
+    return range(smallest, min(stock.room, most) + 1, step)

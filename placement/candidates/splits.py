@@ -1,0 +1,259 @@
+"""An amount served in parts: the sets of providers that can, of which none can do without a member.
+
+Providers that are alike, in the sizes of their parts and in what they bring, are a *kind*. What
+decides whether a set can serve is how many of each kind it has. So these counts are searched, the
+kind with the largest parts first, and a set is picked only when its counts are known to be right.
+The search steps back where what is left of the providers cannot complete the amount, and where
+some of those chosen could serve alone. Where all parts have the same steps and the same minimum,
+it meets no dead end: the last provider taken is the smallest, and without it there is too little.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
+from math import gcd
+from typing import NamedTuple
+
+from placement.candidates.budget import Spend, free
+from placement.candidates.model import Split
+from placement.candidates.sums import NOTHING, Sums, largest_first
+
+
+class Giver(NamedTuple):
+    """A provider that may serve a part: its position in a pool, and the units that it may be.
+
+    brings: bits of what the providers have to have together.
+    """
+
+    position: int
+    sizes: range
+    brings: int = 0
+
+
+class _Kind(NamedTuple):
+    """Givers that are alike, by their places in the order of givers."""
+
+    sizes: range
+    brings: int
+    members: list[int]
+
+
+class _Count(NamedTuple):
+    """How many of a kind are chosen. before: sums of some of those chosen of earlier kinds."""
+
+    kind: _Kind
+    times: int
+    before: Sums
+
+
+# Some of the kinds, up to a depth: the counts chosen, sums of all chosen, sums of some of them,
+# and what they bring.
+_State = tuple[int, tuple[_Count, ...], Sums, Sums, int]
+
+
+class Splits:
+    """The ways to serve an amount in parts.
+
+    givers: in the order in which they take their parts; each takes the largest that the others can
+    complete. Those that could serve the amount alone are part of no split.
+    """
+
+    def __init__(self, amount: int, givers: Sequence[Giver], spend: Spend = free) -> None:
+        self.givers = [giver for giver in givers if amount not in giver.sizes]
+        # Amounts in units of the common step, so that like steps make runs of amounts.
+        steps = [each.sizes.step if len(each.sizes) > 1 else each.sizes[0] for each in self.givers]
+        self._unit = gcd(*steps) or 1
+        self._amount, rest = divmod(amount, self._unit)
+        self._spend = spend
+        self.exist = not rest and self._within_reach()
+
+    def _within_reach(self) -> bool:
+        """Whether some of the givers may serve the amount together."""
+        largest = sum(giver.sizes[-1] for giver in self.givers)
+        self._spend(len(self.givers))
+        if len(self.givers) < 2 or largest < self._amount * self._unit:
+            return False
+        sums, _brings = self._rests(self._kinds(0))[0]
+        return sums.has(self._amount)
+
+    def sets(self, needed: int = 0) -> Iterator[Split]:
+        """Yield the parts of each set whose members bring what is needed between them."""
+        if not self.exist:
+            return
+        kinds = self._kinds(needed)
+        rests = self._rests(kinds)
+        states: list[_State] = [(0, (), NOTHING, NOTHING, 0)]
+        while states:
+            depth, chosen, total, some, brings = states.pop()
+            rest, rest_brings = rests[depth]
+            self._spend(1 + len(total.runs) + len(rest.runs))
+            if needed & ~(brings | rest_brings) or not total.completes(rest, self._amount):
+                continue
+            if depth == len(kinds):
+                continue
+            kind = kinds[depth]
+            states.append((depth + 1, chosen, total, some, brings))
+            before = some
+            brings |= kind.brings
+            for count in range(1, len(kind.members) + 1):
+                self._spend(2 + len(total.runs) + len(some.runs))
+                total = total.plus(kind.sizes, self._amount)
+                if not total.runs:
+                    break
+                some = some.maybe(kind.sizes, self._amount)
+                counts = (*chosen, _Count(kind, count, before))
+                if some.has(self._amount):
+                    if self._can_do_with_less(counts):
+                        break
+                    if self._complete(_sizes(counts), optional=False) is not None:
+                        if not needed & ~brings:
+                            yield from self._picked(counts)
+                        break
+                states.append((depth + 1, counts, total, some, brings))
+
+    def _kinds(self, needed: int) -> list[_Kind]:
+        """Return the kinds, those with the largest parts first; sizes in units."""
+        kinds: dict[tuple[range, int], _Kind] = {}
+        for place, giver in enumerate(self.givers):
+            key = giver.sizes, giver.brings & needed
+            kind = kinds.get(key)
+            if kind is None:
+                sizes = giver.sizes
+                step = max(1, sizes.step // self._unit)
+                units = range(sizes[0] // self._unit, sizes[-1] // self._unit + 1, step)
+                kind = kinds[key] = _Kind(units, key[1], [])
+            kind.members.append(place)
+        return sorted(kinds.values(), key=lambda kind: (-kind.sizes[-1], kind.sizes[0]))
+
+    def _rests(self, kinds: Sequence[_Kind]) -> list[tuple[Sums, int]]:
+        """Return for each kind what it and those after it can give together, and bring."""
+        rests = [(NOTHING, 0)]
+        for kind in reversed(kinds):
+            sums, brings = rests[-1]
+            for _member in kind.members:
+                self._spend(1 + len(sums.runs))
+                sums = sums.maybe(kind.sizes, self._amount)
+            rests.append((sums, brings | kind.brings))
+        return rests[::-1]
+
+    def _can_do_with_less(self, counts: Sequence[_Count]) -> bool:
+        """Whether the amount can be served without some provider of those chosen.
+
+        It cannot without the one chosen last.
+        """
+        after = NOTHING
+        for place in range(len(counts) - 1, -1, -1):
+            kind, count, before = counts[place]
+            if place < len(counts) - 1:
+                some = before
+                for _member in range(count - 1):
+                    some = some.maybe(kind.sizes, self._amount)
+                self._spend(count + len(some.runs) + len(after.runs))
+                if some.completes(after, self._amount):
+                    less = [*counts[:place], _Count(kind, count - 1, before), *counts[place + 1 :]]
+                    exact = some.exact and after.exact
+                    if exact or self._complete(_sizes(less), optional=True) is not None:
+                        return True
+            for _member in range(count):
+                after = after.maybe(kind.sizes, self._amount)
+        return False
+
+    def _complete(self, sizes: Sequence[range], *, optional: bool) -> tuple[int, ...] | None:
+        """Return a part of each of the sizes, the largest first, that add up to the amount.
+
+        optional: parts may be left out, and are 0. None where there are no such parts.
+        """
+        rests = [NOTHING]
+        for each in reversed(sizes):
+            add = rests[-1].maybe if optional else rests[-1].plus
+            rests.append(add(each, self._amount))
+        rests.reverse()
+        self._spend(2 * sum(len(rest.runs) for rest in rests))
+        if not rests[0].has(self._amount):
+            return None
+        left = self._amount
+        parts: list[int] = []
+        trials: list[Iterator[int]] = []
+        # Where sums are not exact, a part may turn out to be one that cannot be completed.
+        while True:
+            if len(parts) == len(sizes):
+                return tuple(parts)
+            if len(trials) == len(parts):
+                rest = rests[len(parts) + 1]
+                trial = largest_first(sizes[len(parts)], left, rest)
+                trials.append(chain(trial, (0,) if optional and rest.has(left) else ()))
+            part = next(trials[-1], None)
+            self._spend(1)
+            if part is not None:
+                parts.append(part)
+                left -= part
+                continue
+            trials.pop()
+            if not parts:
+                return None
+            left += parts.pop()
+
+    def _picked(self, counts: Sequence[_Count]) -> Iterator[Split]:
+        """Yield the parts of each set with so many of each kind."""
+        kind_of = {
+            member: place for place, each in enumerate(counts) for member in each.kind.members
+        }
+        sizes = [each.kind.sizes for each in counts]
+        # Sets whose members come in like order have like parts.
+        known: dict[tuple[int, ...], tuple[int, ...] | None] = {}
+        for members in _selections(counts):
+            self._spend(2 * len(members))
+            order = tuple([kind_of[member] for member in members])
+            if order not in known:
+                known[order] = self._complete([sizes[place] for place in order], optional=False)
+            parts = known[order]
+            if parts is not None:
+                yield tuple(
+                    [
+                        (self.givers[member].position, part * self._unit)
+                        for member, part in zip(members, parts, strict=True)
+                    ]
+                )
+
+
+def _sizes(counts: Sequence[_Count]) -> list[range]:
+    return [each.kind.sizes for each in counts for _member in range(each.times)]
+
+
+def _selections(counts: Sequence[_Count]) -> Iterator[list[int]]:
+    """Yield every choice of so many members of each kind, in their order."""
+    iterators = [combinations(counts[0].kind.members, counts[0].times)]
+    chosen: list[tuple[int, ...]] = []
+    while iterators:
+        members = next(iterators[-1], None)
+        if members is None:
+            iterators.pop()
+            if chosen:
+                chosen.pop()
+        elif len(iterators) == len(counts):
+            yield sorted(chain(*chosen, members))
+        else:
+            chosen.append(members)
+            following = counts[len(iterators)]
+            iterators.append(combinations(following.kind.members, following.times))
+
+
+class SplitNumbers:
+    """Numbers below 0 for splits, so that they stand among the positions of an assignment.
+
+    Equal hosts have equal splits, which are kept once.
+    """
+
+    def __init__(self) -> None:
+        self._splits: list[Split] = []
+        self._numbers: dict[Split, int] = {}
+
+    def number(self, split: Split) -> int:
+        """Return the number of a split."""
+        number = self._numbers.setdefault(split, -1 - len(self._splits))
+        if -1 - number == len(self._splits):
+            self._splits.append(split)
+        return number
+
+    def split(self, number: int) -> Split:
+        """Return the split with a number."""
+        return self._splits[-1 - number]

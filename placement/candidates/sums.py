@@ -1,0 +1,91 @@
+"""Which amounts can be put together of parts, however large the amounts are."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+# Runs that one value holds; beyond that neighbours become one.
+MOST_RUNS = 128
+
+Run = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Amounts, as runs (first, last) of them: in order, apart from each other.
+
+    exact: every amount of the runs can be put together. Otherwise there are too many, never too
+    few.
+    """
+
+    runs: tuple[Run, ...]
+    exact: bool = True
+
+    def has(self, amount: int) -> bool:
+        """Whether the amount is in a run."""
+        return any(first <= amount <= last for first, last in self.runs)
+
+    def plus(self, sizes: range, most: int) -> "Sums":
+        """Return the amounts, up to `most`, with one more part that has one of the sizes."""
+        smallest, largest, step = sizes[0], sizes[-1], sizes.step
+        runs: list[Run] = []
+        exact = self.exact
+        for first, last in self.runs:
+            starts = range(first + smallest, min(first + largest, most) + 1, step)
+            length = last - first
+            if length + 1 >= step:
+                runs.append((first + smallest, last + largest))
+            elif len(runs) + len(starts) <= MOST_RUNS:
+                runs += [(start, start + length) for start in starts]
+            elif starts:
+                runs.append((first + smallest, last + largest))
+                exact = False
+        return _sums(runs, most, exact)
+
+    def maybe(self, sizes: range, most: int) -> "Sums":
+        """Return the amounts, up to `most`, with such a part or without."""
+        more = self.plus(sizes, most)
+        return _sums([*self.runs, *more.runs], most, more.exact)
+
+    def completes(self, others: "Sums", amount: int) -> bool:
+        """Whether one of these and one of the others add up to the amount."""
+        place, other = 0, len(others.runs) - 1
+        while place < len(self.runs) and other >= 0:
+            first, last = self.runs[place]
+            least, most = others.runs[other]
+            if first + least > amount:
+                other -= 1
+            elif last + most < amount:
+                place += 1
+            else:
+                return True
+        return False
+
+
+NOTHING = Sums(((0, 0),))
+
+
+def _sums(runs: Iterable[Run], most: int, exact: bool) -> Sums:
+    """Join runs that meet, and also others where there are too many."""
+    joined: list[Run] = []
+    for first, last in sorted(runs):
+        if first > most:
+            break
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], min(last, most)))
+        else:
+            joined.append((first, min(last, most)))
+    while len(joined) > MOST_RUNS:
+        exact = False
+        odd = [joined.pop()] if len(joined) % 2 else []
+        pairs = zip(joined[::2], joined[1::2], strict=True)
+        joined = [(one[0], other[1]) for one, other in pairs] + odd
+    return Sums(tuple(joined), exact)
+
+
+def largest_first(sizes: range, amount: int, others: Sums) -> Iterator[int]:
+    """Yield the sizes that leave one of the other amounts, the largest first."""
+    smallest, step = sizes[0], sizes.step
+    for first, last in others.runs:
+        high = min(amount - first, sizes[-1])
+        low = max(amount - last, smallest)
+        yield from range(smallest + (high - smallest) // step * step, low - 1, -step)

@@ -1,0 +1,170 @@
+"""Amounts in parts: the same sets as by trying all of them, and few steps where these are many."""
+
+import random
+from collections.abc import Sequence
+from itertools import combinations, islice
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placement.candidates import sums
+from placement.candidates.budget import Budget, BudgetSpentError
+from placement.candidates.model import Split
+from placement.candidates.splits import Giver, SplitNumbers, Splits
+from placement.candidates.sums import NOTHING
+from placement.objects.capacity import Stock, fits, sizes
+
+STOCKS = st.builds(
+    Stock,
+    st.integers(-2, 20),
+    st.integers(0, 6),
+    st.integers(1, 6),
+    st.integers(1, 20),
+    st.integers(1, 5),
+)
+
+
+@given(STOCKS, st.integers(1, 30))
+def test_sizes_of_parts_are_the_amounts_that_fit(stock: Stock, most: int) -> None:
+    assert list(sizes(stock, most)) == [n for n in range(1, most + 1) if fits(stock, n)]
+
+
+def by_trying(amount: int, givers: Sequence[Giver], needed: int) -> set[Split]:
+    """The splits by their definition: every set, every part."""
+    parts_of: dict[frozenset[int], Split] = {}
+    for count in range(1, len(givers) + 1):
+        for members in combinations(givers, count):
+            parts = completed(amount, [each.sizes for each in members])
+            if parts is not None:
+                positions = [each.position for each in members]
+                parts_of[frozenset(positions)] = tuple(zip(positions, parts, strict=True))
+    brings = {each.position: each.brings for each in givers}
+    return {
+        parts
+        for members, parts in parts_of.items()
+        if len(members) > 1
+        and not any(fewer < members for fewer in parts_of)
+        and all(any(brings[each] & bit for each in members) for bit in (1, 2) if needed & bit)
+    }
+
+
+def completed(amount: int, choices: Sequence[range]) -> tuple[int, ...] | None:
+    if not choices:
+        return None if amount else ()
+    for part in sorted(choices[0], reverse=True):
+        rest = completed(amount - part, choices[1:]) if part <= amount else None
+        if rest is not None:
+            return (part, *rest)
+    return None
+
+
+def some_givers(rng: random.Random) -> list[Giver]:
+    """Mostly providers of like units; also such as have nothing in common."""
+    kind = rng.choice(("plain", "units", "unlike", "fixed"))
+    step, least = rng.randint(1, 3), rng.randint(1, 4)
+    givers = []
+    for number in range(rng.randint(1, 6)):
+        if kind == "unlike":
+            step, least = rng.randint(1, 5), rng.randint(1, 4)
+        first = {"plain": 1, "fixed": rng.randint(1, 9)}.get(kind, step * least)
+        last = first if kind == "fixed" else first + rng.randint(0, 12)
+        position = 10 * rng.randrange(100) + number
+        size = range(first, last + 1, 1 if kind == "plain" else step)
+        givers.append(Giver(position, size, rng.randrange(4)))
+    return givers
+
+
+@pytest.mark.parametrize("most_runs", [sums.MOST_RUNS, 2])
+def test_the_sets_are_those_of_the_definition(
+    most_runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where sums are kept so coarsely that they let through what cannot be."""
+    monkeypatch.setattr(sums, "MOST_RUNS", most_runs)
+    rng = random.Random(most_runs)
+    total = 0
+    for _ in range(4000):
+        givers, amount = some_givers(rng), rng.randint(1, 40)
+        needed = rng.choice((0, 0, 1, 2, 3))
+        splits = list(Splits(amount, givers).sets(needed))
+        assert len(splits) == len(set(splits))
+        assert set(splits) == by_trying(amount, givers, needed), (amount, givers, needed)
+        total += len(splits)
+    assert total > 4000
+
+
+def plain(*rooms: int) -> list[Giver]:
+    return [Giver(position, range(1, room + 1)) for position, room in enumerate(rooms)]
+
+
+def test_the_first_set_has_the_largest_rooms() -> None:
+    assert next(Splits(20, plain(4, 9, 8, 7)).sets()) == ((1, 9), (2, 8), (3, 3))
+
+
+def test_parts_follow_the_order_of_the_givers() -> None:
+    """The first one leaves as much as the smallest part of the other."""
+    givers = [Giver(7, range(1, 9)), Giver(3, range(4, 9, 4))]
+    assert list(Splits(9, givers).sets()) == [((7, 5), (3, 4))]
+
+
+@pytest.mark.parametrize(
+    ("amount", "rooms"), [(2**31, [2**31 - 1, 2**31 - 1]), (1500, [1] * 1500), (900, [1] * 1000)]
+)
+def test_large_numbers_cost_what_their_sets_have_members(amount: int, rooms: list[int]) -> None:
+    budget = Budget(10**9)
+    splits = Splits(amount, plain(*rooms), budget.spend)
+    first = list(islice(splits.sets(), 10))
+    assert first
+    assert all(sum(part for _position, part in parts) == amount for parts in first)
+    assert budget.looks <= 60 * len(rooms) + 4 * sum(map(len, first))
+
+
+def test_sizes_that_fit_together_badly_end_at_the_bound_on_work() -> None:
+    """2**31 of steps that have no common measure; and parts of one size, all different."""
+    primes = [1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049, 1051, 1061]
+    steps = [Giver(place, range(step, 2**28, step)) for place, step in enumerate(primes)]
+    fixed = [Giver(place, range(n, n + 1)) for place, n in enumerate(range(10**6, 10**6 + 999, 7))]
+    for amount, givers in ((2**31 - 1, steps), (10**6 * 31 + 1, fixed)):
+        budget = Budget(20_000)
+        try:
+            splits = Splits(amount, givers, budget.spend)
+            for parts in islice(splits.sets(), 3):
+                assert sum(part for _position, part in parts) == amount
+        except BudgetSpentError:
+            pass
+        assert budget.looks <= 400_000
+
+
+def test_equal_providers_are_one_kind_however_many_sets_they_make() -> None:
+    """Nothing brings the trait that is needed, but one small provider that no set can use."""
+    givers = [*plain(*[10] * 63), Giver(63, range(1, 2), brings=1)]
+    assert comb(63, 32) > 10**17
+    budget = Budget(10**6)
+    assert not list(Splits(315, givers, budget.spend).sets(1))
+    assert budget.looks < 20_000
+    assert next(Splits(311, givers).sets(1))[-1] == (63, 1)
+
+
+def test_an_amount_out_of_reach_has_no_sets() -> None:
+    assert not Splits(15, plain(8, 6)).exist
+    assert not Splits(7, [Giver(0, range(2, 9, 2)), Giver(1, range(4, 9, 4))]).exist
+    assert not Splits(8, plain(8, 6)).exist, "one could serve it alone, and the other too little"
+    assert not list(Splits(15, plain(8, 6)).sets())
+
+
+def test_sums_are_runs_of_amounts() -> None:
+    some = NOTHING.maybe(range(4, 9), 100).maybe(range(4, 9), 100)
+    assert some.runs == ((0, 0), (4, 16))
+    assert some.completes(NOTHING.plus(range(3, 4), 100), 7)
+    assert not some.completes(NOTHING.plus(range(3, 4), 100), 6)
+    coarse = NOTHING.plus(range(2, 2**31, 2), 2**31)
+    assert len(coarse.runs) <= sums.MOST_RUNS
+    assert not coarse.exact
+
+
+def test_equal_splits_have_one_number() -> None:
+    numbers = SplitNumbers()
+    one, other = ((1, 4), (2, 4)), ((1, 4), (3, 4))
+    assert [numbers.number(one), numbers.number(other), numbers.number(one)] == [-1, -2, -1]
+    assert numbers.split(-2) == other
