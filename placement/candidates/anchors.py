@@ -27,6 +27,9 @@ MANY_LOOKS = 1000
 
 Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
 
+# Spells out what an assignment says.
+Spell = Callable[[SearchPlan, Pool, Assignment], Candidate]
+
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
@@ -54,12 +57,14 @@ class Search:
         pool: Pool,
         first: Assignment | None = None,
         others: Iterator[tuple[Assignment, bool]] | None = None,
+        spell: Spell = Candidate,
     ) -> None:
         self.outcome = outcome
         self._plan = plan
         self._pool = pool
         self._first = first
         self._others = others
+        self._spell = spell
 
     @property
     def exhausted(self) -> bool:
@@ -75,7 +80,7 @@ class Search:
                 self._others = None
         if assignment is None:
             return None
-        return Candidate(self._plan, self._pool, assignment)
+        return self._spell(self._plan, self._pool, assignment)
 
 
 class AnchorSearches:
@@ -120,7 +125,9 @@ class AnchorSearches:
         self._budget.spend(looks)
         if pool.sharing and self._all_from_elsewhere(pool, options):
             return self._refused(pool, Refusal.ELSEWHERE, UNSERVED)
-        return self._begin_together(pool, options)
+        return self._begin_together(
+            pool, self._shape(pool, options), self._solutions(pool, options)
+        )
 
     def _all_from_elsewhere(self, pool: Pool, options: Options) -> bool:
         """Whether sharing providers would serve by themselves.
@@ -130,25 +137,26 @@ class AnchorSearches:
         local = pool.local
         return pool.anchor is not None and all(providers[0] >= local for providers in options)
 
-    def _begin_together(self, pool: Pool, options: Options) -> Search:
-        """Search for who can serve the slots together."""
-        shape = self._shape(pool, options)
+    def _begin_together(
+        self, pool: Pool, shape: Hashable | None, solutions: Solutions, spell: Spell = Candidate
+    ) -> Search:
+        """Search for who can serve the slots together; `solutions` is not begun yet."""
         beginning = self._beginnings.get(shape)
         others: Iterator[tuple[Assignment, bool]]
         if beginning is None:
-            others = self._solutions(pool, options)
+            others = solutions
             beginning = self._beginning(pool, others)
             self._remember(shape, beginning, pool)
         else:
             # An equal pool was searched: this one's first assignment is known.
             self._budget.step()
-            others = islice(self._solutions(pool, options), 1, None)
+            others = islice(solutions, 1, None)
         if beginning.assignment is None:
             refusal = beginning.refusal or Refusal.ELSEWHERE
             return self._refused(pool, refusal, Outcome(unmet_traits=beginning.unmet_traits))
         self.served += 1
         more = None if beginning.last else others
-        return Search(SERVED, self._plan, pool, beginning.assignment, more)
+        return Search(SERVED, self._plan, pool, beginning.assignment, more, spell)
 
     def _refused(self, pool: Pool, code: Refusal, outcome: Outcome, suffix: str = "") -> Search:
         self._trace.refuse_tree(pool.root, code, suffix)

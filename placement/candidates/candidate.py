@@ -1,13 +1,44 @@
 """Candidates: kept as positions, and spelled out when they are told, for there may be very many."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from placement.candidates.model import Assignment, Pool, Tree
-from placement.candidates.plan import SearchPlan
+from placement.candidates.model import Assignment, Pool, Slot, Tree
 
 # {"allocations":{…},"mappings":{…}}, of which each slot has "uuid":{"resources":{…}} and
 # "suffix":["uuid"], and each resource "name":amount: characters besides names and suffixes.
 _FRAME, _SLOT, _RESOURCE = 33, 101, 14
+
+
+class Wording(Protocol):
+    """What a candidate has to know of its request; see `SearchPlan`."""
+
+    @property
+    def split(self) -> bool:
+        """Whether some class has a slot for each of its parts."""
+
+    @property
+    def slots(self) -> Sequence[Slot]:
+        """What each of the providers serves."""
+
+    @property
+    def suffixes(self) -> Sequence[str]:
+        """The suffixes of all groups, each once."""
+
+    @property
+    def combined_amounts(self) -> Mapping[str, int]:
+        """Class -> units that one provider gives when it serves every slot; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitWording:
+    """The slots of a request of which some were made into parts."""
+
+    slots: Sequence[Slot]
+    suffixes: Sequence[str]
+    combined_amounts: Mapping[str, int] = field(default_factory=dict)
+    split: bool = True
 
 
 class Candidate:
@@ -15,10 +46,20 @@ class Candidate:
 
     __slots__ = ("_assignment", "_plan", "_pool")
 
-    def __init__(self, plan: SearchPlan, pool: Pool, assignment: Assignment) -> None:
+    def __init__(self, plan: Wording, pool: Pool, assignment: Assignment) -> None:
         self._plan = plan
         self._pool = pool
         self._assignment = assignment
+
+    @property
+    def split(self) -> bool:
+        """Whether several providers serve some class of the unsuffixed group together."""
+        return self._plan.split
+
+    @property
+    def longest_text(self) -> int:
+        """The bytes that it has as JSON at the most."""
+        return longest_text(self._plan)
 
     @property
     def providers(self) -> tuple[str, ...]:
@@ -76,7 +117,7 @@ class Candidate:
         return tuple(trees.values())
 
 
-def longest_text(plan: SearchPlan) -> int:
+def longest_text(plan: Wording) -> int:
     """Return the bytes that one candidate has as JSON at the most, with its comma.
 
     That is where every class and every group has a provider of its own, in the longest form.

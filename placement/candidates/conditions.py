@@ -60,10 +60,15 @@ def tree_conditions(
     def of_member(member: MemberCondition) -> TreeCondition:
         return conditions.setdefault(member, TreeCondition(member))
 
-    alone = len(plan.unsuffixed_slots) == 1
     for position, slot in enumerate(plan.slots):
-        with_traits = alone or slot.group.suffixed
-        member = _member_condition(resolved, slot, sharing.reach(position), with_traits, tuning)
+        with_traits = plan.alone or slot.group.suffixed
+        reach = sharing.reach(position)
+        member = _member_condition(resolved, slot, reach, with_traits, tuning)
+        if position in plan.splittable:
+            member = _of_part(member)
+        if plan.splittable == (position,):
+            # This one must be split, and other trees give no parts.
+            member = replace(member, reach=frozenset())
         of_member(member).slots.add(position)
     for traits in plan.collective_traits:
         # Any provider of the unsuffixed group may bring them.
@@ -93,6 +98,12 @@ def _member_condition(
         tree=None if tree is None else resolved.root_ids[tree],
         reach=reach,
     )
+
+
+def _of_part(member: MemberCondition) -> MemberCondition:
+    """Return the condition on whoever serves a part of the amount, however small."""
+    classes = tuple(class_id for class_id, _amount in member.resources)
+    return replace(member, resources=(), parts_of=classes)
 
 
 def root_condition(resolved: ResolvedRequest) -> RootCondition:

@@ -17,18 +17,26 @@ class SearchPlan:
     slots: one for each suffixed group, one for each class of the unsuffixed group.
     requirements: what a slot asks of one provider, once for slots that ask the same.
     collective_traits: trait sets that the unsuffixed slots must meet together.
+    splittable: slots that several providers may serve in parts; none in a plan without splits.
     isolated_slots: those whose provider serves no other suffixed group.
     shared_slots: those of the other suffixed groups.
-    contended_classes: classes that several slots ask for.
+    contended_classes: classes that several slots ask for, each as a whole.
+    contended_splits: splittable slots of classes that others ask for, too.
     combined_amounts: class -> units that one provider gives when it serves every slot.
     """
 
-    def __init__(self, request: CandidateRequest) -> None:
+    split = False  # candidates serve each slot whole
+
+    def __init__(self, request: CandidateRequest, *, splits: bool = False) -> None:
+        """splits: several providers serve at least one of the classes that may be split."""
         self.request = request
         self.slots = slots_of(request)
-        self.requirements: list[Requirement] = requirements(self.slots)
-        self._root_conditions = root_conditions(request.root)
         self.unsuffixed_slots = self._slots_where(suffixed=False)
+        self.splittable = self._splittable() if splits else ()
+        # Whether one provider serves the whole unsuffixed group.
+        self.alone = len(self.unsuffixed_slots) == 1 and not splits
+        self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
+        self._root_conditions = root_conditions(request.root)
         suffixed = self._slots_where(suffixed=True)
         isolated = {slot for slot in suffixed if self.slots[slot].group.suffix in request.isolate}
         self.isolated_slots = tuple(sorted(isolated))
@@ -38,7 +46,14 @@ class SearchPlan:
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
         self._amounts = _amounts_by_class(self.slots)
         self.contended_classes = tuple(
-            name for name, amounts in self._amounts.items() if len(amounts) > 1
+            name
+            for name, amounts in self._amounts.items()
+            if len(amounts) > 1 and not amounts.keys() & set(self.splittable)
+        )
+        self.contended_splits = tuple(
+            slot
+            for slot in self.splittable
+            if len(self._amounts[self.slots[slot].resources[0][0]]) > 1
         )
         self._sums = {
             name: _sums(list(self._amounts[name].values())) for name in self.contended_classes
@@ -52,9 +67,16 @@ class SearchPlan:
             position for position, slot in enumerate(self.slots) if slot.group.suffixed == suffixed
         )
 
+    def _splittable(self) -> tuple[int, ...]:
+        return tuple(
+            slot
+            for slot in self.unsuffixed_slots
+            if self.slots[slot].resources[0][0] in self.slots[slot].group.can_split
+        )
+
     def _collective_traits(self) -> tuple[TraitSet, ...]:
         """A single provider must meet them all by itself, which is no matter of several slots."""
-        if len(self.unsuffixed_slots) == 1:
+        if self.alone:
             return ()
         for group in self.request.groups:
             if not group.suffixed:

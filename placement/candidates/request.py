@@ -27,6 +27,7 @@ class RequestGroup:
     member_of: in an aggregate of every set.  not_member_of: in none of these.
     in_tree: uuid of any provider of the only tree that may serve.
     subtree: uuid of the only provider that may serve, together with those below it.
+    can_split: classes whose amount several providers of one tree may serve together.
     """
 
     suffix: str
@@ -37,6 +38,7 @@ class RequestGroup:
     not_member_of: frozenset[str] = frozenset()
     in_tree: str | None = None
     subtree: str | None = None
+    can_split: frozenset[str] = frozenset()
 
     @property
     def suffixed(self) -> bool:

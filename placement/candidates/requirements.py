@@ -9,7 +9,7 @@ from itertools import starmap
 from placement.candidates.model import Member, Pool, Slot, Tree
 from placement.candidates.request import RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock, fits
+from placement.objects.capacity import Stock, fits, sizes
 
 # Whether the member of the pool at this position meets one condition.
 Condition = Callable[[Pool, int], bool]
@@ -51,6 +51,21 @@ class Requirement:
                 return False
         return True
 
+    def part_sizes(self, pool: Pool, name: str, amount: int) -> dict[int, range]:
+        """Return position -> units that a part of the amount may be, of the anchor's own members.
+
+        They are those that meet all conditions but that of having room for all of it.
+        """
+        units = {
+            position: sizes(stock, amount)
+            for position, member in enumerate(pool.members[: pool.local])
+            if (stock := member.stocks.get(name)) is not None
+        }
+        positions = [position for position, parts in units.items() if parts]
+        for _code, holds in self._conditions:
+            positions = [position for position in positions if holds(pool, position)]
+        return {position: units[position] for position in positions}
+
     def refusal(self, pool: Pool) -> Refusal:
         """Return the condition at which the last provider of the pool falls out."""
         stocks = self._stocks(pool)
@@ -85,17 +100,19 @@ class Requirement:
         return stocks
 
 
-def requirements(slots: Sequence[Slot]) -> list[Requirement]:
-    """Return the different requirements, each with the slots (by position) that have it."""
-    unsuffixed = sum(not slot.group.suffixed for slot in slots)
+def requirements(slots: Sequence[Slot], *, alone: bool) -> list[Requirement]:
+    """Return the different requirements, each with the slots (by position) that have it.
+
+    alone: one provider serves the whole unsuffixed group.
+    """
     by_key: dict[tuple[object, ...], Requirement] = {}
     for position, slot in enumerate(slots):
         group = slot.group
-        alone = group.suffixed or unsuffixed == 1
+        by_itself = group.suffixed or alone
         key = (
             group.suffixed,
             slot.resources,
-            group.required if alone else (),
+            group.required if by_itself else (),
             group.forbidden,
             group.member_of,
             group.not_member_of,
@@ -103,7 +120,7 @@ def requirements(slots: Sequence[Slot]) -> list[Requirement]:
             group.subtree,
         )
         if key not in by_key:
-            by_key[key] = Requirement(slot, alone=alone)
+            by_key[key] = Requirement(slot, alone=by_itself)
         by_key[key].slots.append(position)
     return list(by_key.values())
 

@@ -42,6 +42,7 @@ from placement.candidates.sharing import (
     sharing_members,
     sharing_pool,
 )
+from placement.candidates.split_search import SplitSearches
 from placement.candidates.stats import RootStats
 from placement.candidates.trace import Trace
 from placement.candidates.tree_cache import TreeCache
@@ -131,18 +132,20 @@ def _find(
     plan = SearchPlan(resolved.request)
     with stopwatch.NAMES:
         sharing = read_sharing(conn, resolved, plan.slots)
-    conditions = tree_conditions(resolved, plan, sharing, tuning)
-
-    # Anchors are read, and searched, as candidates are asked for.
     candidate_size = longest_text(plan)
     limit = _Limit.of(request, settings, candidate_size)
-    root = root_condition(resolved)
-    reader = RootReader(conn, conditions, root, sharing.spellings, trace, tuning)
-    roots = RootSource(reader, limit.count, randomize=settings.randomize, tuning=tuning)
+
+    def root_source(plan: SearchPlan) -> RootSource:
+        conditions = tree_conditions(resolved, plan, sharing, tuning)
+        root = root_condition(resolved)
+        reader = RootReader(conn, conditions, root, sharing.spellings, trace, tuning)
+        return RootSource(reader, limit.count, randomize=settings.randomize, tuning=tuning)
+
+    # Anchors are read, and searched, as candidates are asked for.
     store = TreeStore(conn, cache, sharing.roots, budget.spend, ahead)
     anchors = AnchorSearches(plan, budget, trace)
     searches = chain(
-        _search_anchors(anchors, roots, store, sharing, budget),
+        _search_anchors(anchors, root_source(plan), store, sharing, budget),
         _search_sharing_alone(anchors, conn, resolved, store, sharing),
     )
 
@@ -150,16 +153,37 @@ def _find(
     offered = interleave(searches, breadth_first=settings.breadth_first)
     if sharing.providers:
         offered = unique(offered)
+    searched = [anchors]
+    text = _Text(settings.max_answer_size)
+    if any(group.can_split for group in resolved.request.groups):
+        # Those in which a class is split come after all others.
+        split_plan = SearchPlan(resolved.request, splits=True)
+        split_anchors = SplitSearches(split_plan, budget)
+        searched.append(split_anchors)
+        split_searches = _search_anchors(
+            split_anchors, root_source(split_plan), store, sharing, budget
+        )
+        splits = interleave(split_searches, breadth_first=settings.breadth_first)
+        offered = text.within(chain(offered, splits))
     candidates = _collect(islice(offered, limit.count), trace)
     bound = limit.option if len(candidates) == limit.count else None
+    bound = MAX_ANSWER_SIZE if text.cut else bound
     if bound == MAX_ANSWER_SIZE:
-        LOG.warning("max_answer_size cut an answer short at %s candidates", limit.count)
-    stats = SearchStats(budget.steps, budget.looks, anchors.searched, anchors.served, budget.spent)
+        LOG.warning("max_answer_size cut an answer short at %s candidates", len(candidates))
+    stats = SearchStats(
+        budget.steps,
+        budget.looks,
+        sum(each.searched for each in searched),
+        sum(each.served for each in searched),
+        budget.spent,
+    )
     _tell(len(candidates), MAX_SEARCH_STEPS if stats.exhausted else bound, stats)
     if stats.exhausted and not candidates:
         raise SearchExhausted(settings.max_search_steps)
     if settings.randomize:
         random.shuffle(candidates)
+        candidates.sort(key=attrgetter("split"))
+    candidate_size = max(candidate_size, text.longest)
     return SearchResult(candidates, _trees_of(candidates), trace, stats, candidate_size)
 
 
@@ -185,6 +209,30 @@ class _Limit:
         )
         # Of equal ones the first counts.
         return min((bound for bound in bounds if bound is not None), key=attrgetter("count"))
+
+
+class _Text:
+    """Ends answers before their text grows too long, where candidates differ in size.
+
+    longest: bytes of the longest one. cut: the answer was ended.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.longest = 0
+        self.cut = False
+        self._most = most
+
+    def within(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Yield candidates as long as all of them have room; at least one."""
+        size = 0
+        for candidate in candidates:
+            longest = candidate.longest_text
+            if size and size + longest > self._most:
+                self.cut = True
+                return
+            size += longest
+            self.longest = max(self.longest, longest)
+            yield candidate
 
 
 def _collect(candidates: Iterable[Candidate], trace: Trace) -> list[Candidate]:

@@ -5,12 +5,17 @@ a constraint refuses. Nothing is built as a product and filtered, so the first c
 costs a few steps for each slot, and so does each one after it.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import Constraint, Undo
 from placement.candidates.model import Assignment, Options
 from placement.candidates.trace import Refusal
+
+# The splits, by their numbers, that bring certain bits. What these mean is the constraints' matter.
+Offer = Callable[[int], Iterator[int]]
 
 
 def assignments(
@@ -18,18 +23,20 @@ def assignments(
     constraints: Sequence[Constraint],
     budget: Budget,
     refuse: Callable[[Refusal], None],
+    offers: Mapping[int, Offer] | None = None,
 ) -> Generator[tuple[Assignment, bool], None, Refusal | None]:
     """Yield every assignment that all constraints accept, and whether it is the last one.
 
     "Last" is said when no option is left to try; a search that does not say so may still end
     without another assignment. refuse: is told the code of each placement that is refused.
+    offers: slot -> splits that may serve it, besides its options. They are numbers below 0.
     Returns the code of the latest of these. Raises BudgetSpentError.
     """
     for constraint in constraints:
         if not constraint.feasible():
             refuse(constraint.code)
             return constraint.code
-    choices = _choices(options, constraints, budget)
+    choices = _choices(options, constraints, budget, offers or {})
     providers = [-1] * len(choices)  # by slot
     deepest = len(choices) - 1
     refusal: Refusal | None = None
@@ -53,7 +60,10 @@ def assignments(
 
 
 def _choices(
-    options: Options, constraints: Sequence[Constraint], budget: Budget
+    options: Options,
+    constraints: Sequence[Constraint],
+    budget: Budget,
+    offers: Mapping[int, Offer],
 ) -> "list[_Choice]":
     """Return the choice of each slot, in the order of search, with the constraints that see it."""
     by_slot: list[list[Constraint]] = [[] for _slot in options]
@@ -62,7 +72,13 @@ def _choices(
         for slot in constraint.slots:
             by_slot[slot].append(constraint)
     order = _search_order(options, constraints)
-    return [_Choice(slot, options[slot], by_slot[slot]) for slot in order]
+    # A split is a choice of many providers: the others choose beside it, and look ahead.
+    splittable = [slot for slot in order if slot in offers]
+    choices: list[_Choice] = [
+        _SplitChoice(slot, options[slot], by_slot[slot], offers[slot]) for slot in splittable
+    ]
+    choices += [_Choice(slot, options[slot], by_slot[slot]) for slot in order if slot not in offers]
+    return choices
 
 
 class _Choice:
@@ -118,6 +134,47 @@ class _Choice:
     def _take_back(self) -> None:
         while self._undo:
             self._undo.pop()()
+
+
+class _SplitChoice(_Choice):
+    """The place of a slot that one provider may serve, or several in parts."""
+
+    __slots__ = ("_offer", "_splits")
+
+    def __init__(
+        self,
+        slot: int,
+        options: Sequence[int],
+        constraints: Sequence[Constraint],
+        offer: Offer,
+    ) -> None:
+        super().__init__(slot, options, constraints)
+        self._offer = offer
+        self._splits: Iterator[int] | None = None
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the present placement is the last one to try: nobody knows."""
+        return False
+
+    def advance(self, budget: Budget, refuse: Callable[[Refusal], None]) -> bool:
+        """Place the next provider, and after all of these the next split."""
+        if self._splits is None:
+            if super().advance(budget, refuse):
+                return True
+            needs = [constraint.needs(self.slot) for constraint in self._constraints]
+            self._splits = self._offer(reduce(or_, needs, 0))
+        self._take_back()
+        for split in self._splits:
+            budget.step(len(self._constraints))
+            code = self._place(split)
+            if code is None:
+                self.provider = split
+                return True
+            self.refusal = code
+            refuse(code)
+        self._splits = None
+        return False
 
 
 def _search_order(options: Options, constraints: Sequence[Constraint]) -> list[int]:

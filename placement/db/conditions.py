@@ -33,7 +33,7 @@ class ProviderCondition:
 class MemberCondition:
     """What one provider of a tree must meet, to serve one slot of a request for candidates.
 
-    resources: (class, units) pairs, all of them with room.
+    resources: (class, units) pairs, all of them with room.  parts_of: classes with any room.
     traits: any of each set.  forbidden: none of these traits.
     aggregates: in any of each set.  not_aggregates: in none of these.
     spans: the root's aggregates count for its members too (the unsuffixed group).
@@ -48,6 +48,7 @@ class MemberCondition:
     not_aggregates: frozenset[int] = frozenset()
     spans: bool = False
     tree: int | None = None
+    parts_of: tuple[int, ...] = ()
     reach: frozenset[int] = frozenset()
 
 

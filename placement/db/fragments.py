@@ -42,6 +42,16 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
 
 def stock_with_room(provider_id: ColumnElement[int], class_id: int, amount: int) -> Selection:
     """Select a row if the provider's own inventory of a class has room for the amount."""
+    return _stock(provider_id, class_id).where(fits(t.inventories, amount))
+
+
+def stock_with_some(provider_id: ColumnElement[int], class_id: int) -> Selection:
+    """Select a row if the provider's own inventory of a class has any room."""
+    inventory = t.inventories.c
+    return _stock(provider_id, class_id).where(inventory.used < inventory.capacity)
+
+
+def _stock(provider_id: ColumnElement[int], class_id: int) -> Selection:
     inventory = t.inventories
     return (
         sa.select(sa.literal(1))
@@ -49,7 +59,6 @@ def stock_with_room(provider_id: ColumnElement[int], class_id: int, amount: int)
         .where(
             inventory.c.resource_provider_id == provider_id,
             inventory.c.resource_class_id == class_id,
-            fits(inventory, amount),
         )
     )
 

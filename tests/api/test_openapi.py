@@ -54,6 +54,7 @@ KNOWN = {
     "in_tree": [provider_uuid(1)],
     "subtree": [provider_uuid(1)],
     "root_member_of": [aggregate_uuid(1)],
+    "can_split": ["VCPU"],
     "root_required": ["HW_CPU_X86_AVX2"],
     "limit": ["1", "5"],
     "marker": [provider_uuid(1)],

@@ -176,6 +176,7 @@ VALUES = {
     "same_subtree": "1",
     "isolate": "1",
     "explain": "summary",
+    "can_split": "VCPU",
     "associated": "true",
     "name": "in:X",
     "resources": "VCPU:1",

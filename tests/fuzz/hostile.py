@@ -259,6 +259,7 @@ class Hostile:
             "root_member_of": (AGGREGATES[0], f"!{AGGREGATES[0]}", f"in:{','.join(AGGREGATES)}"),
             "same_subtree": ("_A,_B", "_A", "_A,!_B"),
             "isolate": ("_A", "_A,_B"),
+            "can_split": ("VCPU", "VCPU,DISK_GB"),
             "associated": ("true", "false"),
             "name": ("in:CUSTOM_A", "startswith:CUSTOM", "host1"),
             "consumer_type": ("all", "INSTANCE"),

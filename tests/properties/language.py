@@ -82,6 +82,36 @@ def _with_negation(rng: random.Random, world: World, query: Query) -> Query | No
     return replace(query, same_subtree=(*kept, rule))
 
 
+def _with_can_split(rng: random.Random, world: World, query: Query) -> Query | None:
+    """Classes that several providers of one tree have, mostly of more than one of them has."""
+    tops = {uuid: root(world, uuid) for uuid in world}
+    top = rng.choice(sorted(tops.values()))
+    rooms: dict[str, list[int]] = {}
+    for uuid, provider in world.items():
+        for name, stock in provider.inventories.items():
+            room = min(stock.capacity - stock.used, stock.max_unit)
+            if tops[uuid] == top and room > 0:
+                rooms.setdefault(name, []).append(room)
+    usable = sorted(name for name, parts in rooms.items() if len(parts) > 1)
+    if not usable:
+        return None
+    amounts: dict[str, int] = {}
+    for name in rng.sample(usable, rng.choice((1, 1, min(2, len(usable))))):
+        most = min(sum(rooms[name]), 24)
+        amounts[name] = rng.randint(min(most, max(rooms[name]) + 1), most)
+        if rng.random() < 0.2:
+            amounts[name] = rng.randint(1, most)
+    groups = [group for group in query.groups if group.suffix]
+    unsuffixed = [group for group in query.groups if not group.suffix] or [Group("")]
+    group = unsuffixed[0]
+    # What the group asked for before stays now and then, and then it seldom finds all in one tree.
+    kept = group.resources if rng.random() < 0.4 else {}
+    group = replace(group, resources={**kept, **amounts}, can_split=frozenset(amounts))
+    if not query.same_subtree and not query.isolate:
+        groups = groups[: rng.choice((0, 1, 1, 2, 4))]
+    return replace(query, groups=(group, *groups))
+
+
 def _changed(groups: tuple[Group, ...], place: int, **changes: object) -> tuple[Group, ...]:
     changed = replace(groups[place], **changes)  # type: ignore[arg-type]
     return (*groups[:place], changed, *groups[place + 1 :])
@@ -94,4 +124,5 @@ FEATURES: Mapping[str, Addition] = {
     "subtree": _with_subtree,
     "isolate": _with_isolate,
     "same_subtree=!": _with_negation,
+    "can_split": _with_can_split,
 }

@@ -81,6 +81,7 @@ class Group:
     not_member_of: frozenset[str] = frozenset()
     in_tree: str | None = None
     subtree: str | None = None
+    can_split: frozenset[str] = frozenset()
 
     def to_params(self) -> list[tuple[str, str]]:
         """The query parameters of this group (section 2)."""
@@ -98,6 +99,8 @@ class Group:
             pairs.append(("in_tree", self.in_tree))
         if self.subtree is not None:
             pairs.append(("subtree", self.subtree))
+        if self.can_split:
+            pairs.append(("can_split", ",".join(sorted(self.can_split))))
         return [(key + self.suffix, value) for key, value in pairs]
 
     def to_body(self) -> dict[str, Any]:
@@ -110,6 +113,7 @@ class Group:
             "not_member_of": sorted(self.not_member_of),
             "in_tree": self.in_tree,
             "subtree": self.subtree,
+            "can_split": sorted(self.can_split),
         }
         return {key: value for key, value in body.items() if value}
 
@@ -174,11 +178,13 @@ class Query:
 class Candidate:
     """One answer: provider → (class, amount), and suffix → providers.
 
-    Equality is the contract's: allocations and mappings, not the anchor (section 8).
+    Equality is the contract's: allocations and mappings, not the anchor (section 8). `split` tells
+    what an answer does not: whether several providers give some class of the unsuffixed group.
     """
 
     allocations: frozenset[tuple[str, frozenset[tuple[str, int]]]]
     mappings: frozenset[tuple[str, frozenset[str]]]
+    split: bool = field(default=False, compare=False)
 
 
 def parse_answer(body: Mapping[str, Any]) -> set[Candidate]:
@@ -204,9 +210,17 @@ class Match:
     providers: frozenset[str]
     amounts: tuple[tuple[str, str, int], ...]
 
+    @property
+    def split(self) -> bool:
+        """Whether several providers give some class."""
+        return len({name for _uuid, name, _amount in self.amounts}) < len(self.amounts)
+
 
 Choice = Mapping[str, Match]
 """One match for each group, keyed by suffix."""
+
+Serving = tuple[tuple[Provider, int], ...]
+"""Who gives how much of one class: one provider all of it, or several their parts."""
 
 
 def candidates(world: World, query: Query) -> set[Candidate]:
@@ -310,21 +324,84 @@ def _suffixed_matches(world: World, group: Group, pool: Sequence[Provider]) -> I
 def _unsuffixed_matches(
     world: World, group: Group, anchor: Provider, pool: Sequence[Provider]
 ) -> Iterator[Match]:
-    """Each class from any one provider of the pool (section 6)."""
-    for providers in product(pool, repeat=len(group.resources)):
-        served = list(zip(providers, group.resources.items(), strict=True))
-        if (
-            all(provider.fits({name: amount}) for provider, (name, amount) in served)
-            and _has_traits(frozenset().union(*(p.traits for p in providers)), group)
-            and all(_spanned_member(world, p, group, anchor) for p in providers)
-            and not any((p.aggregates | anchor.aggregates) & group.not_member_of for p in providers)
-            and all(_is_in_tree(world, provider, group) for provider in providers)
-            and all(_is_in_subtree(world, provider, group) for provider in providers)
+    """Each class from any one provider of the pool (section 6), or in parts where it may be."""
+    servings = [
+        list(_servings(world, group, anchor, pool, name, amount))
+        for name, amount in group.resources.items()
+    ]
+    for chosen in product(*servings):
+        amounts = tuple(
+            (provider, name, units)
+            for name, serving in zip(group.resources, chosen, strict=True)
+            for provider, units in serving
+        )
+        providers = [provider for provider, _name, _units in amounts]
+        if _has_traits(frozenset().union(*(p.traits for p in providers)), group) and all(
+            _meets_alone(world, provider, group, anchor) for provider in providers
         ):
             yield Match(
                 frozenset(provider.uuid for provider in providers),
-                tuple((provider.uuid, name, amount) for provider, (name, amount) in served),
+                tuple((provider.uuid, name, units) for provider, name, units in amounts),
             )
+
+
+def _meets_alone(world: World, provider: Provider, group: Group, anchor: Provider) -> bool:
+    """Whether the provider meets what each provider of the unsuffixed group must (section 6)."""
+    return (
+        not provider.traits & group.forbidden
+        and _spanned_member(world, provider, group, anchor)
+        and not (provider.aggregates | anchor.aggregates) & group.not_member_of
+        and _is_in_tree(world, provider, group)
+        and _is_in_subtree(world, provider, group)
+    )
+
+
+def _servings(
+    world: World, group: Group, anchor: Provider, pool: Sequence[Provider], name: str, amount: int
+) -> Iterator[Serving]:
+    """Who may give the amount of one class: any one provider, or parts (2.0, splits a to d)."""
+    yield from (((provider, amount),) for provider in pool if provider.fits({name: amount}))
+    if name not in group.can_split:
+        return
+    able = [
+        provider
+        for provider in pool
+        if root(world, provider.uuid) == anchor.uuid
+        and name in provider.inventories
+        and _meets_alone(world, provider, group, anchor)
+    ]
+    splits: dict[frozenset[str], Serving] = {}  # by all who serve together, also those too many
+    for size in range(1, len(able) + 1):
+        for members in combinations(able, size):
+            parts = _parts(_by_room(members, name), name, amount)
+            if parts is not None:
+                splits[frozenset(provider.uuid for provider in members)] = parts
+    for uuids, parts in splits.items():
+        if len(uuids) > 1 and not any(fewer < uuids for fewer in splits):
+            yield parts
+
+
+def _by_room(members: Iterable[Provider], name: str) -> list[Provider]:
+    """The providers in the order in which they take their parts (2.0, splits d)."""
+
+    def room(provider: Provider) -> int:
+        inventory = provider.inventories[name]
+        return inventory.capacity - inventory.used
+
+    return sorted(members, key=lambda provider: (-room(provider), provider.uuid))
+
+
+def _parts(members: Sequence[Provider], name: str, amount: int) -> Serving | None:
+    """The first takes the largest part that the others can complete; None where they cannot."""
+    if not members:
+        return None if amount else ()
+    first, *others = members
+    for units in range(amount, 0, -1):
+        if first.inventories[name].fits(units):
+            rest = _parts(others, name, amount - units)
+            if rest is not None:
+                return ((first, units), *rest)
+    return None
 
 
 def _has_traits(traits: frozenset[str], group: Group) -> bool:
@@ -419,6 +496,7 @@ def _candidate(choice: Choice) -> Candidate:
     return Candidate(
         allocations=frozenset((uuid, frozenset(items)) for uuid, items in resources.items()),
         mappings=frozenset((suffix, match.providers) for suffix, match in choice.items()),
+        split=any(match.split for match in choice.values()),
     )
 
 

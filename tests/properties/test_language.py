@@ -33,20 +33,35 @@ def queries(rng: random.Random, world: oracle.World, feature: str) -> Iterator[o
 
 def check(
     service: WorldService, world: oracle.World, query: oracle.Query, rng: random.Random
-) -> int:
-    """Compare the whole answer and a limited one; returns how many candidates there are."""
+) -> set[oracle.Candidate]:
+    """Compare the whole answer and a limited one; returns the candidates."""
     expected = oracle.candidates(world, query)
     params = query.to_params()
     answer = service.search("/allocation_candidates", params, VERSION)
     assert answer.status_code == 200, answer.text
     assert_whole(answer.json, world, query, expected)
+    splits = in_order(answer.json, expected)
     if rng.random() < 0.2:
         limit = rng.randint(1, 5)
         params = [*params, ("limit", str(limit))]
-        part = oracle.parse_answer(service.search("/allocation_candidates", params, VERSION).json)
+        answer = service.search("/allocation_candidates", params, VERSION)
+        part = oracle.parse_answer(answer.json)
         assert part <= expected, params
         assert len(part) == min(limit, len(expected)), params
-    return len(expected)
+        assert in_order(answer.json, expected) == max(0, len(part) - len(expected) + splits)
+    return expected
+
+
+def in_order(body: Mapping[str, Any], expected: set[oracle.Candidate]) -> int:
+    """Return how many candidates have a split, having seen that they come last."""
+    is_split = {candidate: candidate.split for candidate in expected}
+    splits = [
+        is_split[candidate]
+        for request in body["allocation_requests"]
+        for candidate in oracle.parse_answer({"allocation_requests": [request]})
+    ]
+    assert splits == sorted(splits)
+    return sum(splits)
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -54,18 +69,23 @@ def test_each_feature_agrees_with_the_oracle(
     service: WorldService, feature: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rng = random.Random(feature)
-    examples = answers = candidates = 0
+    examples = answers = candidates = splits = 0
     while examples < EXAMPLES:
         world = seeded_world(rng)
         service.load(world)
         for query in queries(rng, world, feature):
-            count = check(service, world, query, rng)
+            expected = check(service, world, query, rng)
             examples += 1
-            answers += bool(count)
-            candidates += count
+            answers += bool(expected)
+            candidates += len(expected)
+            splits += sum(candidate.split for candidate in expected)
     with capsys.disabled():
-        print(f"\n{feature}: {examples} examples, {answers} answers, {candidates} candidates")
+        print(
+            f"\n{feature}: {examples} examples, {answers} answers, {candidates} candidates, "
+            f"{splits} with a split"
+        )
     assert answers > EXAMPLES / 10
+    assert splits > EXAMPLES / 10 or feature != "can_split"
 
 
 @pytest.mark.parametrize("randomize", [False, True])

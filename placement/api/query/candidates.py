@@ -4,12 +4,20 @@ from collections.abc import Iterable, Mapping
 
 from placement.api.history import Feature, v
 from placement.api.microversion import Microversion
-from placement.api.query.groups import GROUP_PARAMETERS, check_suffix, keyword_of, read_groups
+from placement.api.query.groups import (
+    GROUP_PARAMETERS,
+    Group,
+    check_suffix,
+    keyword_of,
+    read_groups,
+)
 from placement.api.query.joined import (
     CHECK_RESOURCES,
+    NOT_SPLIT,
     check_contradictions,
     check_joins,
     check_root,
+    check_splits,
 )
 from placement.api.query.strings import Pairs, Parameter, bad, positive, unknown
 from placement.api.query.terms import Membership, Traits
@@ -36,6 +44,11 @@ PARAMETERS: Mapping[str, Parameter] = {
         "2.0",
         "Say also why hosts cannot serve the request: all of them counted, or also one by one.",
         {"type": "string", "enum": list(EXPLAIN)},
+    ),
+    "can_split": Parameter(
+        "2.0",
+        "Classes of the unsuffixed group, separated by commas, whose amount several providers of "
+        "one tree may serve together. Candidates in which they do come after all others.",
     ),
     "root_required": Parameter(
         "1.35", "Traits that the root of the tree must have (`T1,T2`) or must not have (`!T`)."
@@ -70,6 +83,7 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
     subtrees = _same_subtree(query, version)
     isolated = _isolate(query)
     groups = read_groups(query, version)
+    _read_splits(query, groups)
     suffixed = frozenset(groups) - {UNSUFFIXED}
     request = CandidateRequest(
         tuple(group.frozen(suffix) for suffix, group in groups.items()),
@@ -84,6 +98,7 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
     CHECK_RESOURCES.at(version)(request, {suffix: group.first for suffix, group in groups.items()})
     check_contradictions(request)
     check_joins(request)
+    check_splits(request)
     if policy is None and not Feature.WHOLE_LANGUAGE.at(version):
         _refuse_without_policy(groups)
     return request
@@ -168,6 +183,19 @@ def _isolate(query: Pairs) -> frozenset[str] | None:
         raise bad("isolate", values[0], "group_policy says the same of all groups", QUERY_BAD_VALUE)
     suffixes = [suffix for value in values for suffix in _suffixes("isolate", value)]
     return frozenset(suffixes) if values else None
+
+
+def _read_splits(query: Pairs, groups: Mapping[str, Group]) -> None:
+    """Add the classes of `can_split` to the unsuffixed group."""
+    names: list[str] = []
+    for value in _values(query, "can_split"):
+        names += [name.strip() for name in value.split(",")]
+        if not all(names):
+            text = "expected names of resource classes, separated by commas"
+            raise bad("can_split", value, text, QUERY_BAD_VALUE)
+        if UNSUFFIXED not in groups:
+            raise bad("can_split", value, NOT_SPLIT, QUERY_BAD_VALUE)
+        groups[UNSUFFIXED].can_split = frozenset(names)
 
 
 def _same_subtree(query: Pairs, version: Microversion) -> tuple[SubtreeRule, ...]:

@@ -66,6 +66,7 @@ class Group:
     first: str = ""  # the parameter that began the group
     resources: tuple[tuple[str, int], ...] = ()
     providers: dict[str, str] = field(default_factory=dict)  # keyword -> UUID
+    can_split: frozenset[str] = frozenset()
 
     @classmethod
     def at(cls, version: Microversion) -> "Group":
@@ -98,6 +99,7 @@ class Group:
             frozenset(self.membership.negative),
             self.providers.get("in_tree"),
             self.providers.get("subtree"),
+            self.can_split,
         )
 
 

@@ -17,6 +17,9 @@ from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
 # Each is looked up for each root that the database has to look at.
 MAX_ROOT_CONDITIONS = 50
 
+# What a class of `can_split` is that nobody asks for.
+NOT_SPLIT = "the unsuffixed group does not ask for it in resources"
+
 # Takes a request, and what the client calls each group, by suffix.
 Check = Callable[[CandidateRequest, Mapping[str, str]], None]
 
@@ -72,6 +75,19 @@ def check_joins(request: CandidateRequest) -> None:
             place = request.place("same_subtree", "", suffix)
             raise bad(place, suffix, "inside and outside the subtree at once", QUERY_BAD_VALUE)
     _check_suffixes(request, "isolate", request.isolate)
+
+
+def check_splits(request: CandidateRequest) -> None:
+    """Raise BadQuery for classes that may be split and that the unsuffixed group does not ask for.
+
+    One provider serves the whole of a suffixed group.
+    """
+    for group in request.groups:
+        asked = [] if group.suffixed else [name for name, _amount in group.resources]
+        names = group.can_split.difference(asked)
+        if names:
+            place = request.place("can_split", group.suffix, min(names))
+            raise bad(place, ",".join(sorted(names)), NOT_SPLIT, QUERY_BAD_VALUE)
 
 
 def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collection[str]) -> None:

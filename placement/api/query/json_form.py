@@ -12,6 +12,7 @@ from placement.api.query.joined import (
     check_joins,
     check_resourceless,
     check_root,
+    check_splits,
 )
 from placement.api.query.strings import MAX_ITEMS, bad
 from placement.api.query.terms import TOO_MUCH
@@ -66,6 +67,7 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
     check_resourceless(request, names)
     check_contradictions(request)
     check_joins(request)
+    check_splits(request)
     return request
 
 
@@ -89,6 +91,7 @@ def _group(suffix: str, group: Mapping[str, Any]) -> RequestGroup:
         **_terms(group),
         in_tree=group.get("in_tree"),
         subtree=group.get("subtree"),
+        can_split=frozenset(group.get("can_split", ())),
     )
 
 

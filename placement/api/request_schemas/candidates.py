@@ -43,6 +43,7 @@ GROUP = closed(
         **TERMS,
         "in_tree": PROVIDER,
         "subtree": PROVIDER,
+        "can_split": _list(sample(CLASS_NAME, "VCPU")),
     },
     "RequestGroup",
 )

@@ -13,6 +13,7 @@ from placement.candidates.constraints.isolation import Isolation, PartialIsolati
 from placement.candidates.constraints.one_per_tree import OnePerTree
 from placement.candidates.constraints.outside_subtree import OutsideSubtree
 from placement.candidates.constraints.same_subtree import SameSubtree
+from placement.candidates.constraints.split_capacity import SplitCapacity
 
 # In this order they are built and checked. CollectiveTraits narrows what the others look at.
 CONSTRAINTS: tuple[type[Constraint], ...] = (
@@ -35,5 +36,6 @@ __all__ = [
     "OutsideSubtree",
     "PartialIsolation",
     "SameSubtree",
+    "SplitCapacity",
     "Undo",
 ]

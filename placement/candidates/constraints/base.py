@@ -59,6 +59,10 @@ class Constraint(ABC):
         """Whether the condition can hold with nothing placed yet."""
         return True
 
+    def needs(self, slot: int) -> int:
+        """Return what only this open slot can still bring, in bits that the split of it knows."""
+        return 0
+
     @abstractmethod
     def add(self, slot: int, provider: int) -> Undo | None:
         """Place a provider on one of `slots` and return what undoes it.

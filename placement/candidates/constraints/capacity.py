@@ -1,7 +1,7 @@
 """What several slots take of one class from one provider has to fit together."""
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
 from placement.candidates.budget import Spend, free
@@ -70,7 +70,7 @@ class Capacity(Constraint):
         return [
             cls._of_slots(name, amounts, pool, options, spend)
             for name in plan.contended_classes
-            for amounts in _by_least_amount(plan.amounts_of(name))
+            for amounts in by_least_amount(plan.amounts_of(name))
         ]
 
     @classmethod
@@ -78,10 +78,7 @@ class Capacity(Constraint):
         cls, name: str, amounts: Mapping[int, int], pool: Pool, options: Options, spend: Spend
     ) -> Self:
         serving = {slot: options[slot] for slot in amounts}
-        room = {
-            position: pool.members[position].stocks[name].room
-            for position in all_providers(serving)
-        }
+        room = room_of(name, pool, all_providers(serving))
         spend(2 * len(room) + len(amounts))
         return cls(serving, amounts, room, spend)
 
@@ -105,7 +102,12 @@ class Capacity(Constraint):
         self._matching.undo()
 
 
-def _by_least_amount(amounts: Mapping[int, int]) -> Iterator[Mapping[int, int]]:
+def room_of(name: str, pool: Pool, positions: Iterable[int]) -> dict[int, int]:
+    """Return the room of members that have an inventory of the class."""
+    return {position: pool.members[position].stocks[name].room for position in positions}
+
+
+def by_least_amount(amounts: Mapping[int, int]) -> Iterator[Mapping[int, int]]:
     """Yield the slots (with their amounts) of at least each size that occurs.
 
     The look-ahead takes every slot for as small as the smallest. So the large ones get

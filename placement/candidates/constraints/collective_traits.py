@@ -1,13 +1,14 @@
 """The unsuffixed group: its providers have every required trait between them."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Self
 
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import all_providers
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import Member, Options, Pool
 from placement.candidates.plan import SearchPlan
+from placement.candidates.stats import TraitSet
 from placement.candidates.trace import Refusal
 
 
@@ -15,16 +16,22 @@ class CollectiveTraits(Constraint):
     """The providers of the slots meet every trait set together.
 
     covers: slot -> provider -> bits of the trait sets that the provider meets. needed: the bits
-    of all sets.
+    of all sets. splittable: slots that several providers may serve in parts; to these, `covers` has
+    the bits of all who may serve a part, and of splits by their numbers.
     """
 
     code = Refusal.COLLECTIVE_TRAITS
     decides_early = True
 
     def __init__(
-        self, covers: Mapping[int, Mapping[int, int]], needed: int, spend: Spend = free
+        self,
+        covers: Mapping[int, Mapping[int, int]],
+        needed: int,
+        spend: Spend = free,
+        splittable: Collection[int] = (),
     ) -> None:
         self.slots = frozenset(covers)
+        self._splittable = splittable
         self._covers = covers
         self._needed = needed
         self._spend = spend
@@ -34,8 +41,8 @@ class CollectiveTraits(Constraint):
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
-        """Whether several providers may bring the required traits."""
-        return bool(plan.collective_traits)
+        """Whether several providers may bring the required traits, each for a whole slot."""
+        return bool(plan.collective_traits) and not plan.splittable
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
@@ -49,11 +56,7 @@ class CollectiveTraits(Constraint):
         slots = plan.unsuffixed_slots
         serving = all_providers({slot: options[slot] for slot in slots})
         spend(len(serving) * len(trait_sets) + len(slots) * (len(serving) + len(trait_sets)))
-        bits = {}
-        for position in serving:
-            traits = pool.members[position].traits
-            met = [not trait_set.isdisjoint(traits) for trait_set in trait_sets]
-            bits[position] = sum(1 << place for place, holds in enumerate(met) if holds)
+        bits = {position: bits_met(trait_sets, pool.members[position]) for position in serving}
         covers = {slot: {provider: bits[provider] for provider in options[slot]} for slot in slots}
         return (cls(covers, (1 << len(trait_sets)) - 1, spend),)
 
@@ -62,7 +65,7 @@ class CollectiveTraits(Constraint):
         narrowed = list(options)
         for place in range(self._needed.bit_length()):
             able = [slot for slot, bits in self._possible.items() if bits >> place & 1]
-            if len(able) != 1:
+            if len(able) != 1 or able[0] in self._splittable:
                 continue
             (slot,) = able
             self._spend(2 * len(narrowed[slot]))
@@ -72,6 +75,12 @@ class CollectiveTraits(Constraint):
             ]
             self._possible[slot] = _union(bits[provider] for provider in narrowed[slot])
         return narrowed
+
+    def needs(self, slot: int) -> int:
+        """Return the bits of trait sets that no other slot brings or can bring."""
+        self._spend(len(self.slots))
+        others = _union(self._possible[other] for other in self._open if other != slot)
+        return self._needed & ~(others | _union(bits for _slot, bits in self._placed))
 
     def feasible(self) -> bool:
         """Whether all slots together could meet every trait set."""
@@ -95,6 +104,12 @@ class CollectiveTraits(Constraint):
     def _undo(self) -> None:
         slot, _bits = self._placed.pop()
         self._open.add(slot)
+
+
+def bits_met(trait_sets: Sequence[TraitSet], member: Member) -> int:
+    """Return a bit for each of the trait sets that the member meets."""
+    met = [not trait_set.isdisjoint(member.traits) for trait_set in trait_sets]
+    return sum(1 << place for place, holds in enumerate(met) if holds)
 
 
 def _union(masks: Iterable[int]) -> int:

@@ -110,7 +110,7 @@ class PartialIsolation(Constraint):
                     self._open.discard(standing_slot)
                     steps.append(partial(self._open.add, standing_slot))
             else:
-                step = matching.close(provider)
+                step = matching.shrink(provider, 0)
             if step is None:
                 _take_back(steps)
                 return None

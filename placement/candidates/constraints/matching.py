@@ -64,15 +64,15 @@ class Matching:
         self._placed.append((slot, provider, seats_before))
         return self.undo
 
-    def close(self, provider: int) -> Undo | None:
-        """Leave the provider no seat.
+    def shrink(self, provider: int, seats: int) -> Undo | None:
+        """Leave the provider no more than so many seats.
 
         None, with nothing changed, when the open slots cannot all keep a partner.
         """
         seats_before = self._seats.get(provider, 0)
-        self._seats[provider] = 0
+        self._seats[provider] = seats
         guests = self._guests.setdefault(provider, set())
-        while guests:
+        while len(guests) > seats:
             displaced = guests.pop()
             del self._partners[displaced]
             if not self._augment(displaced):

@@ -69,6 +69,7 @@ def _serving_members(condition: MemberCondition) -> Selection:
     """
     member = _member
     where = [_has_room(class_id, amount) for class_id, amount in condition.resources]
+    where += [_has_some(class_id) for class_id in condition.parts_of]
     where += [fragments.has_any_trait(member.c.id, traits) for traits in condition.traits]
     if condition.forbidden:
         where.append(~fragments.has_any_trait(member.c.id, condition.forbidden))
@@ -89,6 +90,10 @@ def _serving_members(condition: MemberCondition) -> Selection:
 
 def _has_room(class_id: int, amount: int) -> ColumnElement[bool]:
     return fragments.stock_with_room(_member.c.id, class_id, amount).correlate(_member).exists()
+
+
+def _has_some(class_id: int) -> ColumnElement[bool]:
+    return fragments.stock_with_some(_member.c.id, class_id).correlate(_member).exists()
 
 
 def _in_all(

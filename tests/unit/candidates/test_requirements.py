@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.candidates.model import Member, Pool, Tree
-from placement.candidates.plan import slots_of
+from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.candidates.requirements import Requirement, requirements
+from placement.candidates.requirements import Requirement
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal
 from placement.objects.capacity import Stock, fits
 
@@ -15,7 +15,7 @@ STOCK = Stock(capacity=8, used=4, min_unit=2, max_unit=6, step_size=2)
 
 
 def requirement(group: RequestGroup) -> Requirement:
-    (only,) = requirements(slots_of(CandidateRequest((group,))))
+    (only,) = SearchPlan(CandidateRequest((group,))).requirements
     return only
 
 
@@ -90,7 +90,7 @@ def test_there_is_a_refusal_for_capacity_just_where_the_amount_does_not_fit(
 def test_groups_that_ask_the_same_share_a_requirement() -> None:
     groups = [RequestGroup(f"_{number}", (("VCPU", 2),)) for number in range(3)]
     other = RequestGroup("_X", (("VCPU", 4),))
-    found = requirements(slots_of(CandidateRequest((*groups, other))))
+    found = SearchPlan(CandidateRequest((*groups, other))).requirements
     assert [each.slots for each in found] == [[0, 1, 2], [3]]
 
 
@@ -98,8 +98,10 @@ def test_one_class_of_the_unsuffixed_group_needs_the_traits_itself() -> None:
     """Of several classes, any provider may bring them: that is for a constraint to see."""
     traits = (frozenset(["T"]),)
     host = pool(member())
-    (alone,) = requirements(slots_of(CandidateRequest((RequestGroup("", (("VCPU", 2),), traits),))))
+    (alone,) = SearchPlan(
+        CandidateRequest((RequestGroup("", (("VCPU", 2),), traits),))
+    ).requirements
     assert not alone.providers(host)
     group = RequestGroup("", (("VCPU", 2), ("DISK_GB", 1)), traits)
-    first, _second = requirements(slots_of(CandidateRequest((group,))))
+    first, _second = SearchPlan(CandidateRequest((group,))).requirements
     assert first.providers(host) == [0]

@@ -4,6 +4,7 @@ import itertools
 import tracemalloc
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from placement.candidates.model import Member, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
 from placement.candidates.sharing import anchor_pool
+from placement.candidates.split_search import SplitSearches
 from placement.candidates.trace import Refusal, Trace
 from placement.objects.capacity import Stock
 
@@ -329,3 +331,88 @@ def test_groups_with_no_place_outside_are_refused_before_the_first_step() -> Non
     request = CandidateRequest((inside, outside), same_subtree=(rule,))
     candidates, budget = search(request, [branches(1)])
     assert (candidates, budget.steps) == ([], 0)
+
+
+def split_search(
+    request: CandidateRequest, trees: Sequence[Tree], max_steps: int = 10**6
+) -> tuple[list[Candidate], Budget]:
+    """The candidates with a split up to the request's limit, and the work that it took."""
+    budget = Budget(max_steps)
+    anchors = SplitSearches(SearchPlan(request, splits=True), budget)
+    searches = (anchors.begin(anchor_pool(each, ())) for each in trees)
+    candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
+    return candidates, budget
+
+
+def split_group(amount: int, **terms: Any) -> RequestGroup:
+    return RequestGroup("", (("VGPU", amount),), can_split=frozenset(["VGPU"]), **terms)
+
+
+HERE = frozenset(["CUSTOM_HERE"])
+NOWHERE: frozenset[str] = frozenset()
+
+
+@pytest.mark.parametrize(
+    ("groups", "traits"),
+    [
+        ((split_group(250),), ()),
+        ((split_group(250, required=(HERE,)),), [*[NOWHERE] * 63, HERE]),
+        ((split_group(250), *like_groups(4)), ()),
+    ],
+)
+def test_splits_over_64_providers_cost_a_few_steps_a_candidate(
+    groups: tuple[RequestGroup, ...], traits: Sequence[frozenset[str]]
+) -> None:
+    """32 of the 64 serve together, in more ways than could be counted."""
+    steps: dict[int, int] = {}
+    looks: dict[int, int] = {}
+    for limit in (1, 100, 200, 1000):
+        request = CandidateRequest(groups, limit=limit)
+        candidates, budget = split_search(request, [tree("host", [8] * 64, traits)])
+        assert len(candidates) == limit
+        steps[limit], looks[limit] = budget.steps, budget.looks
+    assert steps[1] <= 64
+    assert looks[1] <= 10_000
+    for limit in (100, 200, 1000):
+        assert steps[limit] <= steps[1] + 4 * limit
+        assert looks[limit] <= looks[1] + 600 * limit
+
+
+@pytest.mark.parametrize("others", [0, 4])
+def test_an_amount_that_fits_nowhere_in_parts_is_refused_before_the_first_step(others: int) -> None:
+    """64 providers with 8 units each have 512, for all groups together."""
+    trees = [tree("host", [8] * 64)]
+    request = CandidateRequest((split_group(512 - others), *like_groups(others)), limit=1)
+    assert split_search(request, trees)[0]
+    request = CandidateRequest((split_group(513 - others), *like_groups(others)))
+    candidates, budget = split_search(request, trees)
+    assert not candidates
+    assert budget.steps == 0
+
+
+def test_hosts_that_are_alike_begin_with_the_same_split() -> None:
+    trees = [tree(f"host{each}", [8, 6, 4]) for each in range(10)]
+    request = CandidateRequest((split_group(12),), limit=10)
+    candidates, budget = split_search(request, trees)
+    assert [candidate.allocations for candidate in candidates] == [
+        {f"host{each}-0": {"VGPU": 8}, f"host{each}-1": {"VGPU": 4}} for each in range(10)
+    ]
+    assert budget.steps == 10
+
+
+def test_ties_of_room_are_told_apart_in_hosts_that_are_otherwise_alike() -> None:
+    """Of equal rooms, the one with the smaller UUID gives the larger part."""
+    host = tree("host", [8, 8])
+    root, first, second = host.members
+    other = Tree(2, "host", 1, (root, second._replace(parent=0), first), NOWHERE)
+    candidates, _budget = split_search(CandidateRequest((split_group(12),)), [host, other])
+    assert [candidate.allocations for candidate in candidates] == [
+        {"host-0": {"VGPU": 8}, "host-1": {"VGPU": 4}}
+    ] * 2
+
+
+def test_a_tree_of_a_thousand_children_is_split_within_the_bound_on_work() -> None:
+    request = CandidateRequest((split_group(900),), limit=5)
+    candidates, budget = split_search(request, [tree("host", [1] * 1000)], 10**5)
+    assert [len(candidate.allocations) for candidate in candidates] == [900] * 5
+    assert not budget.spent

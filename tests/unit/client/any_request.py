@@ -38,8 +38,8 @@ def _conditions(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def json_requests(draw: st.DrawFn, *, splits: bool = True) -> dict[str, Any]:
-    """Return a request that a server takes; splits: also with `can_split`."""
+def json_requests(draw: st.DrawFn) -> dict[str, Any]:
+    """Return a request that a server takes."""
     groups: dict[str, Any] = {}
     for suffix in draw(st.lists(st.sampled_from(SUFFIXES), min_size=1, unique=True)):
         amounts = st.dictionaries(st.sampled_from(CLASSES), st.integers(1, 9), min_size=1)
@@ -47,7 +47,7 @@ def json_requests(draw: st.DrawFn, *, splits: bool = True) -> dict[str, Any]:
         for member in ("in_tree", "subtree"):
             if draw(_YES_OR_NO):
                 group[member] = draw(st.sampled_from(UUIDS))
-        if splits and not suffix and draw(_YES_OR_NO):
+        if not suffix and draw(_YES_OR_NO):
             group["can_split"] = list(group["resources"])[:2]
     request: dict[str, Any] = {"groups": groups}
     if root := draw(_conditions()):

@@ -24,7 +24,7 @@ def test_a_request_comes_back_from_its_query(request: dict[str, Any], limit: int
     assert parse_query(query_of(request)) == request
 
 
-@given(json_requests(splits=False))
+@given(json_requests())
 def test_the_server_reads_the_same_from_the_query_as_from_the_json(request: dict[str, Any]) -> None:
     assert parse_candidates(pairs(query_of(request)), v("2.0")) == read_candidates(request)
 
@@ -103,7 +103,7 @@ def test_the_first_line_is_told_the_policy_of_groups(members: dict[str, Any], po
     assert query == f"resources_A=VCPU:1&resources_B=VCPU:2&group_policy={policy}"
 
 
-@given(json_requests(splits=False))
+@given(json_requests())
 def test_what_the_first_line_can_be_told_means_the_same_there(request: dict[str, Any]) -> None:
     try:
         query = query_of(request, (1, 39))

@@ -22,8 +22,8 @@ AGG = "a0000000-0000-4000-8000-000000000001"
 OTHER = "a0000000-0000-4000-8000-000000000002"
 KEYS = (
     "resources", "resources_A", "required", "required1", "member_of", "in_tree", "limit",
-    "group_policy", "root_required", "root_member_of", "subtree", "same_subtree", "name",
-    "uuid", "associated", "project_id", "marker", "include",
+    "group_policy", "root_required", "root_member_of", "subtree", "same_subtree", "can_split",
+    "name", "uuid", "associated", "project_id", "marker", "include",
 )  # fmt: skip
 PIECES = (
     "VCPU:1",
@@ -318,6 +318,39 @@ def test_groups_that_cannot_be_joined_so(pairs: Sequence[tuple[str, str]], text:
         parse(*TWO, *pairs, version="2.0")
     assert str(refused.value).startswith(text)
     assert refused.value.code == "placement.query.bad_value"
+
+
+def test_classes_that_may_be_split_belong_to_the_unsuffixed_group() -> None:
+    pairs = (
+        ("can_split", "VCPU"),
+        ("resources", "VCPU:4,DISK_GB:1"),
+        ("can_split", "VCPU,DISK_GB"),
+    )
+    (group,) = parse(*pairs, version="2.0").groups
+    assert group.can_split == {"VCPU", "DISK_GB"}
+    assert not parse(("resources", "VCPU:4"), version="2.0").groups[0].can_split
+
+
+@pytest.mark.parametrize(
+    ("pairs", "text"),
+    [
+        ([("can_split", "VCPU")], "can_split='VCPU': the unsuffixed group"),
+        ([("resources", "DISK_GB:1"), ("can_split", "VCPU")], "can_split='VCPU': the unsuffixed"),
+        ([("resources", "VCPU:1"), ("can_split", "VCPU,X")], "can_split='X': the unsuffixed group"),
+        ([("resources", "VCPU:1"), ("can_split", "")], "can_split='': expected names"),
+        ([("resources", "VCPU:1"), ("can_split", "VCPU,")], "can_split='VCPU,': expected names"),
+    ],
+)
+def test_classes_that_cannot_be_split(pairs: Sequence[tuple[str, str]], text: str) -> None:
+    with pytest.raises(BadQuery) as refused:
+        parse(("resources_A", "VCPU:1"), *pairs, version="2.0")
+    assert str(refused.value).startswith(text)
+    assert refused.value.code == "placement.query.bad_value"
+
+
+def test_a_suffixed_group_is_not_split() -> None:
+    with pytest.raises(BadQuery, match="can_split_A='VCPU': no such parameter"):
+        parse(("resources_A", "VCPU:1"), ("can_split_A", "VCPU"), version="2.0")
 
 
 def test_the_first_line_has_no_negated_suffixes() -> None:

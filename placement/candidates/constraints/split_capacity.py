@@ -1,0 +1,110 @@
+"""Capacity where one of the slots may be served in parts, by several providers."""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Self
+
+from placement.candidates.budget import Spend, free
+from placement.candidates.constraints.base import Undo
+from placement.candidates.constraints.capacity import Capacity, by_least_amount, room_of
+from placement.candidates.constraints.matching import all_providers
+from placement.candidates.model import Options, Pool, Split
+from placement.candidates.plan import SearchPlan
+
+# A split by its number.
+SplitOf = Callable[[int], Split]
+
+
+class SplitCapacity(Capacity):
+    """The amounts of one class stay within the room of each provider, also those of parts.
+
+    Whoever may serve a part may do so beside many others. So the look-ahead is for the other slots
+    alone, and each part takes room from them. splittable: the slot. split: what its numbers mean.
+    options: those of the other slots.
+    """
+
+    def __init__(
+        self,
+        splittable: int,
+        split: SplitOf,
+        options: Mapping[int, Sequence[int]],
+        amounts: Mapping[int, int],
+        room: Mapping[int, int],
+        spend: Spend = free,
+    ) -> None:
+        super().__init__(options, {slot: amounts[slot] for slot in options}, room, spend)
+        self.slots |= {splittable}
+        self._splittable = splittable
+        self._amount = amounts[splittable]
+        self._split = split
+        self._spend = spend
+        self._together = sum(amounts.values()) <= sum(room.values())
+
+    @classmethod
+    def applies(cls, plan: SearchPlan) -> bool:
+        """Whether other slots ask for a class that may be split."""
+        return bool(plan.contended_splits)
+
+    @classmethod
+    def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
+        """Return the room of each member for each class that may be split and is contended."""
+        names = [plan.slots[slot].resources[0][0] for slot in plan.contended_splits]
+        return tuple(
+            [tuple([stock and stock.room for stock in pool.stocks(name)]) for name in names]
+        )
+
+    @classmethod
+    def conditions(
+        cls,
+        plan: SearchPlan,
+        pool: Pool,
+        options: Options,
+        givers: Mapping[int, Iterable[int]],
+        split: SplitOf,
+        spend: Spend,
+    ) -> list[Self]:
+        """Make conditions for each class that may be split and that other slots ask for, too.
+
+        givers: slot -> positions of those who may serve a part of it.
+        """
+        constraints = []
+        for slot in plan.contended_splits:
+            name, amount = plan.slots[slot].resources[0]
+            others = dict(plan.amounts_of(name))
+            del others[slot]
+            for amounts in list(by_least_amount(others)) or [others]:
+                serving = {other: options[other] for other in amounts}
+                room = room_of(
+                    name, pool, all_providers(serving).union(options[slot], givers[slot])
+                )
+                spend(2 * len(room) + len(amounts))
+                units = {slot: amount, **amounts}
+                constraints.append(cls(slot, split, serving, units, room, spend))
+        return constraints
+
+    def feasible(self) -> bool:
+        """Whether all slots together do not ask for more than there is."""
+        return self._together and super().feasible()
+
+    def add(self, slot: int, provider: int) -> Undo | None:
+        """Take the slot's amount from the provider's room, or the parts from those of a split."""
+        if slot != self._splittable:
+            return super().add(slot, provider)
+        parts = self._split(provider) if provider < 0 else ((provider, self._amount),)
+        self._spend(2 * len(parts))
+        steps: list[tuple[int, int, Undo]] = []
+
+        def undo() -> None:
+            while steps:
+                position, units, step = steps.pop()
+                self._room[position] += units
+                step()
+
+        for position, units in parts:
+            left = self._room[position] - units
+            step = None if left < 0 else self._matching.shrink(position, left // self._least)
+            if step is None:
+                undo()
+                return None
+            self._room[position] = left
+            steps.append((position, units, step))
+        return undo

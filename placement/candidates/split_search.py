@@ -1,0 +1,200 @@
+"""The search for candidates in which several providers serve a class of the unsuffixed group.
+
+Candidates without a split come first, over the whole answer. So this search comes after the other,
+looks at all anchors again, and finds nothing that the other one has found.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+from functools import partial
+
+from placement.candidates.anchors import AnchorSearches, Search, Solutions
+from placement.candidates.budget import LOOKS_PER_STEP, Budget
+from placement.candidates.candidate import Candidate, SplitWording
+from placement.candidates.constraints import CollectiveTraits, Constraint, SplitCapacity
+from placement.candidates.constraints.collective_traits import bits_met
+from placement.candidates.model import Assignment, Options, Pool, Slot
+from placement.candidates.plan import SearchPlan
+from placement.candidates.requirements import Requirement
+from placement.candidates.solver import assignments
+from placement.candidates.splits import Giver, SplitNumbers, Splits
+from placement.candidates.stats import WRONG_ROOT, Outcome
+from placement.candidates.trace import Refusal, Trace
+
+
+class SplitSearches(AnchorSearches):
+    """Begins the searches of one request for candidates with at least one split."""
+
+    def __init__(self, plan: SearchPlan, budget: Budget) -> None:
+        """plan: one with splits."""
+        # The search without splits has noted why each tree has no candidate.
+        super().__init__(plan, budget, Trace())
+        self._numbers = SplitNumbers()
+        self._wordings: dict[tuple[int, ...], SplitWording] = {}
+        self._requirements = {
+            slot: requirement for requirement in plan.requirements for slot in requirement.slots
+        }
+
+    def begin(self, pool: Pool) -> Search:
+        """Search the pool as far as its first candidate.  Raises BudgetSpentError."""
+        plan, size = self._plan, len(pool.members)
+        if pool.anchor is None or plan.root_refusal(pool.anchor) is not None:
+            return Search(WRONG_ROOT, plan, pool)
+        self.searched += 1
+
+        # Who could serve a part of what may be split: no other tree can.
+        splits: dict[int, Splits] = {}
+        for slot in plan.splittable:
+            requirement = self._requirements[slot]
+            self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
+            splits[slot] = self._splits(pool, slot, requirement)
+        if not any(each.exist for each in splits.values()):
+            return Search(Outcome(unmet_slot=plan.splittable[0]), plan, pool)
+
+        # Who could serve each slot alone.
+        options = [self._requirements[slot].providers(pool) for slot in range(len(plan.slots))]
+        for slot, providers in enumerate(options):
+            self._budget.spend(LOOKS_PER_STEP + size * self._requirements[slot].looks)
+            if not providers and not (slot in splits and splits[slot].exist):
+                return Search(Outcome(unmet_slot=slot), plan, pool)
+        return self._begin_together(
+            pool,
+            self._shape_with(pool, options, splits),
+            self._solutions_with(pool, options, splits),
+            self._spelled,
+        )
+
+    def _splits(self, pool: Pool, slot: int, requirement: Requirement) -> Splits:
+        """Return the ways to serve the slot in parts, largest room first (ties by UUID)."""
+        name, amount = self._plan.slots[slot].resources[0]
+        sizes = requirement.part_sizes(pool, name, amount)
+        trait_sets, members = self._plan.collective_traits, pool.members
+
+        def order(position: int) -> tuple[int, str]:
+            stock = members[position].stocks[name]
+            return stock.used - stock.capacity, members[position].uuid
+
+        return Splits(
+            amount,
+            [
+                Giver(position, sizes[position], bits_met(trait_sets, members[position]))
+                for position in sorted(sizes, key=order)
+            ],
+            self._budget.spend,
+        )
+
+    def _shape_with(
+        self, pool: Pool, options: Options, splits: Mapping[int, Splits]
+    ) -> Hashable | None:
+        """Return what is equal for pools that begin alike: also who gives parts, in which order."""
+        shape = self._shape(pool, options)
+        if shape is None:
+            return None
+        return (
+            shape,
+            tuple([tuple(each.givers) for each in splits.values()]),
+            CollectiveTraits.signature(self._plan, pool),
+            SplitCapacity.signature(self._plan, pool),
+        )
+
+    def _solutions_with(
+        self, pool: Pool, options: Options, splits: Mapping[int, Splits]
+    ) -> Solutions:
+        """Yield the assignments with a split, by the first of the slots that is split.
+
+        Those before it are served whole, those after it either way.
+        """
+        refusal: Refusal | None = None
+        whole: set[int] = set()
+        for first in self._plan.splittable:
+            given = {slot: each for slot, each in splits.items() if slot not in whole}
+            whole.add(first)
+            if not splits[first].exist:
+                continue
+            split_options = list(options)
+            split_options[first] = ()
+            ways = {slot: each for slot, each in given.items() if each.exist}
+            if all(providers or slot in ways for slot, providers in enumerate(split_options)):
+                refusal = yield from self._solutions_of(pool, split_options, ways)
+        return refusal
+
+    def _solutions_of(
+        self, pool: Pool, options: Options, splits: Mapping[int, Splits]
+    ) -> Solutions:
+        """Yield the assignments in which these slots may be split."""
+        spend = self._budget.spend
+        constraints: list[Constraint] = []
+        for kind in self._kinds:
+            for constraint in kind.build(self._plan, pool, options, spend):
+                options = constraint.narrow(options)
+                constraints.append(constraint)
+        if self._plan.collective_traits:
+            constraints.append(self._collective_traits(pool, options, splits))
+            options = constraints[-1].narrow(options)
+        givers = {
+            slot: [giver.position for giver in splits[slot].givers] if slot in splits else []
+            for slot in self._plan.splittable
+        }
+        constraints += SplitCapacity.conditions(
+            self._plan, pool, options, givers, self._numbers.split, spend
+        )
+        offers = {slot: partial(self._offer, each) for slot, each in splits.items()}
+
+        def refuse(code: Refusal) -> None:
+            self._trace.refuse_placement(pool.root, code)
+
+        return (yield from assignments(options, constraints, self._budget, refuse, offers))
+
+    def _offer(self, splits: Splits, needed: int) -> Iterator[int]:
+        for split in splits.sets(needed):
+            yield self._numbers.number(split)
+
+    def _collective_traits(
+        self, pool: Pool, options: Options, splits: Mapping[int, Splits]
+    ) -> CollectiveTraits:
+        """Make the condition of traits, which those who serve parts bring together."""
+        trait_sets = self._plan.collective_traits
+        covers: dict[int, Mapping[int, int]] = {}
+        for slot in self._plan.unsuffixed_slots:
+            bits = {
+                position: bits_met(trait_sets, pool.members[position]) for position in options[slot]
+            }
+            if slot in splits:
+                bits |= {giver.position: giver.brings for giver in splits[slot].givers}
+            self._budget.spend(len(bits) * (1 + len(trait_sets)))
+            covers[slot] = _BitsOfSplits(bits, self._numbers)
+        needed = (1 << len(trait_sets)) - 1
+        return CollectiveTraits(covers, needed, self._budget.spend, splits.keys())
+
+    def _spelled(self, _plan: SearchPlan, pool: Pool, assignment: Assignment) -> Candidate:
+        """Return the candidate, in which each part has a slot of its own."""
+        slots: list[Slot] = []
+        positions: list[int] = []
+        for slot, number in zip(self._plan.slots, assignment, strict=True):
+            if number >= 0:
+                slots.append(slot)
+                positions.append(number)
+                continue
+            ((name, _amount),) = slot.resources
+            for position, units in self._numbers.split(number):
+                slots.append(Slot(slot.group, ((name, units),)))
+                positions.append(position)
+        key = tuple([number if number < 0 else 0 for number in assignment])
+        wording = self._wordings.get(key)
+        if wording is None:
+            wording = SplitWording(slots, self._plan.suffixes)
+            self._wordings[key] = wording
+        return Candidate(wording, pool, tuple(positions))
+
+
+class _BitsOfSplits(dict[int, int]):
+    """The bits of members by position, and of splits by number: those of all who serve parts."""
+
+    def __init__(self, bits: Mapping[int, int], numbers: SplitNumbers) -> None:
+        super().__init__(bits)
+        self._numbers = numbers
+
+    def __missing__(self, number: int) -> int:
+        bits = 0
+        for position, _units in self._numbers.split(number):
+            bits |= self[position]
+        return bits
