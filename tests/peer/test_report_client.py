@@ -1,0 +1,69 @@
+"""Our `ReportClient` on openstack-placement: the tests of ``tests/api`` once more.
+
+All but those of what 2.0 alone can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from keystoneauth1.adapter import Adapter
+from keystoneauth1.session import Session
+
+from placement.client import ReportClient
+from placement.client.negotiated import NegotiatedApi
+from tests.api import test_report_client as ours
+from tests.kit.recorder import Recorder
+from tests.kit.service import HEADERS
+from tests.peer.servers import SQLITE, Server, peer
+
+IDENTITY = {name: value for name, value in HEADERS.items() if name.startswith("X-")}
+
+globals().update(
+    {
+        name: test
+        for name, test in vars(ours).items()
+        if name.startswith("test_") and not name.endswith("_at_2_0")
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    directory = tmp_path_factory.mktemp("peer")
+    with peer(directory / "peer", f"{SQLITE}{directory}/peer.db") as server:
+        yield server
+
+
+@pytest.fixture
+def recorder(server: Server, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    @contextmanager
+    def serving(_directory: Path) -> Iterator[Recorder]:
+        yield emptied(server)
+
+    monkeypatch.setattr(ours, "serving", serving)
+    return emptied(server)
+
+
+def emptied(server: Server) -> Recorder:
+    """What is sent to the peer, which has forgotten all before."""
+    server.empty()
+    session = Session(additional_headers=IDENTITY)
+    return Recorder(Adapter(session, endpoint_override=server.url, service_type="placement"))
+
+
+@pytest.fixture
+def client(recorder: Recorder) -> ReportClient:
+    return ReportClient(recorder)
+
+
+@pytest.fixture(autouse=True)
+def _on_the_peer(recorder: Recorder) -> None:
+    """Tests that start services of their own get the peer as well."""
+
+
+def test_the_peer_is_spoken_to_in_the_first_line(recorder: Recorder) -> None:
+    assert NegotiatedApi(recorder).version == (1, 39)
