@@ -1,13 +1,16 @@
 """The REST API over a keystoneauth1 adapter, in the newest version that both sides know."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import requests
-from keystoneauth1.adapter import Adapter
 
 from placement.client.errors import ServiceTooOld
 from placement.client.rest import RefusedError, error_object
+
+if TYPE_CHECKING:
+    # PERF: commands that need no adapter start without it.
+    from keystoneauth1.adapter import Adapter
 
 Version = tuple[int, int]
 
@@ -19,7 +22,7 @@ SECOND_LINE: Version = (2, 0)
 class NegotiatedApi:
     """One service: JSON in, JSON out, refusals as exceptions; threads may share it."""
 
-    def __init__(self, adapter: Adapter, at_most: Version = SECOND_LINE) -> None:
+    def __init__(self, adapter: "Adapter", at_most: Version = SECOND_LINE) -> None:
         """Take an adapter of the service; at_most: the newest microversion to speak."""
         self._adapter = adapter
         self._at_most = at_most

@@ -5,9 +5,7 @@ import random
 import time
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
-
-from keystoneauth1.adapter import Adapter
+from typing import TYPE_CHECKING, Any
 
 from placement.client import claims, tree_reader
 from placement.client.allocation_records import AllocationRecords, read_records_of_tree
@@ -21,6 +19,9 @@ from placement.client.rest import RefusedError
 from placement.client.tree_difference import revised
 from placement.client.tree_writer import TreeWriter, may_pass
 
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
+
 LOG = logging.getLogger(__name__)
 
 ATTEMPTS = 5  # to write a tree that others write to
@@ -28,7 +29,7 @@ PAUSE = 0.05  # seconds after the first of them, doubled after each
 
 # Edits a tree to what the hardware is. Allocations are edited, too, where there are any. Raises
 # ReshapeNeeded if there are none, and inventory that is in use has to move.
-Driver = Callable[[ProviderTree, AllocationRecords | None], None]
+ComputeDriver = Callable[[ProviderTree, AllocationRecords | None], None]
 
 
 class ReportClient:
@@ -38,7 +39,7 @@ class ReportClient:
     refuses is a ClientError; where there is no answer at all, keystoneauth1's ClientException.
     """
 
-    def __init__(self, adapter: Adapter, max_version: Version = SECOND_LINE) -> None:
+    def __init__(self, adapter: "Adapter", max_version: Version = SECOND_LINE) -> None:
         """Take an adapter of the service, such as `PlacementDirect` gives.
 
         max_version: the newest microversion to speak.
@@ -89,7 +90,7 @@ class ReportClient:
             time.sleep(random.uniform(0, PAUSE * 2**attempt))
         raise UpdateFailed(f"others keep changing {new_tree!r}: {conflict}") from conflict
 
-    def report(self, uuid: str, driver: Driver) -> TreeSnapshot:
+    def report(self, uuid: str, driver: ComputeDriver) -> TreeSnapshot:
         """Have a driver edit the tree of a provider, and write it; reshape if that is needed.
 
         The driver is called with the tree, and again, with allocations, if it or the service says

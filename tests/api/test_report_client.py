@@ -24,7 +24,7 @@ from placement.client.errors import (
 )
 from placement.client.negotiated import Version
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
-from placement.client.report import Driver, ReportClient
+from placement.client.report import ComputeDriver, ReportClient
 from placement.client.rest import RefusedError
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
@@ -521,7 +521,9 @@ def report_host(client: ReportClient, _recorder: Recorder) -> None:
     client.report(HOST, describe_host)
 
 
-def outcome_of(directory: Path, version: Version, setup: Setup, driver: Driver) -> ProviderTree:
+def outcome_of(
+    directory: Path, version: Version, setup: Setup, driver: ComputeDriver
+) -> ProviderTree:
     with serving(directory) as recorder:
         client = ReportClient(recorder, version)
         setup(client, recorder)
@@ -537,7 +539,7 @@ def outcome_of(directory: Path, version: Version, setup: Setup, driver: Driver) 
     ids=["update", "reshape"],
 )
 def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
-    tmp_path: Path, version: Version, setup: Setup, driver: Driver, answered: bool
+    tmp_path: Path, version: Version, setup: Setup, driver: ComputeDriver, answered: bool
 ) -> None:
     (tmp_path / "whole").mkdir()
     whole = outcome_of(tmp_path / "whole", version, setup, driver)
