@@ -5,3 +5,4 @@ CUSTOM_PREFIX = "CUSTOM_"  # of the names of resource classes and traits that cl
 UNKNOWN_CONSUMER_TYPE = "unknown"  # what answers call the type of consumers that have none
 INVENTORY_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 FIRST_GENERATION = 1  # of a consumer
+SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # of providers that serve other trees

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from placement.candidates.request import RequestGroup
 from placement.objects.capacity import Stock
 
-SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
-
 # Slot -> the members of a pool, by position, that could serve it alone.
 Options = Sequence[Sequence[int]]
 

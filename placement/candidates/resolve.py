@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.model import SHARING_TRAIT
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
 from placement.db.statements import names as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
+from placement.vocabulary import SHARING_TRAIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.model import SHARING_TRAIT, Pool, Root, SharingMember, Slot, Tree
+from placement.candidates.model import Pool, Root, SharingMember, Slot, Tree
 from placement.candidates.resolve import ResolvedRequest
 from placement.db.conditions import RootCondition
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements
 from placement.objects import identifiers
 from placement.objects.capacity import Stock, fits
+from placement.vocabulary import SHARING_TRAIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from oslo_config import cfg
 from sqlalchemy.exc import SQLAlchemyError
 
 from placement import config, console
-from placement.cli import check, document, draw, explain, load, online_migrations, schema
+from placement.cli import audit, check, document, draw, explain, load, online_migrations, schema
 from placement.errors import ConfigurationError, PlacementError
 
 
@@ -51,4 +51,5 @@ def _add_commands(subparsers: Any, parsers: dict[str, Any]) -> None:
     document.add_command(subparsers)
     load.add_commands(subparsers)
     draw.add_command(subparsers)
+    audit.add_command(subparsers)
     explain.add_command(subparsers)

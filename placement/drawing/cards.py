@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from placement.loader import Cloud, CloudInventory, CloudProvider
-
-SHARES = "MISC_SHARES_VIA_AGGREGATE"
+from placement.vocabulary import SHARING_TRAIT
 
 
 class Kind(Enum):
@@ -132,7 +131,7 @@ def _name(cloud: Cloud, aggregate_uuid: str) -> str:
 
 
 def _kind(provider: CloudProvider) -> Kind:
-    if SHARES in provider.traits:
+    if SHARING_TRAIT in provider.traits:
         return Kind.SHARING
     if provider.parent_uuid is None:
         return Kind.ROOT

@@ -6,7 +6,7 @@ change, `apply` carries it out. The number of statements is the same for one con
 thousand.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -47,6 +47,29 @@ def replace(conn: Connection, claims: Sequence[Claim]) -> None:
     """
     state = lock(conn, claims)
     check_consumer_generations(state, claims)
+    _carry_out(conn, state, claims)
+
+
+def delete_if(
+    conn: Connection, consumer_uuids: Collection[str], condition: Callable[[Consumer], bool]
+) -> int:
+    """Delete those of the consumers that meet a condition once they are locked.
+
+    Does what replacing their allocations with none does; returns how many there were.
+    """
+    claims = [Claim(uuid, {}, project="", user="") for uuid in consumer_uuids]
+    state = lock(conn, claims)
+    deletions = [
+        claim
+        for claim in claims
+        if claim.consumer in state.consumers and condition(state.consumers[claim.consumer])
+    ]
+    if deletions:
+        _carry_out(conn, state, deletions)
+    return len(deletions)
+
+
+def _carry_out(conn: Connection, state: LockedState, claims: Sequence[Claim]) -> None:
     change = allocation_change(state, claims, state.stocks())
     apply(conn, change)
     providers.bump_generations(conn, dict.fromkeys(change.provider_ids, 1))

@@ -1,0 +1,187 @@
+"""`placement-manage audit`: what the database holds that somebody should look at.
+
+The exit code is 0 where nothing is wrong, 3 where something is, 1 for anything that went wrong.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from oslo_config import cfg
+from prettytable import PrettyTable
+
+from placement.cli.database import connect
+from placement.cli.owners import read_owners
+from placement.db import schema
+from placement.db.engine import Database
+from placement.errors import ConfigurationError
+from placement.objects import audit
+from placement.objects.audit import Check, Inquiry, Owners, Row
+from placement.progress import progress
+
+WRONG = 3  # exit code; argparse has taken 2
+BATCH = 100  # consumers that are deleted in one transaction
+HOUR = 3600
+
+Findings = Mapping[str, Sequence[Row]]  # by the name of the check
+
+
+def add_command(subparsers: Any) -> None:
+    """Add the command to those of `placement-manage`."""
+    names = [check.name for check in audit.CHECKS]
+    parser = subparsers.add_parser(
+        "audit",
+        help="show providers over capacity, and consumers that nobody knows",
+        description="Exit code: 0 if nothing is wrong, 3 if something is, 1 for errors. Empty "
+        "projects are shown, but not wrong.",
+    )
+    parser.set_defaults(action=_audit)
+    parser.add_argument(
+        "--check", action="append", choices=names, help="look for this alone; may be repeated"
+    )
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="default: table")
+    parser.add_argument(
+        "--owners",
+        metavar="FILE",
+        help="what owns consumers, a UUID a line ('-': standard input), as `openstack server list "
+        "--all-projects -f value -c ID` writes it. It must name owners of every kind: servers, "
+        "migrations, volumes, reservations",
+    )
+    parser.add_argument(
+        "--consumer-type",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="compare only consumers of this type with the owners; may be repeated",
+    )
+    parser.add_argument(
+        "--older-than",
+        type=int,
+        default=HOUR,
+        metavar="SECONDS",
+        help="leave out consumers that are younger, whose owners may not be in the list yet "
+        f"(default: {HOUR})",
+    )
+    parser.add_argument(
+        "--delete",
+        action="store_true",
+        help="delete the allocations of consumers whose owner is not in the list, after asking. "
+        "A consumer that has changed since it was listed stays",
+    )
+    parser.add_argument("--yes", action="store_true", help="delete without asking")
+
+
+def _audit(conf: cfg.ConfigOpts) -> int:
+    options = conf.category
+    if options.delete and not options.owners:
+        raise ConfigurationError("--delete needs --owners: it deletes consumers that nobody owns")
+    if options.delete and not options.yes and not _can_ask():
+        raise ConfigurationError("--delete needs --yes where nobody can be asked")
+    owners = _owners(options)
+    database = connect(conf)
+    findings = _find(database, _checks(options), owners)
+    FORMATS[options.format](findings)
+    listed = findings.get(audit.WITHOUT_OWNER, ())
+    if options.delete and listed and (options.yes or _agreed(len(listed))):
+        left = _delete(database, listed)
+        print(f"deleted: {len(listed) - left}; changed or gone since: {left}", file=sys.stderr)
+        findings = {**findings, audit.WITHOUT_OWNER: listed[:left]}
+    wrong = any(findings.get(check.name) for check in audit.CHECKS if check.wrong)
+    return WRONG if wrong else 0
+
+
+def _owners(options: Any) -> Owners | None:
+    if options.owners is None:
+        return None
+    # The database has times in UTC, without a zone.
+    now = datetime.now(UTC).replace(tzinfo=None)
+    created_before = now - timedelta(seconds=options.older_than)
+    return Owners(read_owners(options.owners), created_before, options.consumer_type)
+
+
+def _checks(options: Any) -> list[Check]:
+    if options.check and audit.WITHOUT_OWNER in options.check and not options.owners:
+        raise ConfigurationError(f"--check {audit.WITHOUT_OWNER} needs --owners")
+    return [
+        check
+        for check in audit.CHECKS
+        if (check.name in options.check if options.check else True)
+        and (options.owners or check.name != audit.WITHOUT_OWNER)
+    ]
+
+
+def _find(database: Database, checks: Iterable[Check], owners: Owners | None) -> Findings:
+    """Return what the checks find in one snapshot."""
+    with database.read() as conn:
+        schema.check(conn)
+        inquiry = Inquiry(conn, owners)
+        return {check.name: list(check.find(inquiry)) for check in checks}
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def _agreed(count: int) -> bool:
+    answer = input(f"Delete the allocations of {count} consumers? [y/N] ")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _delete(database: Database, listed: Sequence[Row]) -> int:
+    """Delete those that have not changed; return how many are left to look at again."""
+    batches = [listed[start : start + BATCH] for start in range(0, len(listed), BATCH)]
+    deleted = 0
+    with progress("deleting", sys.stderr)(batches, f"times {BATCH} consumers") as shown:
+        for batch in shown:
+            deleted += database.write(partial(audit.delete_unchanged, listed=batch))
+    return len(listed) - deleted
+
+
+# -- output ---------------------------------------------------------------------------------
+
+
+def _print_table(findings: Findings) -> None:
+    for check in audit.CHECKS:
+        rows = findings.get(check.name)
+        if rows:
+            table = PrettyTable(check.columns, align="l")
+            table.add_rows([_texts(check, row) for row in rows])
+            print(f"{check.name}: {len(rows)} {check.meaning}")
+            print(table)
+    if not any(findings.values()):
+        print("Nothing was found.")
+
+
+def _print_values(findings: Findings) -> None:
+    for check in audit.CHECKS:
+        for row in findings.get(check.name, ()):
+            print(check.name, *_texts(check, row))
+
+
+def _print_json(findings: Findings) -> None:
+    document = {
+        check.name: {
+            "meaning": check.meaning,
+            "wrong": check.wrong,
+            "rows": [
+                {column: row[column] for column in check.columns} for row in findings[check.name]
+            ],
+        }
+        for check in audit.CHECKS
+        if check.name in findings
+    }
+    print(json.dumps(document, indent=2, default=str))
+
+
+def _texts(check: Check, row: Row) -> list[str]:
+    return [_text(row[column]) for column in check.columns]
+
+
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+FORMATS = {"table": _print_table, "json": _print_json, "value": _print_values}

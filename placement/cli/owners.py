@@ -1,0 +1,48 @@
+"""Lists of owners of consumers, as other services print them."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from placement.errors import ConfigurationError
+from placement.objects import identifiers
+
+STANDARD_INPUT = "-"
+
+
+def read_owners(path: str) -> set[str]:
+    """Return the UUIDs of a list, one a line, as `openstack server list -f value -c ID` writes it.
+
+    path: of the file, `-` for standard input. Raises ConfigurationError for a list that cannot be
+    read, has anything else in it, or is empty: what it is compared with would all seem unowned.
+    """
+    name = "standard input" if path == STANDARD_INPUT else path
+    try:
+        with _lines(path) as lines:
+            uuids = set(_uuids(lines, name))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{name}: cannot be read: {error}") from None
+    if not uuids:
+        raise ConfigurationError(f"{name}: the list of owners is empty")
+    return uuids
+
+
+@contextmanager
+def _lines(path: str) -> Iterator[Iterable[str]]:
+    if path == STANDARD_INPUT:
+        yield sys.stdin
+        return
+    with Path(path).open(encoding="utf-8") as file:
+        yield file
+
+
+def _uuids(lines: Iterable[str], name: str) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        text = line.strip().strip('"')
+        if not text or (number == 1 and text == "ID"):  # the heading of CSV
+            continue
+        uuid = identifiers.canonical(text)
+        if uuid is None:
+            raise ConfigurationError(f"{name}:{number}: {text[:60]!r} is not a UUID")
+        yield uuid

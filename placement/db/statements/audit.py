@@ -1,0 +1,128 @@
+"""What the API allows and an operator yet wants to know of: each a selection of rows."""
+
+import sqlalchemy as sa
+
+from placement.db import tables as t
+from placement.db.statement import Query
+
+_provider, _inventory, _allocation, _consumer = (
+    t.resource_providers,
+    t.inventories,
+    t.allocations,
+    t.consumers,
+)
+
+_OVER_CAPACITY = (
+    sa.select(
+        _provider.c.uuid.label("provider"),
+        _provider.c.name,
+        t.resource_classes.c.name.label("resource_class"),
+        _inventory.c.used,
+        _inventory.c.capacity,
+        (_inventory.c.used - _inventory.c.capacity).label("excess"),
+    )
+    .select_from(
+        _inventory.join(_provider, _provider.c.id == _inventory.c.resource_provider_id).join(
+            t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
+        )
+    )
+    .where(_inventory.c.used > _inventory.c.capacity)
+    .order_by(_provider.c.name, t.resource_classes.c.name)
+)
+
+
+def over_capacity() -> Query:
+    """Select (provider, name, resource class, used, capacity, excess) of inventories."""
+    return Query(_OVER_CAPACITY)
+
+
+_CONSUMERS = (
+    sa.select(
+        _consumer.c.id,
+        _consumer.c.uuid.label("consumer"),
+        _consumer.c.generation,
+        t.consumer_types.c.name.label("type"),
+        t.projects.c.external_id.label("project"),
+        t.users.c.external_id.label("user"),
+        _consumer.c.created_at.label("created"),
+    )
+    .select_from(
+        _consumer.outerjoin(t.projects, t.projects.c.id == _consumer.c.project_id)
+        .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
+        .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
+    )
+    .where(_consumer.c.id > sa.bindparam("after"))
+    .order_by(_consumer.c.id)
+    .limit(sa.bindparam("size"))
+)
+
+
+def consumers(after: int, size: int) -> Query:
+    """Select the next consumers by id, with generation, type, project, user and time."""
+    return Query(_CONSUMERS, {"after": after, "size": size})
+
+
+_shares = (
+    sa.select(sa.literal(1))
+    .select_from(
+        t.resource_provider_traits.join(
+            t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id
+        )
+    )
+    .where(
+        t.resource_provider_traits.c.resource_provider_id == _provider.c.id,
+        t.traits.c.name == sa.bindparam("sharing"),
+    )
+    .exists()
+)
+_used_tree = (
+    sa.select(_allocation.c.consumer_id, _provider.c.root_provider_id.label("root_id"))
+    .select_from(_allocation.join(_provider, _provider.c.id == _allocation.c.resource_provider_id))
+    .where(~_shares)
+    .distinct()
+    .cte("used_tree")
+)
+_scattered = (
+    sa.select(_used_tree.c.consumer_id)
+    .group_by(_used_tree.c.consumer_id)
+    .having(sa.func.count() > 1)
+    .cte("scattered")
+)
+_ON_SEVERAL_TREES = (
+    sa.select(
+        _used_tree.c.consumer_id.label("consumer"),
+        _provider.c.uuid.label("root"),
+        _provider.c.name,
+    )
+    .select_from(
+        _used_tree.join(_scattered, _scattered.c.consumer_id == _used_tree.c.consumer_id).join(
+            _provider, _provider.c.id == _used_tree.c.root_id
+        )
+    )
+    .order_by(_used_tree.c.consumer_id, _provider.c.name)
+)
+
+
+def on_several_trees(sharing_trait: str) -> Query:
+    """Select (consumer, root, name), a row a tree, of consumers that use several.
+
+    What sharing providers give, wherever they stand, makes no tree one of several.
+    """
+    return Query(_ON_SEVERAL_TREES, {"sharing": sharing_trait})
+
+
+_EMPTY_PROJECTS = (
+    sa.select(t.projects.c.external_id.label("project"))
+    .where(
+        ~sa.select(sa.literal(1))
+        .select_from(_consumer)
+        .where(_consumer.c.project_id == t.projects.c.id)
+        .exists()
+    )
+    .order_by(t.projects.c.external_id)
+)
+
+
+def empty_projects() -> Query:
+    """Select projects that have no consumers."""
+    return Query(_EMPTY_PROJECTS)
