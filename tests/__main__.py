@@ -29,6 +29,7 @@ ON_SQLITE_ALONE = (
     "tests/api/test_dump_cloud.py",
     "tests/api/test_gabbi_tables.py",
     "tests/api/test_gabbits_direct.py",
+    "tests/api/test_explain_command.py",
     "tests/api/test_generators.py",
     "tests/api/test_load_cloud.py",
     "tests/api/test_policy.py",

@@ -8,7 +8,17 @@ from oslo_config import cfg
 from sqlalchemy.exc import SQLAlchemyError
 
 from placement import config, console
-from placement.cli import audit, check, document, draw, explain, load, online_migrations, schema
+from placement.cli import (
+    audit,
+    check,
+    document,
+    draw,
+    explain,
+    load,
+    online_migrations,
+    reshape,
+    schema,
+)
 from placement.errors import ConfigurationError, PlacementError
 
 
@@ -53,3 +63,4 @@ def _add_commands(subparsers: Any, parsers: dict[str, Any]) -> None:
     draw.add_command(subparsers)
     audit.add_command(subparsers)
     explain.add_command(subparsers)
+    reshape.add_command(subparsers)

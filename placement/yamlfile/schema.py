@@ -27,12 +27,14 @@ def names(title: str, pattern: str, longest: int) -> dict[str, Any]:
     }
 
 
+_CONTAINERS: dict[Any, str] = {str: "text", dict: "mapping", list: "list"}
 _KINDS = {
     "object": "a mapping",
     "array": "a list",
     "string": "text",
     "integer": "a whole number",
     "number": "a number",
+    "boolean": "true or false",
 }
 
 
@@ -78,8 +80,8 @@ def _message(error: jsonschema.ValidationError) -> str:
             return f"{value} is not {_KINDS[bound]}"
         case "pattern":
             return f"{value} is not {schema['title']}"
-        case "minLength" | "minProperties":
-            return f"the {'text' if isinstance(error.instance, str) else 'mapping'} is empty"
+        case "minLength" | "minProperties" | "minItems":
+            return f"the {_CONTAINERS[type(error.instance)]} is empty"
         case "maxLength":
             return f"{value} is longer than {bound} characters"
         case "minimum":

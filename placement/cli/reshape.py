@@ -1,0 +1,116 @@
+"""`placement-manage reshape`: provider trees of a database, transformed while all services rest.
+
+The exit code is 0 when all trees are as the file says, 1 when something was refused, 130 when it
+was interrupted.
+"""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import prettytable
+from keystoneauth1.exceptions import ClientException
+from oslo_config import cfg
+
+from placement import console
+from placement.client.errors import ClientError
+from placement.direct import PlacementDirect
+from placement.progress import progress
+from placement.reshape.draft import Misfit
+from placement.reshape.reshapefile import load_transformation
+from placement.reshape.run import Reshape, Survey
+from placement.reshape.tally import Tally
+from placement.reshape.transformation import Transformation
+from placement.yamlfile.problems import UnusableFile
+
+
+def add_command(subparsers: Any) -> None:
+    """Add the command to those of `placement-manage`."""
+    parser = subparsers.add_parser(
+        "reshape",
+        help="transform the provider trees of the database, with all services stopped",
+        description="Works on the database of the configuration, not through a server. Stop all "
+        "services first. When interrupted, run it again: it goes on with the trees that are left.",
+    )
+    parser.set_defaults(action=_reshape)
+    parser.add_argument("file", help="YAML; etc/reshape has examples")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be, write nothing")
+
+
+def _reshape(conf: cfg.ConfigOpts) -> int:
+    """Transform the trees, or show what that would do; return the exit code."""
+    options = conf.category
+    try:
+        transformation = load_transformation(options.file)
+    except UnusableFile as error:
+        print(error, file=sys.stderr)
+        return 1
+    with _without_information(), PlacementDirect(conf) as adapter:
+        try:
+            return _run(Reshape(adapter, transformation), transformation, options.dry_run)
+        except KeyboardInterrupt:
+            print("interrupted; running it again goes on with what is left", file=sys.stderr)
+            return 130
+        except (ClientError, ClientException, Misfit) as error:
+            console.fail(error)
+            print("running it again goes on with what is left", file=sys.stderr)
+            return 1
+
+
+@contextmanager
+def _without_information() -> Iterator[None]:
+    """Leave out the lines that a service logs of each request, and a client of each tree."""
+    log = logging.getLogger("placement")
+    level = log.level
+    log.setLevel(max(level, logging.WARNING))
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def _run(reshape: Reshape, transformation: Transformation, dry_run: bool) -> int:
+    survey = reshape.survey(progress("checking", sys.stderr))
+    if survey.complaints:
+        _print_complaints(survey, transformation)
+        return 1
+    if not survey.tally.trees:
+        print(f"{transformation.source}: no tree is concerned, nothing to do")
+        return 0
+    table = _table(survey.tally)
+    if table.rows:
+        print(table)
+    if dry_run:
+        print(f"{_trees(survey.tally.trees)} would be reshaped; nothing was changed")
+        return 0
+    print(f"{_trees(reshape.run(progress('reshaping', sys.stderr)))} reshaped")
+    return 0
+
+
+def _trees(count: int) -> str:
+    return f"{count:,} tree{'' if count == 1 else 's'}"
+
+
+def _print_complaints(survey: Survey, transformation: Transformation) -> None:
+    for complaint in survey.complaints:
+        print(complaint, file=sys.stderr)
+    more = survey.misfits - len(survey.complaints)
+    if more > 0:
+        print(f"{transformation.source}: and {more} more", file=sys.stderr)
+    print("nothing was changed", file=sys.stderr)
+
+
+def _table(tally: Tally) -> prettytable.PrettyTable:
+    """Return what is different afterwards, by class and place."""
+    table = prettytable.PrettyTable(["class", "of", "providers", "total", "used"])
+    table.align = "l"
+    for row in tally.rows():
+        pairs = (row.providers, row.total, row.used)
+        table.add_row([row.resource_class, row.place, *(_change(*pair) for pair in pairs)])
+    return table
+
+
+def _change(before: int, after: int) -> str:
+    return f"{before:,} -> {after:,}" if before != after else f"{before:,}"

@@ -1,0 +1,154 @@
+"""A tree with its allocations while it is transformed; nothing is written yet."""
+
+import copy
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from placement.client.allocation_records import AllocationRecord, AllocationRecords
+from placement.client.provider_data import ProviderData
+from placement.client.provider_tree import ProviderTree
+from placement.reshape.packing import capacity, in_units
+from placement.reshape.transformation import ProviderFilter
+
+Usage = defaultdict[str, Counter[str]]  # provider -> class -> amount
+
+
+class Misfit(Exception):
+    """A tree cannot be transformed; the text names the provider and says why.
+
+    line: of the step in the file, None where the result as a whole does not fit.
+    """
+
+    def __init__(self, provider: str, text: str, line: int | None = None) -> None:
+        self.line = line
+        super().__init__(f"{provider}: {text}")
+
+
+class Draft:
+    """A tree that is edited, with what consumers hold of it.
+
+    before: what the tree was. own: UUIDs of its providers, without sharing ones of other trees.
+    records: of all consumers of the tree. written: of those whose allocations change. used_before:
+    as `usage` returns it.
+    """
+
+    def __init__(self, tree: ProviderTree, records: Mapping[str, AllocationRecord]) -> None:
+        self.tree = tree
+        self.before = tree.base
+        # Other roots are those of sharing providers that the tree uses.
+        self.own = tree.get_provider_uuids(tree.roots()[0].uuid)
+        self.records: AllocationRecords = dict(records)
+        self.written: AllocationRecords = {}
+        self.used_before = usage(records)
+
+    def matching(self, providers: ProviderFilter) -> Sequence[ProviderData]:
+        """Return the providers of the tree that a filter chooses, as they are now."""
+        now = (self.tree.data(uuid) for uuid in self.own)
+        return [each for each in now if providers.matches(each)]
+
+    def child(self, name: str, parent: ProviderData) -> ProviderData:
+        """Return the child of that name, made if there is none.
+
+        Raises Misfit if the name is that of another provider of the tree.
+        """
+        child = self.tree.find(name)
+        if child is None:
+            self.own.append(self.tree.new_child(name, parent.uuid))
+            return self.tree.data(name)
+        if child.name != name or child.parent_uuid != parent.uuid:
+            raise Misfit(parent.name, f"{name} is not below it")
+        return child
+
+    def holdings(self, provider: str) -> dict[str, dict[str, int]]:
+        """Return what consumers hold of a provider: consumer -> class -> amount."""
+        return {
+            consumer: record["allocations"][provider]["resources"]
+            for consumer, record in self.records.items()
+            if provider in record["allocations"]
+        }
+
+    def made(self) -> Iterator[ProviderData]:
+        """Yield the providers that were not there before."""
+        return (self.tree.data(uuid) for uuid in self.own if not self.before.exists(uuid))
+
+    def has_changed(self) -> bool:
+        """Return whether there is anything to write."""
+        return bool(self.written) or self.tree.snapshot() != self.before
+
+    def used(self) -> Usage:
+        """Return what all consumers together hold, as the draft is now."""
+        return usage(self.records)
+
+    def shift(self, consumer: str, amounts: Mapping[str, int], source: str, target: str) -> None:
+        """Let a consumer hold amounts of another provider than before."""
+        record = self._to_write(consumer)
+        held = record["allocations"][source]["resources"]
+        taken = record["allocations"].setdefault(target, {"resources": {}})["resources"]
+        for name, amount in amounts.items():
+            taken[name] = taken.get(name, 0) + amount
+            held[name] -= amount
+            if not held[name]:
+                del held[name]
+        if not held:
+            del record["allocations"][source]
+
+    def rename(self, consumer: str, provider: str, names: Mapping[str, str]) -> None:
+        """Let what a consumer holds of a provider be of classes of other names."""
+        held = self._to_write(consumer)["allocations"][provider]
+        held["resources"] = {
+            names.get(name, name): amount for name, amount in held["resources"].items()
+        }
+
+    def check(self) -> None:
+        """Raise Misfit where the service would refuse the result.
+
+        All that a consumer holds is written anew, so all of it has to be as units and room allow.
+        """
+        used = self.used()
+        for uuid in self._touched():
+            provider = self.tree.data(uuid)
+            for name, amount in used[uuid].items():
+                record = provider.inventory.get(name)
+                if record is None:
+                    raise Misfit(provider.name, f"{amount} {name} are held, and no inventory left")
+                most = capacity(record)
+                if amount > most and amount > self.used_before[uuid][name]:
+                    raise Misfit(provider.name, f"{amount} {name} are held, its room is {most}")
+            self._check_units(provider)
+
+    def _check_units(self, provider: ProviderData) -> None:
+        for consumer, record in self.written.items():
+            held = record["allocations"].get(provider.uuid)
+            for name, amount in held["resources"].items() if held else ():
+                stock = provider.inventory[name]
+                if not in_units(stock, amount):
+                    raise Misfit(
+                        provider.name,
+                        f"consumer {consumer} holds {amount} {name}, which are given from "
+                        f"{stock['min_unit']} to {stock['max_unit']} in steps of "
+                        f"{stock['step_size']}",
+                    )
+
+    def _touched(self) -> list[str]:
+        """Return the providers of the tree whose inventory or allocations are to be written."""
+        held = {uuid for record in self.written.values() for uuid in record["allocations"]}
+        changed = [
+            each.uuid
+            for each in self.tree
+            if each.inventory != getattr(self.before.find(each.uuid), "inventory", {})
+        ]
+        return [*changed, *(uuid for uuid in held if self.tree.exists(uuid))]
+
+    def _to_write(self, consumer: str) -> AllocationRecord:
+        if consumer not in self.written:
+            self.written[consumer] = self.records[consumer] = copy.deepcopy(self.records[consumer])
+        return self.written[consumer]
+
+
+def usage(records: Mapping[str, AllocationRecord]) -> Usage:
+    """Return what consumers together hold: provider -> class -> amount."""
+    used: Usage = defaultdict(Counter)
+    for record in records.values():
+        for provider, held in record["allocations"].items():
+            used[provider].update(held["resources"])
+    return used

@@ -1,0 +1,162 @@
+"""A transformation, applied to all trees of a service: first in thought, then in fact."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from keystoneauth1.adapter import Adapter
+
+from placement.client.errors import ReshapeFailed
+from placement.client.negotiated import NegotiatedApi
+from placement.client.report import ReportClient
+from placement.progress import Progress
+from placement.reshape.draft import Draft, Misfit
+from placement.reshape.steps import concerns, transform
+from placement.reshape.tally import Tally
+from placement.reshape.transformation import Give, Move, Rename, Step, Transformation
+from placement.vocabulary import CUSTOM_PREFIX
+
+PAGE = 1_000  # providers listed at once
+ATTEMPTS = 3  # to write a tree that somebody else writes to
+MAX_COMPLAINTS = 20
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a transformation would do, and what stands in its way.
+
+    complaints: one line each, with the file and the line of the step, up to MAX_COMPLAINTS.
+    misfits: how many trees cannot be transformed.
+    """
+
+    tally: Tally = field(default_factory=Tally)
+    complaints: list[str] = field(default_factory=list)
+    misfits: int = 0
+
+
+class Reshape:
+    """A transformation of the trees of one service.
+
+    The service answers through an adapter, of which only the REST API is used.
+    """
+
+    def __init__(self, adapter: Adapter, transformation: Transformation) -> None:
+        self._api = NegotiatedApi(adapter)
+        self._client = ReportClient(adapter)
+        self._transformation = transformation
+
+    def survey(self, progress: Progress) -> Survey:
+        """Transform every tree without writing anything; return what comes out.
+
+        progress: shows how far it is.
+        """
+        survey = Survey()
+        survey.complaints += self._unknown_names()
+        if survey.complaints:
+            return survey
+        with progress(self._roots(), "trees", self._count_roots()) as roots:
+            for root in roots:
+                try:
+                    draft = self._draft(root)
+                except Misfit as misfit:
+                    survey.misfits += 1
+                    if len(survey.complaints) < MAX_COMPLAINTS:
+                        survey.complaints.append(f"{self._where(misfit.line)}: {misfit}")
+                else:
+                    if draft is not None:
+                        survey.tally.add(draft)
+        return survey
+
+    def run(self, progress: Progress) -> int:
+        """Write every tree that is different afterwards; return how many.
+
+        Each in one transaction of the service. Stopped at any point, the next run goes on with the
+        trees that are left. Raises Misfit and ClientError for the tree at which it stops.
+        """
+        written = 0
+        with progress(self._roots(), "trees", self._count_roots()) as roots:
+            for root in roots:
+                written += self._write(root)
+        return written
+
+    def _write(self, root: str) -> bool:
+        for attempts_left in reversed(range(ATTEMPTS)):
+            draft = self._draft(root)
+            if draft is None:
+                return False
+            try:
+                self._client.update_from_provider_tree(draft.tree, draft.written)
+            except ReshapeFailed as failure:
+                if not failure.is_stale or not attempts_left:
+                    raise
+            else:
+                return True
+        raise AssertionError("unreachable")
+
+    def _draft(self, root: str) -> Draft | None:
+        """Return a transformed tree, None where nothing changes.  Raises Misfit."""
+        tree = self._client.get_provider_tree(root)
+        own = [tree.data(uuid) for uuid in tree.get_provider_uuids(root)] if len(tree) else []
+        # Most trees are not concerned, or have been written before: their consumers need no look.
+        if not any(concerns(step, each) for step in self._transformation.steps for each in own):
+            return None
+        draft = Draft(tree, self._client.get_allocations_for_provider_tree(root))
+        transform(draft, self._transformation)
+        for provider in draft.made():
+            others = self._list(f"name={provider.name}")
+            if others:
+                raise Misfit(provider.name, f"this name belongs to provider {others[0]['uuid']}")
+        return draft if draft.has_changed() else None
+
+    def _unknown_names(self) -> Iterator[str]:
+        """Yield a line for each name that the service does not know and will not make."""
+        known_classes = {
+            each["name"] for each in self._api.get("/resource_classes")["resource_classes"]
+        }
+        known_traits = set(self._api.get("/traits")["traits"])
+        for step in self._transformation.steps:
+            old, new, traits = _names(step)
+            missing = [("resource class", name) for name in sorted(old - known_classes)]
+            missing += [("resource class", name) for name in _lacking(new, known_classes)]
+            missing += [("trait", name) for name in _lacking(traits, known_traits)]
+            for noun, name in missing:
+                yield f"{self._where(step.line)}: the service knows no {noun} {name}"
+
+    def _where(self, line: int | None) -> str:
+        source = self._transformation.source
+        return source if line is None else f"{source}:{line}"
+
+    def _roots(self) -> Iterator[str]:
+        """Yield the UUIDs of all roots, in their order; new children do not disturb it."""
+        marker = ""
+        while page := self._list(f"limit={PAGE}{marker}"):
+            marker = f"&marker={page[-1]['uuid']}"
+            yield from (each["uuid"] for each in page if each["parent_provider_uuid"] is None)
+
+    def _count_roots(self) -> int:
+        return sum(1 for _ in self._roots())
+
+    def _list(self, query: str) -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = self._api.get(f"/resource_providers?{query}")[
+            "resource_providers"
+        ]
+        return listed
+
+
+def _names(step: Step) -> tuple[set[str], set[str], frozenset[str]]:
+    """Return the classes that a step reads, those that it writes, and the traits that it gives."""
+    match step:
+        case Give():
+            return set(), set(), step.traits
+        case Rename():
+            return set(step.names), set(step.names.values()), frozenset()
+        case Move():
+            given = frozenset[str]().union(*(child.traits for child in step.children))
+            return set(step.classes), set(), given
+
+
+def _lacking(names: Collection[str], known: Collection[str]) -> list[str]:
+    """Return the names that are not known, and cannot be made."""
+    return sorted(
+        name for name in names if name not in known and not name.startswith(CUSTOM_PREFIX)
+    )

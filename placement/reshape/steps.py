@@ -1,0 +1,182 @@
+"""What the steps of a transformation do to a draft."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from placement.client.errors import ProviderTreeError
+from placement.client.provider_data import InventoryRecord, ProviderData
+from placement.reshape.draft import Draft, Misfit
+from placement.reshape.packing import Bin, pack, pack_in_parts
+from placement.reshape.transformation import Child, Give, Move, Rename, Step, Transformation
+
+Records = dict[str, dict[str, int | float]]  # class -> record
+
+
+def transform(draft: Draft, transformation: Transformation) -> None:
+    """Apply all steps to a draft.
+
+    Raises Misfit, which names the provider and the line of the step, for a result that the service
+    would refuse; the draft is of no use then.
+    """
+    for step in transformation.steps:
+        try:
+            _apply(step, draft)
+        except Misfit as misfit:
+            misfit.line = step.line
+            raise
+    draft.check()
+
+
+def concerns(step: Step, provider: ProviderData) -> bool:
+    """Return whether a step would do anything to a provider."""
+    if not step.providers.matches(provider):
+        return False
+    match step:
+        case Give():
+            return not step.traits <= provider.traits
+        case Rename():
+            return not step.names.keys().isdisjoint(provider.inventory)
+        case Move():
+            return not provider.inventory.keys().isdisjoint(step.classes)
+
+
+def _apply(step: Step, draft: Draft) -> None:
+    for provider in draft.matching(step.providers):
+        if not concerns(step, provider):
+            continue
+        match step:
+            case Give():
+                draft.tree.add_traits(provider.uuid, *step.traits)
+            case Rename():
+                _rename(provider, step, draft)
+            case Move():
+                _move(provider, step, draft)
+
+
+def _rename(provider: ProviderData, step: Rename, draft: Draft) -> None:
+    names = {old: new for old, new in step.names.items() if old in provider.inventory}
+    for old, new in names.items():
+        if new in provider.inventory:
+            raise Misfit(provider.name, f"{old} cannot become {new}, which it has already")
+    inventory = {names.get(name, name): each for name, each in provider.inventory.items()}
+    draft.tree.update_inventory(provider.uuid, inventory)
+    for consumer, held in draft.holdings(provider.uuid).items():
+        if held.keys() & names.keys():
+            draft.rename(consumer, provider.uuid, names)
+
+
+def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
+    """Move inventories of one provider, and what consumers hold of them, to its children."""
+    moving = {name: provider.inventory[name] for name in step.classes if name in provider.inventory}
+    children = [draft.child(each.name_for(provider.name), provider) for each in step.children]
+    shares = _shares(provider, moving, step.children)
+    used = draft.used()
+    for child, share, described in zip(children, shares, step.children, strict=True):
+        draft.tree.add_traits(child.uuid, *described.traits)
+        _stock(child, share, draft)
+    remaining = {name: each for name, each in provider.inventory.items() if name not in moving}
+    draft.tree.update_inventory(provider.uuid, remaining)
+    bins = [Bin(draft.tree.data(child.uuid).inventory, used[child.uuid]) for child in children]
+    for consumer, position, amounts in _placed(provider, moving, bins, step, draft):
+        draft.shift(consumer, amounts, provider.uuid, children[position].uuid)
+
+
+def _stock(child: ProviderData, share: Mapping[str, InventoryRecord], draft: Draft) -> None:
+    """Give a child its share; what it has of a class already keeps its units and its ratio."""
+    inventory: dict[str, InventoryRecord] = dict(child.inventory)
+    for name, record in share.items():
+        if name in inventory:
+            sums = {key: inventory[name][key] + record[key] for key in ("total", "reserved")}
+            inventory[name] = {**inventory[name], **sums}
+        else:
+            inventory[name] = record
+    try:
+        draft.tree.update_inventory(child.uuid, inventory)
+    except ProviderTreeError as error:
+        raise Misfit(child.name, str(error).removeprefix(f"{child.name}: ")) from None
+
+
+def _placed(
+    provider: ProviderData,
+    moving: Mapping[str, InventoryRecord],
+    bins: Sequence[Bin],
+    step: Move,
+    draft: Draft,
+) -> Iterator[tuple[str, int, Mapping[str, int]]]:
+    """Yield consumer, position of a child, and the amounts that it gets from there.
+
+    Raises Misfit where there is no way to place them all.
+    """
+    held = {
+        consumer: {name: amount for name, amount in amounts.items() if name in moving}
+        for consumer, amounts in draft.holdings(provider.uuid).items()
+    }
+    consumers = [consumer for consumer, amounts in held.items() if amounts]
+    holdings = [held[consumer] for consumer in consumers]
+    positions = pack(holdings, bins)
+    if positions is not None:
+        yield from zip(consumers, positions, holdings, strict=True)
+        return
+    parts = pack_in_parts(holdings, bins)
+    if isinstance(parts, int):
+        said = _said(holdings[parts])
+        text = f"the children have no room for the {said} of consumer {consumers[parts]}"
+        raise Misfit(provider.name, f"{text}: expected larger children")
+    if not step.split:
+        divided = next(i for i, by_position in enumerate(parts) if len(by_position) > 1)
+        raise Misfit(
+            provider.name,
+            f"no child has room for the {_said(holdings[divided])} of consumer "
+            f"{consumers[divided]}: expected larger children, or split: true",
+        )
+    for consumer, by_position in zip(consumers, parts, strict=True):
+        for position, amounts in by_position.items():
+            yield consumer, position, amounts
+
+
+def _said(amounts: Mapping[str, int]) -> str:
+    return ", ".join(f"{amount:,} {name}" for name, amount in amounts.items())
+
+
+def _shares(
+    provider: ProviderData, moving: Mapping[str, InventoryRecord], children: Sequence[Child]
+) -> list[Records]:
+    """Return for each child the records that it gets.  Raises Misfit."""
+    shares: list[Records] = [{} for _ in children]
+    for name, record in moving.items():
+        stated = [dict((child.stated or {}).get(name, {})) for child in children]
+        totals = _totals(provider, name, int(record["total"]), stated)
+        reserved = _proportions(int(record["reserved"]), totals)
+        for share, total, kept, own in zip(shares, totals, reserved, stated, strict=True):
+            if total:
+                share[name] = {**record, "reserved": kept, **own, "total": total}
+    return shares
+
+
+def _totals(
+    provider: ProviderData, name: str, total: int, stated: Sequence[Mapping[str, int | float]]
+) -> list[int]:
+    """Return the total of each child: what is stated, and equal shares of the rest."""
+    totals = [int(each.get("total", 0)) for each in stated]
+    open_positions = [i for i, each in enumerate(stated) if "total" not in each]
+    rest = total - sum(totals)
+    if rest < 0 or (rest and not open_positions):
+        raise Misfit(
+            provider.name,
+            f"the children's totals of {name} add up to {sum(totals)}, expected {total}, "
+            "which is to move",
+        )
+    for i, share in zip(open_positions, _proportions(rest, [1] * len(open_positions)), strict=True):
+        totals[i] = share
+    return totals
+
+
+def _proportions(amount: int, weights: Sequence[int]) -> list[int]:
+    """Return whole numbers in these proportions whose sum is the amount."""
+    whole = sum(weights)
+    shares: list[int] = []
+    weight_so_far = 0
+    for weight in weights:
+        weight_so_far += weight
+        # Rounding the sums up, not the shares, leaves no remainder, and more for the first.
+        shares.append(-(-amount * weight_so_far // whole) - sum(shares))
+    return shares

@@ -1,0 +1,73 @@
+"""What a transformation changes, counted by class: where inventories are, and who uses them."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from placement.client.provider_data import ProviderData
+from placement.reshape.draft import Draft
+
+ROOT, BELOW = "roots", "below roots"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One class in one place: how many providers have it, their totals, and what is used of them.
+
+    Each is a pair: before and after.
+    """
+
+    resource_class: str
+    place: str
+    providers: tuple[int, int]
+    total: tuple[int, int]
+    used: tuple[int, int]
+
+
+Key = tuple[str, str]  # class, place
+
+
+@dataclass(slots=True)
+class _Sums:
+    providers: Counter[Key] = field(default_factory=Counter)
+    total: Counter[Key] = field(default_factory=Counter)
+    used: Counter[Key] = field(default_factory=Counter)
+
+
+class Tally:
+    """Sums over trees.  trees: how many change."""
+
+    def __init__(self) -> None:
+        self.trees = 0
+        self._before, self._after = _Sums(), _Sums()
+
+    def add(self, draft: Draft) -> None:
+        """Add a tree that was transformed."""
+        self.trees += 1
+        used = draft.used()
+        for uuid in draft.own:
+            _add(self._before, draft.before.find(uuid), draft.used_before[uuid])
+            _add(self._after, draft.tree.find(uuid), used[uuid])
+
+    def rows(self) -> Iterator[Row]:
+        """Yield a row for each class and place in which something is different afterwards."""
+        for key in sorted(self._before.providers.keys() | self._after.providers.keys()):
+            row = Row(
+                *key,
+                *(
+                    (getattr(self._before, part)[key], getattr(self._after, part)[key])
+                    for part in ("providers", "total", "used")
+                ),
+            )
+            if any(before != after for before, after in (row.providers, row.total, row.used)):
+                yield row
+
+
+def _add(sums: _Sums, provider: ProviderData | None, used: Counter[str]) -> None:
+    if provider is None:
+        return
+    place = ROOT if provider.parent_uuid is None else BELOW
+    for name, record in provider.inventory.items():
+        sums.providers[name, place] += 1
+        sums.total[name, place] += int(record["total"])
+        sums.used[name, place] += used[name]
