@@ -14,7 +14,7 @@ import orjson
 from oslo_context.context import RequestContext
 
 from placement import stopwatch
-from placement.api import body_stream, json_body
+from placement.api import body_stream, json_body, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import Feature
@@ -24,10 +24,12 @@ from placement.api.problems import RequestRefused
 from placement.api.request_log import OPERATION_KEY
 from placement.api.routes import OPERATIONS, Route
 from placement.api.shapes import Response, View
+from placement.api.tags import Unmodified
 from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
 
+CACHED = "no-cache"  # kept, but asked for each time
 PIECES = 256  # of an answer, written together
 
 
@@ -73,7 +75,19 @@ class Endpoint:
         mount = req.root_path
         base = req.prefix.removesuffix(mount)
         rights = CallersRights(self._policy, req.env.get(CALLER_KEY))
-        call = Call(self._service, version, path, req.query_string, None, mount, base, rights)
+        url, known_tags = f"{req.path}?{req.query_string}", tuple(req.if_none_match or ())
+        call = Call(
+            self._service,
+            version,
+            path,
+            req.query_string,
+            None,
+            mount,
+            base,
+            rights,
+            url,
+            known_tags,
+        )
         if route.order.before_body is not None:
             route.order.before_body(call)
         if route.body_schema is not None:
@@ -81,9 +95,15 @@ class Endpoint:
             call = self._with_body(req, route, route.body_schema, call)
         try:
             reply = route.handler(call)
+        except Unmodified as unmodified:
+            _write_unmodified(resp, unmodified.tag)
+            return
         except Unstorable as error:
             # The engine knows which text it cannot hold, and the request where it stands.
             raise BadBody(f"{_name_of(call, error.text)}: {error}") from error
+        if reply.tag is not None and tags.ANY in known_tags:
+            _write_unmodified(resp, reply.tag)
+            return
         _write(resp, call, reply, route.response)
 
     def _route(self, req: falcon.Request, version: Microversion) -> Route:
@@ -201,8 +221,22 @@ def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) 
     if reply.location is not None:
         resp.set_header("Location", f"{call.base}{call.mount}{reply.location}")
     if reply.changed_at is not None and Feature.CACHE_HEADERS.at(call.version):
-        resp.set_header("Cache-Control", "no-cache")
+        resp.set_header("Cache-Control", CACHED)
         resp.set_header("Last-Modified", http_date(reply.changed_at))
+    if reply.tag is not None:
+        resp.set_header("ETag", _weak(reply.tag))
+
+
+def _write_unmodified(resp: falcon.Response, tag: str) -> None:
+    """Answer that the client has what it asks for."""
+    resp.status = 304
+    resp.set_header("Cache-Control", CACHED)
+    resp.set_header("ETag", _weak(tag))
+
+
+def _weak(tag: str) -> str:
+    # Members may come in another order.
+    return f'W/"{tag}"'
 
 
 def _write_body(resp: falcon.Response, content: Any) -> None:

@@ -43,7 +43,8 @@ class Call:
     path: the segments that the route names. query_string: as sent; handlers without parameters
     ignore it. body: checked against the operation's schema, None where it takes none. mount: the
     prefix of all paths in links. base: scheme and host, for `Location`. rights: those of the
-    caller.
+    caller. url: path and query as sent. known_tags: the entity tags of what the client has
+    (`api/tags.py`), or `*`.
     """
 
     service: Service
@@ -54,6 +55,8 @@ class Call:
     mount: str
     base: str
     rights: Rights
+    url: str = ""
+    known_tags: tuple[str, ...] = ()
 
 
 NOW = "now"
@@ -64,13 +67,15 @@ class Reply:
     """An answer: `value` is what the shape of the route's response renders, None where it has none.
 
     location: path of what was created. changed_at: when what is shown last changed, NOW where
-    nothing says; None for an answer that is no representation and has no cache headers.
+    nothing says; None for an answer that is no representation and has no cache headers. tag: its
+    entity tag, if it has one.
     """
 
     status: int
     value: Any = None
     location: str | None = None
     changed_at: datetime | str | None = None
+    tag: str | None = None
 
 
 def newest(times: Sequence[datetime | None]) -> datetime | str:

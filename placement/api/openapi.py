@@ -19,6 +19,7 @@ from placement.api.microversion import HEADER, Microversion
 from placement.api.query.groups import SUFFIX
 from placement.api.routes import OPERATIONS, Route
 from placement.api.shapes import Fragment
+from placement.api.tags import TAGGED
 
 JSON = "application/json"
 
@@ -26,6 +27,7 @@ REASONS = {
     200: "Success.",
     201: "Created.",
     204: "Success, without a body.",
+    304: "The client has the answer: nothing that it shows has changed.",
     400: "The request is malformed or names something unknown; `detail` says what.",
     401: "The token is missing or invalid.",
     403: "The policy does not allow this to the caller.",
@@ -46,6 +48,19 @@ PATH_EXAMPLES = {
     "consumer": samples.CONSUMER,
     "name": samples.CUSTOM_CLASS,
     "resource_class": "VCPU",
+}
+
+ETAG = {
+    "ETag": {
+        "schema": {"type": "string"},
+        "description": "A weak entity tag. It is another one when anything that is shown changes.",
+    }
+}
+IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "Entity tags of what the client has. With the present one the answer is 304.",
+    "schema": {"type": "string"},
 }
 
 DESCRIPTION = """\
@@ -116,6 +131,7 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
             *_path(route.path),
             {"$ref": "#/components/parameters/Microversion"},
             *_query(route, version, components),
+            *([IF_NONE_MATCH] if _is_tagged(route, version) else []),
         ],
         "responses": _responses(route, version, components),
     }
@@ -133,12 +149,18 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
     return operation
 
 
+def _is_tagged(route: Route, version: Microversion) -> bool:
+    return route.tagged and TAGGED.at(version)
+
+
 def _responses(
     route: Route, version: Microversion, components: Components
 ) -> Mapping[str, Mapping[str, Any]]:
     responses: dict[str, Mapping[str, Any]] = {}
     for status in route.response.statuses:
         responses[str(status)] = _success(route, status, version, components)
+    if _is_tagged(route, version):
+        responses["304"] = {"description": REASONS[304], "headers": ETAG}
     for status in sorted(_failures(route)):
         # Failures are alike in all operations.
         responses[str(status)] = {"$ref": f"#/components/responses/{_failure_name(status)}"}
@@ -222,6 +244,8 @@ def _success(
     route: Route, status: int, version: Microversion, components: Components
 ) -> Mapping[str, Any]:
     success: dict[str, Any] = {"description": REASONS[status]}
+    if _is_tagged(route, version):
+        success["headers"] = ETAG
     if status == 201:
         location = {"schema": {"type": "string"}, "description": "The URL of what was created."}
         success["headers"] = {"Location": location}

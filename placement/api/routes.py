@@ -81,7 +81,8 @@ class Route:
     ignored. parameters: those of the query; None where any are ignored. reads: nothing is changed,
     whatever the method. target: the parameter that the rule is checked against; None: the caller's
     own project. part_rules: part that `include` may name -> the rule that is checked for it, too.
-    asks: further rules, which only some requests need.
+    asks: further rules, which only some requests need. tagged: answers have entity tags, where
+    the version has them.
     """
 
     method: str
@@ -96,6 +97,7 @@ class Route:
     reads: bool = False
     target: str | None = None
     part_rules: Mapping[str, str] | None = None
+    tagged: bool = False
     asks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -161,20 +163,20 @@ ROUTES: tuple[Route, ...] = (
     _get(RP, providers.list_resource_providers, "1.0", f"{RULE}:list", PROVIDERS,
          parameters=provider_query.PARAMETERS),
     _get(RP, providers.list_resource_providers, "2.0", f"{RULE}:list", PROVIDERS,
-         parameters=provider_query.PARAMETERS, part_rules=PART_RULES),
+         parameters=provider_query.PARAMETERS, part_rules=PART_RULES, tagged=True),
     Route("POST", RP, providers.create_resource_provider, "1.0", f"{RULE}:create", CREATED,
           provider_bodies.CREATE),
     Route("POST", RP, providers.create_resource_provider, "1.20", f"{RULE}:create",
           Response(PROVIDER), provider_bodies.CREATE),
     _get(ONE_RP, providers.show_resource_provider, "1.0", f"{RULE}:show", SHOWN),
     _get(ONE_RP, providers.show_resource_provider, "2.0", f"{RULE}:show", SHOWN,
-         parameters=provider_query.SHOW_PARAMETERS, part_rules=PART_RULES),
+         parameters=provider_query.SHOW_PARAMETERS, part_rules=PART_RULES, tagged=True),
     Route("PUT", ONE_RP, providers.update_resource_provider, "1.0", f"{RULE}:update",
           Response(PROVIDER), provider_bodies.UPDATE, order=PROVIDER_FIRST),
     _delete(ONE_RP, providers.delete_resource_provider, "1.0", f"{RULE}:delete"),
 
     _get(INVENTORIES_PATH, inventories.list_inventories, "1.0", f"{RULE}:inventories:list",
-         INVENTORIES),
+         INVENTORIES, tagged=True),
     Route("POST", INVENTORIES_PATH, inventories.create_inventory, "1.0",
           f"{RULE}:inventories:create", Response(INVENTORY, (201,)), inventory_bodies.CREATE,
           order=PROVIDER_FIRST),
@@ -183,23 +185,25 @@ ROUTES: tuple[Route, ...] = (
           order=PROVIDER_FIRST),
     _delete(INVENTORIES_PATH, inventories.delete_inventories, "1.5", f"{RULE}:inventories:delete",
             Order(below=405)),
-    _get(ONE_INVENTORY, inventories.show_inventory, "1.0", f"{RULE}:inventories:show", INVENTORY),
+    _get(ONE_INVENTORY, inventories.show_inventory, "1.0", f"{RULE}:inventories:show", INVENTORY,
+         tagged=True),
     Route("PUT", ONE_INVENTORY, inventories.update_inventory, "1.0", f"{RULE}:inventories:update",
           Response(INVENTORY), inventory_bodies.UPDATE, order=PROVIDER_FIRST),
     _delete(ONE_INVENTORY, inventories.delete_inventory, "1.0", f"{RULE}:inventories:delete"),
 
-    _get(f"{ONE_RP}/usages", inventories.show_provider_usages, "1.0", f"{RULE}:usages", USAGES),
+    _get(f"{ONE_RP}/usages", inventories.show_provider_usages, "1.0", f"{RULE}:usages", USAGES,
+         tagged=True),
     _get(f"{ONE_RP}/allocations", allocations.list_provider_allocations, "1.0",
-         f"{RULE}:allocations:list", ON_PROVIDER),
+         f"{RULE}:allocations:list", ON_PROVIDER, tagged=True),
 
     _get(f"{ONE_RP}/aggregates", aggregates.list_aggregates, "1.1", f"{RULE}:aggregates:list",
-         AGGREGATES, order=Order(types_below=True)),
+         AGGREGATES, order=Order(types_below=True), tagged=True),
     Route("PUT", f"{ONE_RP}/aggregates", aggregates.replace_aggregates, "1.1",
           f"{RULE}:aggregates:update", Response(AGGREGATES), aggregate_bodies.REPLACE,
           order=Order(types_below=True, at_bad_body=providers.check_provider)),
 
     _get(f"{ONE_RP}/traits", traits.list_provider_traits, "1.6", f"{RULE}:traits:list",
-         PROVIDER_TRAITS),
+         PROVIDER_TRAITS, tagged=True),
     Route("PUT", f"{ONE_RP}/traits", traits.replace_provider_traits, "1.6",
           f"{RULE}:traits:update", Response(PROVIDER_TRAITS), trait_bodies.REPLACE),
     _delete(f"{ONE_RP}/traits", traits.delete_provider_traits, "1.6", f"{RULE}:traits:delete"),

@@ -24,7 +24,7 @@ from placement.db.failures import lasting_fault, refuse_hopeless, unusable
 from placement.db.messages import masked_url, one_line
 from placement.db.pools import make_pool
 from placement.db.retries import Pauses, Retries, cause_of
-from placement.db.statement import Restart
+from placement.db.statement import Restart, Unchanged
 from placement.db.transactions import transaction
 from placement.errors import (
     ConfigurationError,
@@ -114,12 +114,12 @@ class Database:
     def write(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` in one transaction and return what it returned, once committed.
 
-        `work` may be run several times and must not act outside of the connection. Its domain
-        errors pass through after a rollback. Raises LostRace when other writers keep changing
-        what `work` depends on, DatabaseUnavailable when it cannot be committed within
-        `[placement_database] write_timeout` seconds, DatabaseUnusable when it never can be,
-        StatementTooLong, Unstorable, and OutcomeUnknown when a COMMIT failed and it cannot be found
-        out whether it happened.
+        `work` may be run several times and must not act outside of the connection. It may raise
+        Unchanged with what is to be returned: then nothing is committed. Its domain errors pass
+        through after a rollback. Raises LostRace when other writers keep changing what `work`
+        depends on, DatabaseUnavailable when it cannot be committed within `[placement_database]
+        write_timeout` seconds, DatabaseUnusable when it never can be, StatementTooLong, Unstorable,
+        and OutcomeUnknown when a COMMIT failed and it cannot be found out whether it happened.
         """
         retries, pauses = Retries(self._settings), Pauses()
         while True:
@@ -146,6 +146,8 @@ class Database:
             # The connection is given back first: finding out needs one.
             if not self._happened(lost.verify, deadline):
                 raise lost.error from None
+        except Unchanged as unchanged:
+            result = unchanged.result
         self._writes_fail = None
         return result
 

@@ -27,6 +27,17 @@ class Restart(Exception):
     """Raised inside a write: what it decided on has changed, begin again from a fresh look."""
 
 
+class Unchanged(Exception):
+    """Raised inside a write: there is nothing to change, so not even a revision is to be renewed.
+
+    result: what the write returns.
+    """
+
+    def __init__(self, result: Any = None) -> None:
+        super().__init__()
+        self.result = result
+
+
 class Unmatched(Restart):
     """A statement has not matched the rows that it must match."""
 

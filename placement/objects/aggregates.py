@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from sqlalchemy.engine import Connection
 
+from placement.db.statement import Unchanged
 from placement.db.statements import associations
 from placement.objects import catalog, identifiers, locking, providers
 from placement.objects.providers import Provider
@@ -26,23 +27,27 @@ def replace(
 
     They come in the order of the request, each once, in the spelling in which it was first sent.
     The generation moves even if the set stays; with UNSET it is neither checked nor moved.
-    Raises ProviderNotFound, ProviderGenerationConflict.
+    Raises ProviderNotFound, ProviderGenerationConflict; Unchanged where nothing moves.
     """
     names = {"aggregate": identifiers.spellings(*aggregates)}
     provider, ids = locking.lock_provider(conn, uuid, names)
     if not isinstance(generation, Unset):
         providers.check_generation(provider, generation)
     spellings = _ensure(conn, aggregates, ids["aggregate"])
-    _write(conn, provider.id, spellings.keys())
+    present_ids = {row.id for row in associations.aggregates_of(provider.id).rows(conn)}
+    if isinstance(generation, Unset) and present_ids == spellings.keys():
+        raise Unchanged((provider.generation, list(spellings.values())))
+    _write(conn, provider.id, present_ids, spellings.keys())
     if isinstance(generation, Unset):
         return provider.generation, list(spellings.values())
     providers.bump_generations(conn, {provider.id: 1})
     return provider.generation + 1, list(spellings.values())
 
 
-def _write(conn: Connection, provider_id: int, aggregate_ids: Set[int]) -> None:
+def _write(
+    conn: Connection, provider_id: int, present_ids: Set[int], aggregate_ids: Set[int]
+) -> None:
     """Put the provider into exactly these aggregates."""
-    present_ids = {row.id for row in associations.aggregates_of(provider_id).rows(conn)}
     associations.remove_aggregates(provider_id, present_ids - aggregate_ids).execute(conn)
     associations.add_aggregates(provider_id, aggregate_ids - present_ids).execute(conn)
 

@@ -90,27 +90,48 @@ class _FilterIds:
         )
 
 
-def find(
-    conn: Connection, conditions: ProviderFilter, page: Page | None = None
-) -> tuple[list[Provider], bool]:
-    """Return the providers that meet the filter, and whether there are more, in two statements.
+@dataclass(frozen=True, slots=True)
+class ProviderSelection:
+    """Which providers to list, by ids.
 
-    page: None for all, in the order of their ids. Raises UnknownTraits and
-    UnknownResourceClasses for names that do not exist.
+    condition: None where no provider can meet the filter. page: None for all, in the order of
+    their ids; else with the uuid that it comes after as stored.
+    """
+
+    condition: ProviderCondition | None
+    page: Page | None
+
+
+def resolve(
+    conn: Connection, conditions: ProviderFilter, page: Page | None = None
+) -> ProviderSelection:
+    """Look up what a filter and a page name, in one statement; in none without names.
+
+    Raises UnknownTraits and UnknownResourceClasses for names that do not exist.
     """
     ids = _resolve(conn, conditions, page)
     _refuse_unknown(conn, conditions, ids)
+    if page is not None:
+        page = page._replace(after=ids.after)
     # A tree or aggregate that does not exist has no members, and no provider is in two trees:
     # nothing need be read.
     if not ids.roots.keys() >= conditions.trees or len(set(ids.roots.values())) > 1:
-        return [], False
+        return ProviderSelection(None, page)
     if not all(ids.of_aggregates(uuids) for uuids in conditions.member_of):
+        return ProviderSelection(None, page)
+    return ProviderSelection(_condition(conditions, ids), page)
+
+
+def find(conn: Connection, selection: ProviderSelection) -> tuple[list[Provider], bool]:
+    """Return the providers to list, and whether there are more, in one statement."""
+    condition, page = selection.condition, selection.page
+    if condition is None:
         return [], False
-    condition = _condition(conditions, ids)
     if page is None:
         return _providers(conn, statements.listed(condition)), False
     # One more than the page holds tells whether there is one.
-    providers = _providers(conn, statements.page(condition, ids.after, page.size + 1))
+    query = statements.page(condition, page.after or "", page.size + 1)
+    providers = _providers(conn, query)
     return providers[: page.size], len(providers) > page.size
 
 
@@ -122,7 +143,6 @@ def _providers(conn: Connection, query: Query) -> list[Provider]:
 
 
 def _resolve(conn: Connection, conditions: ProviderFilter, page: Page | None) -> _FilterIds:
-    """Look up every name, and where the page begins, in one statement; in none without names."""
     after = () if page is None or page.after is None else (page.after,)
     query = names.with_trees(
         {

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
+from placement.db.statement import Unchanged
 from placement.db.statements import providers as statements
 from placement.errors import (
     BadParent,
@@ -96,14 +97,19 @@ def _parent(providers: Mapping[str, LockedProvider], uuid: str | None) -> Locked
     return providers[uuid]
 
 
-def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = None) -> None:
-    """Raise ProviderUuidTaken or ProviderNameTaken if a row other than `own_id` has them."""
-    rows = statements.clashing(uuid, name).rows(conn)
-    taken_by = {row.uuid for row in rows if row.id != own_id}
+def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = None) -> str | None:
+    """Raise ProviderUuidTaken or ProviderNameTaken if a row other than `own_id` has them.
+
+    Returns the name that the row `own_id` has.
+    """
+    rows = {row.id: row for row in statements.clashing(uuid, name).rows(conn)}
+    own = rows.pop(own_id, None)
+    taken_by = {row.uuid for row in rows.values()}
     if uuid in taken_by:
         raise ProviderUuidTaken(uuid)
     if taken_by:
         raise ProviderNameTaken(name)
+    return None if own is None else own.name
 
 
 def update(
@@ -118,7 +124,7 @@ def update(
 
     parent_uuid: UNSET keeps the parent, None makes the provider a root. movable: False lets only
     roots get a parent. Raises ProviderNotFound, BadParent (unknown, a loop, or not movable) and
-    ProviderNameTaken.
+    ProviderNameTaken; Unchanged where it has the name and the parent.
     """
     uuids = [uuid, parent_uuid] if isinstance(parent_uuid, str) else [uuid]
     providers = locking.lock_trees(conn, uuids).providers
@@ -129,7 +135,9 @@ def update(
     if not isinstance(parent_uuid, Unset):
         parent = _parent(providers, parent_uuid)
         parent_id = _change_parent(conn, provider, parent, movable=movable)
-    _refuse_taken(conn, provider.uuid, name, own_id=provider.id)
+    old_name = _refuse_taken(conn, provider.uuid, name, own_id=provider.id)
+    if (old_name, provider.parent_id) == (name, parent_id):
+        raise Unchanged(get(conn, provider.uuid))
     statements.rename(provider.id, name, parent_id).execute(conn)
     return get(conn, provider.uuid)
 

@@ -70,11 +70,19 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
     if _exists(conn, new_name):
         raise ResourceClassExists(new_name)
     names.rename_resource_class(name, new_name).execute(conn)
-    # Cached trees hold the old name.
-    revisions = {row.id: row.revision for row in providers.roots_stocking(new_name).rows(conn)}
+    # Cached trees and the answers that clients have hold the old name.
+    ids = catalog.find_ids(conn, {"resource_class": [new_name]})["resource_class"]
+    _renew_revisions(conn, ids[new_name])
+
+
+def _renew_revisions(conn: Connection, class_id: int) -> None:
+    """Renew the revisions of the trees that show a class, or have shown it until now."""
+    revisions = {row.id: row.revision for row in providers.roots_showing(class_id).rows(conn)}
+    if not revisions:
+        return  # nothing could tell whether a lost COMMIT has happened
     locking.leave_commit_marker(conn, revisions, locking.renew_revisions(conn, revisions))
     # A provider may have moved, between the look and the lock, to a tree that is not locked.
-    if any(row.id not in revisions for row in providers.roots_stocking(new_name).rows(conn)):
+    if any(row.id not in revisions for row in providers.roots_showing(class_id).rows(conn)):
         raise Restart
 
 
@@ -82,7 +90,7 @@ def delete(conn: Connection, name: str) -> None:
     """Delete a custom class.  Raises ResourceClassNotFound, NotCustom, ResourceClassInUse."""
     _refuse_standard(conn, "delete", name)
     # Wait for writes that create an inventory of the class: they hold a shared lock.
-    names.lock_exclusive("resource_class", name).rows(conn)
+    class_ids = [row.id for row in names.lock_exclusive("resource_class", name).rows(conn)]
     try:
         names.delete_unused("resource_class", name).execute(conn)
     except Unmatched:
@@ -91,6 +99,9 @@ def delete(conn: Connection, name: str) -> None:
         if any(row.name == name for row in classes_in_use.rows(conn)):
             raise ResourceClassInUse(name) from None
         raise
+    # What an adopted database has allocated without an inventory is no longer shown.
+    for class_id in class_ids:
+        _renew_revisions(conn, class_id)
 
 
 def _exists(conn: Connection, name: str) -> bool:

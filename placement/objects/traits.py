@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Restart, Unmatched
+from placement.db.statement import Restart, Unchanged, Unmatched
 from placement.db.statements import associations, names
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import locking, providers
@@ -88,7 +88,7 @@ def replace(
     """Replace the traits of the provider; return its generation and the traits by name.
 
     The generation moves only if the set changes. Raises, in this order: ProviderNotFound,
-    ProviderGenerationConflict, UnknownTraits.
+    ProviderGenerationConflict, UnknownTraits; Unchanged for the set that it has.
     """
     provider, ids_by_kind = locking.lock_provider(conn, uuid, {"trait": trait_names})
     providers.check_generation(provider, generation)
@@ -103,24 +103,26 @@ def replace(
     if traits.keys() != trait_ids:
         raise Restart
     present_ids = {row.id for row in rows if row.present}
-    changed = _write(conn, provider, present_ids, trait_ids)
-    return provider.generation + changed, sorted(traits.values(), key=lambda trait: trait.name)
+    in_order = sorted(traits.values(), key=lambda trait: trait.name)
+    if present_ids == trait_ids:
+        raise Unchanged((provider.generation, in_order))
+    _write(conn, provider, present_ids, trait_ids)
+    return provider.generation + 1, in_order
 
 
 def clear(conn: Connection, uuid: str) -> None:
-    """Remove all traits from a provider.  Raises ProviderNotFound."""
+    """Remove all traits from a provider.  Raises ProviderNotFound; Unchanged if it has none."""
     provider, _ids = locking.lock_provider(conn, uuid)
     present_ids = {row.id for row in associations.traits_of(provider.id).rows(conn)}
+    if not present_ids:
+        raise Unchanged
     _write(conn, provider, present_ids, set())
 
 
 def _write(
     conn: Connection, provider: LockedProvider, present_ids: set[int], trait_ids: set[int]
-) -> bool:
-    """Give the provider exactly these traits; return whether that changed anything."""
-    if present_ids == trait_ids:
-        return False
+) -> None:
+    """Give the provider exactly these traits, which are not the present ones."""
     associations.remove_traits(provider.id, present_ids - trait_ids).execute(conn)
     associations.add_traits(provider.id, trait_ids - present_ids).execute(conn)
     providers.bump_generations(conn, {provider.id: 1})
-    return True

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from placement.api import tags
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import Feature
 from placement.api.responses.common import AtGeneration
@@ -12,8 +13,9 @@ from placement.objects.unset import UNSET
 def list_aggregates(call: Call) -> Reply:
     """List the aggregates that a provider is in."""
     with call.service.database.read() as conn:
+        tag = tags.of_provider(call, conn)
         provider, uuids = aggregates.of_provider(conn, call.path["uuid"])
-    return Reply(200, AtGeneration(provider.generation, uuids), changed_at=NOW)
+    return Reply(200, AtGeneration(provider.generation, uuids), changed_at=NOW, tag=tag)
 
 
 def replace_aggregates(call: Call) -> Reply:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from placement.api import commands, query
+from placement.api import commands, query, tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.common import AtGeneration
@@ -67,5 +67,7 @@ def delete_allocations(call: Call) -> Reply:
 def list_provider_allocations(call: Call) -> Reply:
     """List the allocations on a provider, by consumer."""
     with call.service.database.read() as conn:
+        tag = tags.of_provider(call, conn)
         provider, consumers, changed_at = allocations.of_provider(conn, call.path["uuid"])
-    return Reply(200, AtGeneration(provider.generation, consumers), changed_at=changed_at or NOW)
+    shown = AtGeneration(provider.generation, consumers)
+    return Reply(200, shown, changed_at=changed_at or NOW, tag=tag)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from placement.api import commands
+from placement.api import commands, tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.common import AtGeneration
@@ -16,18 +16,20 @@ LEAST_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
 def list_inventories(call: Call) -> Reply:
     """List the inventories of a provider, by resource class."""
     with call.service.database.read() as conn:
+        tag = tags.of_provider(call, conn)
         provider, rows = inventories.of_provider(conn, call.path["uuid"])
     records = {name: row.record for name, row in rows.items()}
     changed_at = newest([row.changed_at for row in rows.values()])
-    return Reply(200, AtGeneration(provider.generation, records), changed_at=changed_at)
+    return Reply(200, AtGeneration(provider.generation, records), changed_at=changed_at, tag=tag)
 
 
 def show_inventory(call: Call) -> Reply:
     """Show a provider's inventory of one resource class."""
     with call.service.database.read() as conn:
+        tag = tags.of_provider(call, conn)
         provider, row = inventories.get(conn, call.path["uuid"], call.path["resource_class"])
     inventory = AtGeneration(provider.generation, row.record)
-    return Reply(200, inventory, changed_at=row.changed_at or NOW)
+    return Reply(200, inventory, changed_at=row.changed_at or NOW, tag=tag)
 
 
 def create_inventory(call: Call) -> Reply:
@@ -105,5 +107,6 @@ def delete_inventory(call: Call) -> Reply:
 def show_provider_usages(call: Call) -> Reply:
     """Show how much of each inventory of a provider is used."""
     with call.service.database.read() as conn:
+        tag = tags.of_provider(call, conn)
         provider, used = inventories.usages(conn, call.path["uuid"])
-    return Reply(200, AtGeneration(provider.generation, used), changed_at=NOW)
+    return Reply(200, AtGeneration(provider.generation, used), changed_at=NOW, tag=tag)

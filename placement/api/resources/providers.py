@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from placement.api import query
+from placement.api import query, tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.providers import WithParts
@@ -17,11 +17,13 @@ def list_resource_providers(call: Call) -> Reply:
     included = query.parse_include(pairs)
     page = query.parse_page(pairs, included)
     with call.service.database.read() as conn:
-        matching, are_more = provider_list.find(conn, filters, page)
+        condition = provider_list.resolve(conn, filters, page)
+        tag = tags.of_list(call, conn)
+        matching, are_more = provider_list.find(conn, condition)
         parts = provider_parts.read(conn, [provider.id for provider in matching], included)
     more = query.after(pairs, matching[-1].uuid) if are_more else None
     changed_at = NOW if parts else newest([provider.changed_at for provider in matching])
-    return Reply(200, WithParts(matching, parts, more), changed_at=changed_at)
+    return Reply(200, WithParts(matching, parts, more), changed_at=changed_at, tag=tag)
 
 
 def create_resource_provider(call: Call) -> Reply:
@@ -44,10 +46,11 @@ def show_resource_provider(call: Call) -> Reply:
     """Show a resource provider."""
     included = query.parse_show(call.query_string, call.version)
     with call.service.database.read() as conn:
+        tag = tags.of_provider(call, conn)
         provider = providers.get(conn, call.path["uuid"])
         parts = provider_parts.read(conn, [provider.id], included)
     changed_at = NOW if parts else provider.changed_at or NOW
-    return Reply(200, WithParts([provider], parts), changed_at=changed_at)
+    return Reply(200, WithParts([provider], parts), changed_at=changed_at, tag=tag)
 
 
 def check_provider(call: Call) -> None:

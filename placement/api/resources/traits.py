@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from placement.api import commands, query
+from placement.api import commands, query, tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.responses.common import AtGeneration
 from placement.objects import traits
@@ -41,9 +41,11 @@ def delete_trait(call: Call) -> Reply:
 def list_provider_traits(call: Call) -> Reply:
     """List the traits of a provider."""
     with call.service.database.read() as conn:
+        tag = tags.of_provider(call, conn)
         provider, provider_traits = traits.of_provider(conn, call.path["uuid"])
     changed_at = newest([trait.changed_at for trait in provider_traits])
-    return Reply(200, AtGeneration(provider.generation, provider_traits), changed_at=changed_at)
+    shown = AtGeneration(provider.generation, provider_traits)
+    return Reply(200, shown, changed_at=changed_at, tag=tag)
 
 
 def replace_provider_traits(call: Call) -> Reply:

@@ -9,7 +9,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import changed_at
+from placement.db.fragments import Selection, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 
 _provider = t.resource_providers
@@ -47,17 +47,21 @@ def members_of_tree(root_id: int) -> Query:
     return Query(sa.select(*columns).where(_provider.c.root_provider_id == root_id))
 
 
-def roots_stocking(class_name: str) -> Query:
-    """Select (id, revision) of the roots of the trees that have an inventory of the class."""
-    inventory, resource_class = t.inventories, t.resource_classes
-    return Query(
+def roots_showing(class_id: int) -> Query:
+    """Select (id, revision) of the roots of trees with inventories or allocations of a class.
+
+    In an adopted database there may be allocations without an inventory.
+    """
+    return Query(sa.union(*(_roots_of(rows, class_id) for rows in (t.inventories, t.allocations))))
+
+
+def _roots_of(rows: sa.Table, class_id: int) -> Selection:
+    return (
         sa.select(_root.c.id, _root.c.revision)
-        .distinct()
         .select_from(_root)
         .join(_provider, _provider.c.root_provider_id == _root.c.id)
-        .join(inventory, inventory.c.resource_provider_id == _provider.c.id)
-        .join(resource_class, resource_class.c.id == inventory.c.resource_class_id)
-        .where(resource_class.c.name == class_name)
+        .join(rows, rows.c.resource_provider_id == _provider.c.id)
+        .where(rows.c.resource_class_id == class_id)
     )
 
 
@@ -114,7 +118,7 @@ def locked(uuids: Collection[str]) -> Queries:
     return bulk.select_by(_LOCKED, uuids)
 
 
-_CLASHING = sa.select(_provider.c.id, _provider.c.uuid).where(
+_CLASHING = sa.select(_provider.c.id, _provider.c.uuid, _provider.c.name).where(
     sa.or_(
         _provider.c.name == sa.bindparam("name", type_=_provider.c.name.type),
         _provider.c.uuid == sa.bindparam("uuid", type_=_provider.c.uuid.type),
@@ -123,7 +127,7 @@ _CLASHING = sa.select(_provider.c.id, _provider.c.uuid).where(
 
 
 def clashing(uuid: str, name: str) -> Query:
-    """Select (id, uuid) of the providers that have the uuid or the name."""
+    """Select (id, uuid, name) of the providers that have the uuid or the name."""
     return Query(_CLASHING, {"uuid": uuid, "name": name})
 
 

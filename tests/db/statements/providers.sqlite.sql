@@ -5,8 +5,8 @@ SET updated_at=:now, generation=(resource_providers.generation + CASE resource_p
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.clashing: Select (id, uuid) of the providers that have the uuid or the name.
-SELECT resource_providers.id, resource_providers.uuid
+-- providers.clashing: Select (id, uuid, name) of the providers that have the uuid or the name.
+SELECT resource_providers.id, resource_providers.uuid, resource_providers.name
 FROM resource_providers
 WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
 
@@ -77,12 +77,16 @@ FROM resource_providers
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.roots_stocking: Select (id, revision) of the roots of the trees that have an inventory of the class.
-SELECT DISTINCT root.id, root.revision
+-- providers.roots_showing: Select (id, revision) of the roots of trees with inventories or allocations of a class.
+SELECT root.id, root.revision
 FROM resource_providers AS root JOIN resource_providers ON resource_providers.root_provider_id =
-    root.id JOIN inventories ON inventories.resource_provider_id = resource_providers.id JOIN
-    resource_classes ON resource_classes.id = inventories.resource_class_id
-WHERE resource_classes.name = 'CUSTOM_A';
+    root.id JOIN inventories ON inventories.resource_provider_id = resource_providers.id
+WHERE inventories.resource_class_id = 10000
+UNION
+SELECT root.id, root.revision
+FROM resource_providers AS root JOIN resource_providers ON resource_providers.root_provider_id =
+    root.id JOIN allocations ON allocations.resource_provider_id = resource_providers.id
+WHERE allocations.resource_class_id = 10000;
 
 
 -- providers.set_root: Make the providers members of the root's tree.

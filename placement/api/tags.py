@@ -1,0 +1,58 @@
+"""Entity tags: by them a client learns that what it has is still so.
+
+A tag is made of revisions, before anything else is read, in the transaction that reads the answer.
+"""
+
+from hashlib import blake2b
+
+from sqlalchemy.engine import Connection
+
+from placement import __version__
+from placement.api.handler import Call
+from placement.api.versioned import Versioned
+from placement.objects import revisions
+from placement.objects.revisions import State
+
+ANY = "*"  # instead of tags: whatever there is
+
+TAGGED = Versioned({"1.0": False, "2.0": True})
+
+
+class Unmodified(Exception):
+    """Raised by a handler: the client has the answer, whose tag this is."""
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(tag)
+        self.tag = tag
+
+
+def of_provider(call: Call, conn: Connection) -> str | None:
+    """Return the tag of an answer about the provider in the path; None where it has none.
+
+    Raises ProviderNotFound, and Unmodified when the client has stated the tag.
+    """
+    if not TAGGED.at(call.version):
+        return None
+    return _tag(call, revisions.of_provider(conn, call.path["uuid"]))
+
+
+def of_list(call: Call, conn: Connection) -> str | None:
+    """Return the tag of a list of providers, as `of_provider` does: it changes with any of them.
+
+    Raises Unmodified.
+    """
+    if not TAGGED.at(call.version):
+        return None
+    return _tag(call, revisions.of_all(conn))
+
+
+def _tag(call: Call, state: State | None) -> str | None:
+    if state is None:
+        return None
+    # All that the answer depends on; another release may show the same in another way.
+    parts = (__version__, call.version, call.mount, call.url, *state)
+    text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
+    tag = blake2b(text, digest_size=12).hexdigest()
+    if tag in call.known_tags:
+        raise Unmodified(tag)
+    return tag
