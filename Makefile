@@ -4,6 +4,7 @@
 #   make reset             forget the demonstration's data
 #   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
 #   make lint              ruff, mypy (strict), import-linter
+#   make samples           generate etc/placement.conf.sample and etc/policy.yaml.sample
 #   make wheel             build the wheel and create a database with it alone
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
 
-.PHONY: serve reset test lint wheel
+.PHONY: serve reset test lint wheel samples
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -42,6 +43,10 @@ reset:
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m tests
+
+samples: $(VENV)/installed-test
+	$(BIN)/oslo-config-generator --config-file etc/generators/placement.conf
+	$(BIN)/oslopolicy-sample-generator --config-file etc/generators/policy.yaml.conf
 
 wheel: $(VENV)/installed-test
 	sh .ci/wheel
