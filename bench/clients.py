@@ -79,6 +79,15 @@ class Get(Client):
         assert status == 200, text
 
 
+class Explain(Client):
+    """Asks why no host serves a request."""
+
+    def turn(self) -> None:
+        status, text = exchange(self._port, "GET", self._what, version="2.0")
+        assert status == 200, text
+        assert b'"served":0,"complete":true' in text, text
+
+
 class Put(Client):
     """Claims for a new consumer on some host."""
 
@@ -205,7 +214,8 @@ class Reshape(Client):
 
 
 KINDS: dict[str, type[Client]] = {
-    "get": Get, "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
+    "get": Get, "explain": Explain,
+    "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
     "contend": Contend, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip
 

@@ -40,6 +40,22 @@ def flat(hosts: int, consumers: int = 0) -> Cloud:
     return Cloud(f"flat_{hosts}_{consumers}", members, consumers, hosts)
 
 
+def unequal(hosts: int) -> Cloud:
+    """Flat hosts, all of which have something else left."""
+
+    def members() -> Iterator[Provider]:
+        common = _standard_traits(TRAITS)
+        for number in range(hosts):
+            stock = {
+                "VCPU": Stock(64, reserved=number % 61, allocation_ratio=16.0),
+                "MEMORY_MB": Stock(262_144, reserved=number * 7919 % 200_000),
+                "DISK_GB": Stock(4_000, reserved=number * 31 % 3_900),
+            }
+            yield Provider(stock, common, None, (aggregate_uuid(number % AGGREGATES),))
+
+    return Cloud(f"unequal_{hosts}", members, 0, hosts)
+
+
 def nested(hosts: int) -> Cloud:
     """Trees of 7: a host with disk, two NUMA nodes, two FPGAs below each."""
 

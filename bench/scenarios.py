@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from bench.clouds import flat, nested, sharing, wide
-from tests.kit.cloud import Cloud
+from bench.clouds import flat, nested, sharing, unequal, wide
+from tests.kit.cloud import Cloud, aggregate_uuid
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
 NESTED = (
@@ -21,6 +21,19 @@ NESTED = (
 ONE_STEP = {
     "groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}}}, "limit": 10
 }  # fmt: skip
+
+
+# Requests that nobody meets, of which is asked why: too large, a trait that nobody has.
+WHY = "explain=summary"
+NOBODY = f"{FLAT.replace('VCPU:2', 'VCPU:2000')}&{WHY}"
+UNMET = f"{FLAT}&required=STORAGE_DISK_SSD,COMPUTE_NODE&{WHY}"
+_FOUR = (
+    "/allocation_candidates?resources_DISK=DISK_GB:10&required_DISK=COMPUTE_VOLUME_MULTI_ATTACH"
+    "&resources_COMPUTE={},MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
+    f"&resources_F1=FPGA:1&required_F1=CUSTOM_BAR&resources_F2=FPGA:1&{WHY}"
+)
+FOUR_GROUPS = f"{_FOUR.format('VCPU:1000')}&group_policy=none"
+APART = f"{_FOUR.format('VCPU:1')}&required_F2=CUSTOM_BAR&isolate=_F1&same_subtree=_COMPUTE,_F1,_F2"
 
 
 def devices(groups: int) -> str:
@@ -143,6 +156,24 @@ def _sharing(hosts: int) -> list[Scenario]:
     )  # fmt: skip
 
 
+def _explained(hosts: int) -> list[Scenario]:
+    rows = [
+        Scenario(f"flat {hosts:,} hosts, why {why}", cloud(hosts), "explain", query, peer=False)
+        for why, cloud, query in (
+            ("too large", flat, NOBODY),
+            ("too large, unequal hosts", unequal, NOBODY),
+            ("a trait, unequal hosts", unequal, f"{UNMET}&member_of={aggregate_uuid(1)}"),
+        )
+    ]
+    if hosts == 1000:
+        title = f"nested {hosts:,} trees x 7, 4 groups, why"
+        rows += [
+            Scenario(f"{title} {why}", nested(hosts), "explain", query, peer=False)
+            for why, query in (("too large", FOUR_GROUPS), ("not together", APART))
+        ]
+    return rows
+
+
 # Families that `--only` chooses among, each made for the sizes asked for.
 FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "flat": lambda sizes: [each for size in sizes for each in _flat_reads(size)],
@@ -159,6 +190,7 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     ],
     "writes": lambda sizes: [each for size in sizes for each in _flat_writes(size)],
     "nested": lambda sizes: [each for size in sizes if size <= 10_000 for each in _nested(size)],
+    "explain": lambda sizes: [each for size in sizes for each in _explained(size)],
     "wide": lambda _sizes: _wide(16),
     "sharing": lambda sizes: [each for size in sizes if size <= 1000 for each in _sharing(size)],
 }

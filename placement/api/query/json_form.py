@@ -182,7 +182,14 @@ def json_of(request: CandidateRequest) -> dict[str, Any]:
 
 def _json_of_group(group: RequestGroup) -> dict[str, Any]:
     providers = {"in_tree": group.in_tree, "subtree": group.subtree}
-    return _stated({"resources": dict(group.resources), **_json_of_terms(group), **providers})
+    return _stated(
+        {
+            "resources": dict(group.resources),
+            **_json_of_terms(group),
+            **providers,
+            "can_split": sorted(group.can_split),
+        }
+    )
 
 
 def _json_of_terms(terms: RequestGroup | RootTerms) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from placement.candidates.explanation import wording
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.reductions import Reductions
 from placement.candidates.explanation.single_hosts import SingleHosts
+from placement.candidates.explanation.split_verdicts import judges
 from placement.candidates.explanation.tally import Tally
 from placement.candidates.explanation.value import Explanation, Hosts
-from placement.candidates.explanation.verdicts import Judge
 from placement.candidates.model import Root, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import resolve
@@ -48,10 +48,9 @@ def explain(
     resolved = resolve(conn, request)
     budget = Budget(settings.max_search_steps)
     question = Question(resolved.request, request)
-    judge = Judge(question, budget, settings.max_search_steps)
+    judge, reductions = judges(question, budget, settings.max_search_steps)
     tally = Tally(question, judge)
     sharing = read_sharing(conn, resolved, ()).everyone
-    reductions = Reductions(question, judge)
     single_hosts = SingleHosts(resolved.request)
     store = TreeStore(conn, cache, roots_of(sharing), budget.spend, ahead)
     hosts = 0

@@ -1,9 +1,14 @@
 """What an explanation asks of every host, worked out once for a request."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from placement.candidates.constraints import CONSTRAINTS, Constraint
+from placement.candidates.explanation.relaxed import (
+    without_joins,
+    without_root_term,
+    without_term,
+)
 from placement.candidates.explanation.screens import RootScreen, Screen
 from placement.candidates.explanation.terms import Term
 from placement.candidates.plan import SearchPlan
@@ -31,22 +36,24 @@ class Joins:
 class Relaxation:
     """A request without one term.
 
-    slots: those whose providers need not meet it, by bits of their screens. root: its bit of the
-    root's. joins: what joins the slots then.
+    joins: what joins the slots then. slots: those whose providers need not meet it, by bits of
+    their screens. root: its bit of the root's.
     """
 
     term: Term
+    request: CandidateRequest
     joins: Joins
-    slots: Mapping[int, int]
+    slots: Mapping[int, int] = field(default_factory=dict)
     root: int = 0
 
 
 class Question:
     """A request as an explanation looks at it.
 
-    screens: of each slot. distinct: of slots that ask the same, one. place: slot -> its place
-    among these. groups: suffix -> slots, in the order of the request. traits: the terms of
-    traits that slots of the unsuffixed group bring together, with their bit.
+    joins: what joins its slots. root: what is asked of the root. screens: of each slot. distinct:
+    of slots that ask the same, one. place: slot -> its place among these. split: several
+    providers may serve an amount in parts. groups: suffix -> slots, in the order of the request.
+    looks: the work that one provider takes. relaxations: the request without each of its terms.
     """
 
     def __init__(self, request: CandidateRequest, stated: CandidateRequest) -> None:
@@ -56,7 +63,9 @@ class Question:
         plan = self.joins.plan
         self.root = RootScreen(request.root, stated.root)
         by_suffix = {group.suffix: group for group in stated.groups}
-        alone = len(plan.unsuffixed_slots) == 1
+        # Several providers may bring traits where some give parts.
+        self.split = any(group.can_split for group in request.groups)
+        alone = plan.alone and not self.split
         self.screens: list[Screen] = []
         self.distinct: list[Screen] = []
         self.place: list[int] = []
@@ -64,7 +73,8 @@ class Question:
         self.groups: dict[str, list[int]] = {group.suffix: [] for group in request.groups}
         for position, slot in enumerate(plan.slots):
             group = by_suffix[slot.group.suffix]
-            screen = Screen(slot, group, alone=alone or group.suffixed)
+            in_parts = not group.suffixed and slot.resources[0][0] in group.can_split
+            screen = Screen(slot, group, alone=alone or group.suffixed, in_parts=in_parts)
             key = group.suffixed, replace(group, suffix=""), slot.resources
             if key not in places:
                 places[key] = len(self.distinct)
@@ -100,55 +110,32 @@ class Question:
     def joining_codes(self) -> Sequence[Refusal]:
         """The codes of what joins the groups, in their order."""
         codes = {kind.code for kind in self.joins.kinds}
+        if self.split:
+            codes.add(Refusal.CAPACITY_SUM)
+            if any(screen.soft for screen in self.screens):
+                codes.add(Refusal.COLLECTIVE_TRAITS)
         return [code for code in Refusal if code in codes]
 
 
 def _relaxations(question: Question, stated: CandidateRequest) -> list[Relaxation]:
     """Return the request without each of its terms, but for resources."""
-    joins = question.joins
+    request, joins = question.request, question.joins
     relaxations = [
-        Relaxation(term, joins, {}, 1 << place) for place, term in enumerate(question.root.terms)
+        Relaxation(term, without_root_term(request, stated, term), joins, root=1 << place)
+        for place, term in enumerate(question.root.terms)
     ]
-    for suffix, slots in question.groups.items():
+    for slots in question.groups.values():
         terms = dict.fromkeys(term for slot in slots for term in question.screens[slot].terms)
         for term in terms:
             if term.keyword == "resources":
                 continue
+            relaxed = without_term(request, stated, term)
             drops = {slot: question.screens[slot].bit(term) for slot in slots}
             if any(question.screens[slot].soft & bit for slot, bit in drops.items()):
-                request = _without_trait(question.request, suffix, term)
-                relaxations.append(Relaxation(term, Joins.of(request), {}))
+                relaxations.append(Relaxation(term, relaxed, Joins.of(relaxed)))
             else:
-                relaxations.append(Relaxation(term, joins, drops))
-    return relaxations + list(_unjoined(question.request, stated))
-
-
-def _without_trait(request: CandidateRequest, suffix: str, term: Term) -> CandidateRequest:
-    return replace(
-        request,
-        groups=tuple(
-            replace(group, required=tuple(each for each in group.required if each != term.value))
-            if group.suffix == suffix
-            else group
-            for group in request.groups
-        ),
-    )
-
-
-def _unjoined(request: CandidateRequest, stated: CandidateRequest) -> list[Relaxation]:
-    """Return the request without each of the rules that join its groups."""
-    relaxations = []
-    if stated.isolate_all:
-        term = Term(Refusal.ISOLATE, "group_policy", None, "isolate")
-        joins = Joins.of(replace(request, isolate=frozenset()))
-        relaxations.append(Relaxation(term, joins, {}))
-    else:
-        for suffix in sorted(request.isolate):
-            term = Term(Refusal.ISOLATE, "isolate", None, suffix)
-            joins = Joins.of(replace(request, isolate=request.isolate - {suffix}))
-            relaxations.append(Relaxation(term, joins, {}))
-    for rule in request.same_subtree:
-        rules = tuple(each for each in request.same_subtree if each != rule)
-        term = Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule)
-        relaxations.append(Relaxation(term, Joins.of(replace(request, same_subtree=rules)), {}))
+                relaxations.append(Relaxation(term, relaxed, joins, drops))
+    relaxations += [
+        Relaxation(term, relaxed, Joins.of(relaxed)) for term, relaxed in without_joins(request)
+    ]
     return relaxations

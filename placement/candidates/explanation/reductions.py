@@ -5,15 +5,15 @@ groups take there. These are the amounts worth trying: between two of them nothi
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from placement.candidates.explanation.question import Joins, Question
+from placement.candidates.explanation.relaxed import with_amount
 from placement.candidates.explanation.terms import Term
 from placement.candidates.explanation.value import Relaxed
 from placement.candidates.explanation.verdicts import Judge, Verdict, signatures
 from placement.candidates.model import Pool
-from placement.candidates.request import CandidateRequest
 from placement.candidates.trace import Refusal
 from placement.objects.capacity import Stock, fits
 
@@ -139,7 +139,7 @@ class Reductions:
         plan = self._question.joins.plan
         name, _asked = plan.slots[slot].resources[place]
         suffix = plan.slots[slot].group.suffix
-        return Joins.of(_with_amount(self._question.request, suffix, name, amount))
+        return Joins.of(with_amount(self._question.request, suffix, name, amount))
 
     def relaxed(self) -> Sequence[Relaxed]:
         """Return the largest amounts, those that serve most hosts first; none if some serve all."""
@@ -160,15 +160,3 @@ def _largest(stock: Stock, asked: int, taken: int) -> int:
     room = min(stock.room - taken, asked - 1)
     amount = room - room % stock.step_size
     return amount if amount >= max(stock.min_unit, 1) else 0
-
-
-def _with_amount(
-    request: CandidateRequest, suffix: str, name: str, amount: int
-) -> CandidateRequest:
-    groups = tuple(
-        replace(group, resources=tuple({**dict(group.resources), name: amount}.items()))
-        if group.suffix == suffix
-        else group
-        for group in request.groups
-    )
-    return replace(request, groups=groups)

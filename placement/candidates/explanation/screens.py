@@ -12,7 +12,7 @@ from placement.candidates.model import Member, Pool, Slot
 from placement.candidates.request import RequestGroup, RootTerms
 from placement.candidates.requirements import STOCK_CONDITIONS, Condition
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock, fits
+from placement.objects.capacity import Stock, fits, sizes
 
 Masks = tuple[int, ...]
 
@@ -67,8 +67,14 @@ class Screen:
     inventories and room. looks: the work that one provider takes.
     """
 
-    def __init__(self, slot: Slot, stated: RequestGroup, *, alone: bool) -> None:
-        """stated: the group with names as the client wrote them.  alone: as of `Requirement`."""
+    def __init__(
+        self, slot: Slot, stated: RequestGroup, *, alone: bool, in_parts: bool = False
+    ) -> None:
+        """stated: the group with names as the client wrote them.  alone: as of `Requirement`.
+
+        in_parts: members of the anchor's tree may serve a part of the amount.
+        """
+        self._in_parts = in_parts
         self._classes = len(slot.resources)
         self._resources = [
             (name, amount, 1 << place) for place, (name, amount) in enumerate(slot.resources)
@@ -138,7 +144,9 @@ class Screen:
                 if stock is None:
                     mask |= missing
                 elif not fits(stock, amount):
-                    mask |= self._unfit(stock, amount, missing)
+                    part = self._in_parts and position < pool.local
+                    unfit = self._unfit_for_a_part if part else self._unfit
+                    mask |= unfit(stock, amount, missing)
             if reads_traits:
                 mask |= self._traits.failed_by(member.traits, pool, position)
             if reads_place:
@@ -156,6 +164,18 @@ class Screen:
             if not allows(stock, amount):
                 mask |= bit
         return mask
+
+    def _unfit_for_a_part(self, stock: Stock, amount: int, missing: int) -> int:
+        """Return the bit of the first thing that does not allow even the smallest part."""
+        parts = sizes(stock, amount)
+        if parts:
+            return 0
+        code = Refusal.CAPACITY
+        if parts.start > amount:
+            code = Refusal.MIN_UNIT
+        elif parts.start > stock.max_unit:
+            code = Refusal.MAX_UNIT
+        return missing << (self._classes * STOCK_CODES.index(code))
 
     def _failed_of_place(self, pool: Pool, position: int, member: Member) -> int:
         read: Hashable = member.aggregates

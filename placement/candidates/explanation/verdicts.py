@@ -5,7 +5,7 @@ request, up to its first assignment. Hosts are alike that have equal masks and, 
 request joins slots, an equal signature of each constraint.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -63,35 +63,52 @@ class Verdict:
     known: dict[Hashable, bool] = field(default_factory=dict)
 
 
+class Profile(NamedTuple):
+    """What is equal for hosts that are alike.
+
+    root: the mask of the root. masks: those of the different screens. joined: the signatures of
+    what joins slots.
+    """
+
+    root: int
+    masks: tuple[Masks, ...] = ()
+    joined: tuple[Hashable, ...] = ()
+
+
 class Judge:
     """Decides hosts, one pool at a time."""
 
     def __init__(self, question: Question, budget: Budget, max_steps: int) -> None:
-        self._question = question
-        self._budget = budget
-        self._share = max(1, max_steps // SHARE)
+        self.question = question
+        self.budget = budget
+        self.share = max(1, max_steps // SHARE)
 
-    def profile(self, pool: Pool, root_mask: int) -> tuple[Hashable, ...]:
-        """Return what is equal for hosts that are alike: the root's mask, masks, signatures."""
+    def profile(self, pool: Pool, root_mask: int) -> Profile:
+        """Return the profile of a host; root_mask: that of its root."""
         if root_mask & (root_mask - 1):
-            return (root_mask,)  # no single relaxation helps, so nothing else matters
-        question = self._question
-        masks = tuple([screen.masks(pool) for screen in question.distinct])
-        if not question.joins.kinds:
-            return root_mask, masks
-        return root_mask, masks, *signatures(question.joins, pool)
+            return Profile(root_mask)  # no single relaxation helps, so nothing else matters
+        masks = tuple([screen.masks(pool) for screen in self.question.distinct])
+        return Profile(root_mask, masks, self.signatures(pool))
 
-    def verdict(self, profile: tuple[Hashable, ...], pool: Pool) -> Verdict:
+    def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
+        """Return all that is read of a pool besides masks."""
+        joins = self.question.joins
+        return signatures(joins, pool) if joins.kinds else ()
+
+    def verdict(self, profile: Profile, pool: Pool) -> Verdict:
         """Decide the hosts that have the profile of this pool.  Raises BudgetSpentError."""
-        root_mask: int = profile[0]  # type: ignore[assignment]
         fall = None
-        if root_mask:
-            bit = lowest(root_mask)
-            term = self._question.root.terms[bit.bit_length() - 1]
+        if profile.root:
+            bit = lowest(profile.root)
+            term = self.question.root.terms[bit.bit_length() - 1]
             fall = Fall(term.code, None, term, providers=(0,))
-            if len(profile) == 1:
+            if not profile.masks:
                 return Verdict(fall)
-        return _Case(self, self._question, pool, root_mask, profile[1]).verdict(fall)  # type: ignore[arg-type]
+        return self.case(pool, profile).verdict(fall)
+
+    def case(self, pool: Pool, profile: Profile) -> "Case":
+        """Return the host as an example of those with its profile."""
+        return Case(self, pool, profile)
 
     def serves(
         self, plan: SearchPlan, kinds: Kinds, pool: Pool, options: Sequence[Sequence[int]]
@@ -104,36 +121,35 @@ class Judge:
             return False
         if not kinds:
             return True
-        budget = Budget(self._share)
+        budget = Budget(self.share)
         try:
             return next(solutions(kinds, plan, pool, options, budget, _ignore), None) is not None
         except BudgetSpentError:
             return None
         finally:
-            self._budget.spend(budget.looks)
+            self.budget.spend(budget.looks)
 
 
-class _Case:
+class Case:
     """One host, as an example of all that are alike."""
 
-    def __init__(
-        self, judge: Judge, question: Question, pool: Pool, root: int, masks: tuple[Masks, ...]
-    ) -> None:
+    def __init__(self, judge: Judge, pool: Pool, profile: Profile) -> None:
+        question = judge.question
         self._judge = judge
         self._question = question
         self._pool = pool
-        self._root = root
-        self._masks = masks
+        self._root = profile.root
+        self._masks = profile.masks
         size = len(pool.members)
         # Slots that ask the same share a list of options, as constraints like them to.
         by_screen = [
             screen.providers(of_screen, size)
-            for screen, of_screen in zip(question.distinct, masks, strict=True)
+            for screen, of_screen in zip(question.distinct, profile.masks, strict=True)
         ]
         self._options = [by_screen[place] for place in question.place]
 
     def verdict(self, fall: Fall | None) -> Verdict:
-        """Return the verdict; fall: that of the root."""
+        """Return the verdict; fall: that of the root.  Raises BudgetSpentError."""
         falls = [self._fall_of(suffix) for suffix in self._question.groups]
         by_group = {
             suffix: each.code
@@ -150,7 +166,7 @@ class _Case:
         fall = fall or blamed or self._fall_together(possible)
         if fall is None:
             return Verdict(None)
-        gains = self._gains(possible)
+        gains = self._gains(by_group, possible)
         return Verdict(
             fall,
             by_group,
@@ -222,18 +238,22 @@ class _Case:
 
     # -- what would serve ----------------------------------------------------------------------
 
-    def _gains(self, possible: bool | None) -> list[tuple[int, bool | None]]:
+    def _gains(
+        self, by_group: Mapping[str, Refusal], possible: bool | None
+    ) -> list[tuple[int, bool | None]]:
         """Return for each relaxation that may help whether the host would be served."""
         gains: list[tuple[int, bool | None]] = []
         for place, relaxation in enumerate(self._question.relaxations):
+            # What falls out in one group cannot be helped by another.
+            suffix = relaxation.term.suffix
+            if not by_group.keys() <= {suffix} or self._root & ~relaxation.root:
+                continue
             gain = self._gain(relaxation, possible)
             if gain is not False:
                 gains.append((place, gain))
         return gains
 
     def _gain(self, relaxation: Relaxation, possible: bool | None) -> bool | None:
-        if self._root & ~relaxation.root:
-            return False
         if relaxation.root:
             return self._root != 0 and possible
         joins = relaxation.joins

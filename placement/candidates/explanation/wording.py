@@ -148,7 +148,9 @@ def joined(plan: SearchPlan, code: Refusal) -> str:
 
 
 def _sums(plan: SearchPlan) -> str:
-    sums = [f"{plan.combined_amounts[name]} {name}" for name in plan.contended_classes]
+    split = [name for group in plan.request.groups for name in sorted(group.can_split)]
+    names = dict.fromkeys([*plan.contended_classes, *split])
+    sums = [f"{plan.combined_amounts[name]} {name}" for name in names]
     return _listed(sums)
 
 

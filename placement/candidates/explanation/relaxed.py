@@ -1,0 +1,76 @@
+"""Requests that say one thing less, or ask for less of something."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from placement.candidates.explanation.terms import Term
+from placement.candidates.request import CandidateRequest, RequestGroup, RootTerms
+from placement.candidates.trace import Refusal
+from placement.objects import identifiers
+
+Terms = TypeVar("Terms", RequestGroup, RootTerms)
+
+
+def without_term(
+    request: CandidateRequest, stated: CandidateRequest, term: Term
+) -> CandidateRequest:
+    """Return a request without a term of one of its groups; stated: with names as stated."""
+    groups = []
+    for group, said in zip(request.groups, stated.groups, strict=True):
+        if group.suffix != term.suffix:
+            groups.append(group)
+        elif term.keyword == "in_tree":
+            groups.append(replace(group, in_tree=None))
+        elif term.keyword == "subtree":
+            groups.append(replace(group, subtree=None))
+        else:
+            groups.append(_without(group, said, term.keyword, term))
+    return replace(request, groups=tuple(groups))
+
+
+def without_root_term(
+    request: CandidateRequest, stated: CandidateRequest, term: Term
+) -> CandidateRequest:
+    """Return a request without a term of its root."""
+    keyword = term.keyword.removeprefix("root.")
+    return replace(request, root=_without(request.root, stated.root, keyword, term))
+
+
+def _without(terms: Terms, said: Terms, keyword: str, term: Term) -> Terms:
+    if keyword == "required":
+        return replace(terms, required=tuple(each for each in terms.required if each != term.value))
+    if keyword == "forbidden":
+        return replace(terms, forbidden=terms.forbidden - {str(term.value)})
+    if keyword == "member_of":
+        pairs = zip(terms.member_of, said.member_of, strict=True)
+        return replace(terms, member_of=tuple(keys for keys, each in pairs if each != term.value))
+    # Another spelling of the same aggregate forbids it as well.
+    others = said.not_member_of - {str(term.value)}
+    return replace(terms, not_member_of=frozenset(map(identifiers.key, others)))
+
+
+def without_joins(request: CandidateRequest) -> Iterator[tuple[Term, CandidateRequest]]:
+    """Yield each rule that joins groups, and the request without it."""
+    if request.isolate_all:
+        term = Term(Refusal.ISOLATE, "group_policy", None, "isolate")
+        yield term, replace(request, isolate=frozenset())
+    else:
+        for suffix in sorted(request.isolate):
+            term = Term(Refusal.ISOLATE, "isolate", None, suffix)
+            yield term, replace(request, isolate=request.isolate - {suffix})
+    for rule in request.same_subtree:
+        rules = tuple(each for each in request.same_subtree if each != rule)
+        term = Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule)
+        yield term, replace(request, same_subtree=rules)
+
+
+def with_amount(request: CandidateRequest, suffix: str, name: str, amount: int) -> CandidateRequest:
+    """Return a request in which a group asks for another amount of a class."""
+    groups = tuple(
+        replace(group, resources=tuple({**dict(group.resources), name: amount}.items()))
+        if group.suffix == suffix
+        else group
+        for group in request.groups
+    )
+    return replace(request, groups=groups)
