@@ -40,6 +40,9 @@ MEANINGS: Mapping[str, str] = {
     "budget": "not known: the bound on work was reached",
 }
 
+# What is asked of groups together.
+JOINS = frozenset({"collective_traits", "capacity_sum", "isolate", "same_subtree", "budget"})
+
 # Member of a request as JSON -> what is different without one of its conditions.
 _DROPS: Mapping[str, str] = {
     "required": "without the trait {}",
@@ -113,6 +116,9 @@ def _funnel(
     if not steps:
         return
     whole = steps[0]["before"]
+    if not whole:
+        yield "  no host has a provider for each group"
+        return
     digits = len(f"{whole:,}")
     yield f"  {whole:>{digits},}  {terminal.bar(whole, whole, BAR)}  hosts"
     for step in steps:
@@ -145,7 +151,8 @@ def _reasons(
         group = f" (group {entry['group']})" if entry.get("group") else ""
         first = f"  {entry['hosts']:>{digits},}  "
         indent = " " * len(first)
-        said = entry.get("detail") or _reason(entry)
+        # What joins groups says in the detail what it asks, and else what is there.
+        said = entry["detail"] if entry["detail"] and entry["code"] not in JOINS else _reason(entry)
         yield from terminal.wrap(f"{said}{group}  [{entry['code']}]", indent, first)
         names = [name_of(uuid) for uuid in entry["examples"][:EXAMPLES]]
         more = ", …" if entry["hosts"] > len(names) else ""

@@ -1,14 +1,21 @@
 """`placement-manage explain`, from its arguments to what it prints."""
 
+import io
 import json
+import re
+import shlex
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from placement import cli
-from tests.kit.listener import answering
+from placement.loader import load_cloud
+from tests.kit.listener import answering, listening
+from tests.kit.service import Service, claim, inventories
 
+ROOT = Path(__file__).parents[2]
 Run = tuple[int, str, str]  # exit code, standard output, standard error
 
 EXPLANATION: dict[str, Any] = {
@@ -24,9 +31,14 @@ EXPLANATION: dict[str, Any] = {
 @pytest.fixture
 def explain(capsys: pytest.CaptureFixture[str]) -> Any:
     def run(*arguments: str) -> Run:
+        capsys.readouterr()
         code = cli.main(["explain", *arguments])
         printed = capsys.readouterr()
-        return code, printed.out, printed.err
+        # A server of this process logs there, too.
+        complaints = [
+            line for line in printed.err.splitlines() if " placement.requestlog " not in line
+        ]
+        return code, printed.out, "".join(f"{line}\n" for line in complaints)
 
     return run
 
@@ -114,3 +126,84 @@ def test_a_flavor_is_asked_for_from_a_file_and_from_its_keys(explain: Any, tmp_p
     assert code == 0
     assert "Group without suffix: resources=VCPU:8" in out
     assert err == "hw:cpu_policy asks the placement service for nothing\n"
+
+
+DOCUMENT = ROOT / "EXPLAINING.rst"
+RACK_C = "5ac00000-0000-4000-8000-00000000000c"
+# A command at a prompt, continued with backslashes, and what it prints: one indented block.
+SHOWN = re.compile(r"^    \$ placement-manage explain ((?:.*\\\n)*.*)\n((?:(?:    .*)?\n)+)", re.M)
+
+
+def test_the_document_shows_what_is_printed_of_the_demonstration(
+    explain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = SHOWN.findall(DOCUMENT.read_text())
+    assert len(shown) == 5
+    with Service(tmp_path) as service, listening(service.application) as url:
+        assert load_cloud(str(ROOT / "etc/demo-cloud.yaml"), url, "admin", out=io.StringIO()) == 0
+        _take_all_memory(service, RACK_C)
+        for command, text in shown:
+            arguments = shlex.split(command.replace("\\\n    ", ""))
+            code, out, err = explain(*arguments, "--url", url)
+            assert code == 3, err
+            assert [line.rstrip() for line in out.splitlines()] == (
+                textwrap.dedent(text).rstrip().splitlines()
+            ), command
+
+
+def test_the_tour_shows_what_is_printed_and_claims_what_is_left(
+    explain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    tour = (ROOT / "README.rst").read_text()
+    asked = re.search(r"placement-manage explain \\\n +'(.*)'\n\n((?:    .*\n)+)", tour)
+    claimed = re.search(r"/claims -d '(\{.*?\})'\n", tour, re.S)
+    assert asked
+    assert claimed
+    with Service(tmp_path) as service, listening(service.application) as url:
+        assert load_cloud(str(ROOT / "etc/demo-cloud.yaml"), url, "admin", out=io.StringIO()) == 0
+        code, out, _err = explain(asked[1], "--url", url)
+        assert (code, out.partition("\n\n")[0]) == (3, textwrap.dedent(asked[2]).rstrip())
+        answer = service.expect(201, "POST", "/claims", json.loads(claimed[1]), "2.0").json
+        assert answer["mappings"].keys() == {"_CPU", "_FPGA"}
+
+
+def _take_all_memory(service: Service, aggregate: str) -> None:
+    listed = service.get(f"/resource_providers?member_of={aggregate}")["resource_providers"]
+    for number, host in enumerate(listed):
+        # All that there is, in the two pieces that max_unit allows.
+        for half, amount in enumerate((524288, 491520)):
+            consumer = f"c0000000-0000-4000-8000-{2 * number + half:012}"
+            body = claim({host["uuid"]: {"MEMORY_MB": amount}})
+            service.expect(204, "PUT", f"/allocations/{consumer}", body)
+
+
+def test_single_hosts_are_told_where_they_are_asked_for(explain: Any, tmp_path: Path) -> None:
+    with Service(tmp_path) as service, listening(service.application) as url:
+        body = {"name": "host1", "uuid": "5ca1ab1e-0000-4000-8000-000000000001"}
+        service.expect(200, "POST", "/resource_providers", body)
+        path = f"/resource_providers/{body['uuid']}/inventories"
+        service.expect(200, "PUT", path, inventories(0, VCPU=4))
+        code, out, _err = explain("resources=VCPU:8", "--providers", "--url", url)
+        assert code == 3
+        assert (
+            "Host by host\n  host1: that much is not left; VCPU, asked 8, room 4 = (4 - 0 " in out
+        )
+        assert explain("resources=VCPU:4", "--url", url)[0] == 0
+        code, out, err = explain("required=HW_NOTHING", "--url", url)
+        assert (code, out) == (1, "")
+        code, out, err = explain("resources=VCPU:1&required=HW_NOTHING", "--url", url)
+        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert "HW_NOTHING" in err
+
+
+def test_a_caller_without_the_right_is_told_in_one_line(explain: Any, tmp_path: Path) -> None:
+    # With noauth2 a token of another name than admin is that of a user without roles.
+    with Service(tmp_path) as service, listening(service.application) as url:
+        code, out, err = explain("resources=VCPU:1", "--url", url, "--token", "somebody")
+    assert (code, out) == (1, "")
+    assert err == (
+        "placement: the token does not permit POST /allocation_candidates (403); "
+        "use an administrator's\n"
+    )

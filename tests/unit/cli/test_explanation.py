@@ -99,6 +99,12 @@ What would help
     )
 
 
+def test_where_no_host_is_left_nothing_is_told_of_groups_together() -> None:
+    steps = [{"code": "same_subtree", "detail": "_NUMA,_NIC", "before": 0, "after": 0}]
+    text = told({**EXPLANATION, "together": steps})
+    assert "root_required=COMPUTE_NODE\n  no host has a provider for each group\n" in text
+
+
 def test_no_line_is_wider_than_the_terminal() -> None:
     for width in (40, 60, 80, 120):
         text = told(EXPLANATION, Terminal(width))
