@@ -18,9 +18,7 @@ NESTED = (
 )
 
 
-ONE_STEP = {
-    "groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}}}, "limit": 10
-}  # fmt: skip
+ONE_STEP = {"groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}}}}
 
 
 # Requests that nobody meets, of which is asked why: too large, a trait that nobody has.

@@ -8,9 +8,10 @@ been slower than others.
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -39,13 +40,14 @@ from placement.errors import (
     UnknownResourceClasses,
 )
 from placement.events import Event
-from placement.objects import allocations, consumers
+from placement.objects import consumers, seen_trees
 from placement.objects.claims import Claim
+from placement.objects.seen_trees import SeenTrees
 from placement.vocabulary import FIRST_GENERATION
 
 # Candidates that a claim chooses among where the request states no limit: enough for callers not
 # to meet on one host.
-CHOICE = 32
+CHOICE = 16
 
 # What became of a candidate since it was found. Anything else is the caller's.
 GONE = (
@@ -108,10 +110,17 @@ def claim(
                 replace(demand.claim, allocations=candidate.allocations)
                 for demand, candidate in zip(demands, choice, strict=True)
             ]
+            after = _after(choice)
             try:
-                database.write(partial(allocations.replace, claims=claims))
+                revision = database.write(
+                    partial(seen_trees.claim, claims=claims, seen=_seen(after.values()))
+                )
             except GONE:
                 continue
+            if revision is not None:
+                # The next search need not read what is known.
+                for tree in after.values():
+                    cache.put(replace(tree, revision=revision))
             events.tell(Event.CLAIM, consumers=len(claims), tries=tries)
             return [
                 Claimed(each.consumer, each.allocations, candidate.mappings, FIRST_GENERATION)
@@ -138,19 +147,42 @@ def _choices(
     choice: list[Candidate] = []
     left = settings.max_search_steps
     for demand in demands:
+        # Without a limit nobody can tell which candidates are the first: those that cost least.
+        sizes = replace(tuning, known_first=demand.request.limit is None)
         request = replace(demand.request, limit=demand.request.limit or CHOICE)
         bounds = replace(settings, max_search_steps=max(1, left))
-        result = find_candidates(conn, cache, request, bounds, tuning, ahead)
+        result = find_candidates(conn, cache, request, bounds, sizes, ahead)
         if not result.candidates:
             _refuse_faulty(conn, demands)
             raise NoCandidates(demand.place, str(result.trace))
+        candidates = random.sample(result.candidates, len(result.candidates))
+        candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
         if len(demands) == 1:
-            return [[each] for each in random.sample(result.candidates, len(result.candidates))]
-        candidate = random.choice(result.candidates)
+            return [[each] for each in candidates]
+        candidate = candidates[0]
         choice.append(candidate)
-        ahead |= {tree.id: tree.after(candidate.allocations) for tree in candidate.trees}
+        ahead |= _after([candidate])
         left -= result.stats.looks // LOOKS_PER_STEP
     return [choice]
+
+
+def _after(choice: Iterable[Candidate]) -> dict[int, Tree]:
+    """Return the trees of candidates as they leave them, by the root's id.
+
+    Each candidate was found in trees as those before it leave them.
+    """
+    after: dict[int, Tree] = {}
+    for candidate in choice:
+        allocations = candidate.allocations
+        after |= {tree.id: tree.after(allocations) for tree in candidate.trees}
+    return after
+
+
+def _seen(trees: Collection[Tree]) -> SeenTrees:
+    revisions = {tree.id: tree.revision for tree in trees}
+    return SeenTrees(
+        revisions, {member.uuid: member.id for tree in trees for member in tree.members}
+    )
 
 
 def _refuse_faulty(conn: Connection, demands: Sequence[Demand]) -> None:

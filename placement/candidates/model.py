@@ -27,7 +27,7 @@ class Root(NamedTuple):
 class Member(NamedTuple):
     """One provider of a tree; `parent` is its position in the tree, -1 for the root.
 
-    aggregates: by `identifiers.key`, whatever the spelling.
+    aggregates: by `identifiers.key`, whatever the spelling. id: of its row; 0 where none is known.
     """
 
     uuid: str
@@ -35,6 +35,7 @@ class Member(NamedTuple):
     stocks: Mapping[str, Stock]
     traits: frozenset[str]
     aggregates: frozenset[str]
+    id: int = 0
 
     def after(self, amounts: Mapping[str, int]) -> "Member":
         """Return the provider as it is with these amounts (class -> units) used as well."""

@@ -13,6 +13,7 @@ import logging
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
 from typing import Self
@@ -144,8 +145,15 @@ def _find(
     # Anchors are read, and searched, as candidates are asked for.
     store = TreeStore(conn, cache, sharing.roots, budget.spend, ahead)
     anchors = AnchorSearches(plan, budget, trace)
+    search_anchors = partial(
+        _search_anchors,
+        store=store,
+        sharing=sharing,
+        budget=budget,
+        known_first=tuning.known_first,
+    )
     searches = chain(
-        _search_anchors(anchors, root_source(plan), store, sharing, budget),
+        search_anchors(anchors, root_source(plan)),
         _search_sharing_alone(anchors, conn, resolved, store, sharing),
     )
 
@@ -160,9 +168,7 @@ def _find(
         split_plan = SearchPlan(resolved.request, splits=True)
         split_anchors = SplitSearches(split_plan, budget)
         searched.append(split_anchors)
-        split_searches = _search_anchors(
-            split_anchors, root_source(split_plan), store, sharing, budget
-        )
+        split_searches = search_anchors(split_anchors, root_source(split_plan))
         splits = interleave(split_searches, breadth_first=settings.breadth_first)
         offered = text.within(chain(offered, splits))
     candidates = _collect(islice(offered, limit.count), trace)
@@ -258,19 +264,22 @@ def _search_anchors(
     store: TreeStore,
     sharing: Sharing,
     budget: Budget,
+    *,
+    known_first: bool,
 ) -> Iterator[Search]:
     """Yield the search of each tree in turn; how they go decides which roots are read next."""
     stats = RootStats()
     while (batch := _next_batch(roots, stats)) is not None:
-        trees = store.trees(batch)
-        members = sharing_members(sharing.providers, store.pinned())
-        budget.spend(len(trees) * len(members))
-        outcomes = []
-        for tree in trees:
-            search = anchors.begin(anchor_pool(tree, members))
-            outcomes.append(search.outcome)
-            yield search
-        stats = stats.plus(outcomes)
+        for part in store.known_first(batch) if known_first else (batch,):
+            trees = store.trees(part)
+            members = sharing_members(sharing.providers, store.pinned())
+            budget.spend(len(trees) * len(members))
+            outcomes = []
+            for tree in trees:
+                search = anchors.begin(anchor_pool(tree, members))
+                outcomes.append(search.outcome)
+                yield search
+            stats = stats.plus(outcomes)
 
 
 def _next_batch(roots: RootSource, stats: RootStats) -> Sequence[Root] | None:

@@ -54,6 +54,17 @@ class TreeStore:
         self._to_pin = ()
         return [trees.get(root.id) or self._pinned[root.id] for root in roots]
 
+    def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
+        """Divide roots into those whose trees need not be read, and the others."""
+        known = [root for root in roots if self._known(root) is not None]
+        if len(known) in {0, len(roots)}:
+            return [roots]
+        names = set(known)
+        return [known, [root for root in roots if root not in names]]
+
+    def _known(self, root: Root) -> Tree | None:
+        return self._ahead.get(root.id) or self._cache.get(root)
+
     def pinned(self) -> Collection[Tree]:
         """Return the trees that the request needs throughout."""
         self.trees(())
@@ -64,7 +75,7 @@ class TreeStore:
         trees: dict[int, Tree] = {}
         missing: list[Root] = []
         for root in roots:
-            tree = self._ahead.get(root.id) or self._cache.get(root)
+            tree = self._known(root)
             if tree is None:
                 missing.append(root)
             else:
@@ -134,7 +145,7 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
     waiting = [(row, -1) for row in children[None]]
     for row, parent in waiting:
         position = len(members)
-        members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates))
+        members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates, row.id))
         waiting += [(child, position) for child in children.get(row.id, ())]
     aggregates = _interned(name for member in members for name in member.aggregates)
     return Tree(root.id, members[0].uuid, root.revision, tuple(members), aggregates)

@@ -15,6 +15,10 @@ class SearchTuning:
     Batches (in trees) are loaded and searched together: `first_batch`, then four times as many
     each, up to `largest_batch`.
 
+    known_first: of each batch, the trees that are in memory are searched before the others are
+    read. Where few candidates are wanted, trees that others change all the time are not read again
+    and again.
+
     SQL: `max_conditions` of one statement, for a planner takes seconds beyond some twenty;
     `max_terms` classes, trait sets or aggregate sets of one condition.
     """
@@ -27,6 +31,7 @@ class SearchTuning:
     sample_runs: int = 4
     first_batch: int = 64
     largest_batch: int = 1000
+    known_first: bool = False
     max_conditions: int = 8
     max_terms: int = 8
 

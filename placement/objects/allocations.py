@@ -6,7 +6,7 @@ change, `apply` carries it out. The number of statements is the same for one con
 thousand.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -30,7 +30,7 @@ from placement.objects.allocation_change import (
 )
 from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.claims import Claim, claimed_classes, claimed_providers, owner_names
-from placement.objects.consumers import Consumer
+from placement.objects.consumers import Consumer, ConsumerChange
 from placement.objects.inventory_rows import Inventory, InventoryKey
 from placement.objects.locking import LockedTrees
 from placement.objects.providers import Provider
@@ -144,8 +144,15 @@ def apply(
     the change was made for.
     """
     # Consumers come first: their generations guard all that follows.
-    change.consumers.write(conn, _ensure_owners(conn, change))
+    change.consumers.write(conn, ensure_owners(conn, change.consumers, change.ids))
     statements.delete([row.id for row in change.deleted_rows]).execute(conn)
+    create_rows(conn, [(each.consumer_uuid, each.key, each.amount) for each in change.amounts])
+    # The last guard: `used` does not grow beyond the capacity, whatever was read before.
+    inventory_statements.move_used(change.moves(new_inventory_ids)).execute(conn)
+
+
+def create_rows(conn: Connection, amounts: Iterable[tuple[str, InventoryKey, int]]) -> None:
+    """Insert the allocations of consumers: (consumer uuid, provider and class, units)."""
     rows = [
         {
             "consumer_id": consumer_uuid,
@@ -153,21 +160,22 @@ def apply(
             "resource_class_id": class_id,
             "used": amount,
         }
-        for consumer_uuid, _provider, _class, (provider_id, class_id), amount in change.amounts
+        for consumer_uuid, (provider_id, class_id), amount in amounts
     ]
     statements.create(rows).execute(conn)
-    # The last guard: `used` does not grow beyond the capacity, whatever was read before.
-    inventory_statements.move_used(change.moves(new_inventory_ids)).execute(conn)
 
 
-def _ensure_owners(conn: Connection, change: AllocationChange) -> Ids:
-    """Return the ids of all owners of consumers, creating projects, users and types."""
-    names = owner_names(change.consumers.claims())
-    missing = {kind: names[kind] - change.ids.get(kind, {}).keys() for kind in names}
+def ensure_owners(conn: Connection, change: ConsumerChange, ids: Ids) -> Ids:
+    """Return the ids of all owners of consumers, creating projects, users and types.
+
+    ids: of those that exist.
+    """
+    names = owner_names(change.claims())
+    missing = {kind: names[kind] - ids.get(kind, {}).keys() for kind in names}
     if not any(missing.values()):
-        return change.ids
+        return ids
     new_ids = catalog.create(conn, missing)
-    return {kind: {**change.ids[kind], **new_ids[kind]} for kind in names}
+    return {kind: {**ids[kind], **new_ids[kind]} for kind in names}
 
 
 # -- reading --------------------------------------------------------------------------------

@@ -60,6 +60,15 @@ def renew_revisions(conn: Connection, root_ids: Collection[int]) -> int:
     return revision
 
 
+def lock_unchanged(conn: Connection, revisions: Mapping[int, int]) -> bool:
+    """Lock trees (root id -> revision) and tell whether all have these revisions still.
+
+    Nothing has changed in them then since the revisions were read. The caller renews them.
+    """
+    rows = statements.revisions(revisions).rows(conn)
+    return {row.id: row.revision for row in rows} == revisions
+
+
 def leave_commit_marker(
     conn: Connection,
     old_revisions: Mapping[int, int | None],

@@ -11,7 +11,7 @@ from placement import events
 from placement.candidates import claiming
 from placement.db.statement import Restart
 from placement.events import Details, Event
-from placement.objects import allocations
+from placement.objects import seen_trees
 from tests.kit import service as kit
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.statements import counted
@@ -130,6 +130,24 @@ def test_a_claim_is_what_the_consumer_has_afterwards(service: Service) -> None:
     assert (consumer["project_id"], consumer["consumer_type"]) == ("p", "INSTANCE")
 
 
+def test_what_a_claim_left_is_known_and_need_not_be_read_again(service: Service) -> None:
+    loaded: list[object] = []
+
+    def note(event: Event, details: Details) -> None:
+        if event is Event.TREES:
+            loaded.append(details["loaded"])
+
+    service.claim(201, body())
+    stop = events.listen(note)
+    for _ in range(4 * HOSTS - 2):
+        service.claim(201, body())
+    stop()
+    assert set(loaded) == {0}
+    service.claim(409, body(vcpus(2)))
+    assert service.claim(201, body())
+    assert service.claim(409, body())["code"] == "placement.no_candidates"
+
+
 def test_claims_spread_over_the_first_candidates_as_many_as_the_limit_says(
     service: Service,
 ) -> None:
@@ -240,6 +258,26 @@ def test_a_provider_that_changed_since_the_search_is_left_for_another(
     assert claims_told[0]["tries"] == 2
 
 
+def test_a_host_that_others_use_as_well_is_claimed_as_long_as_it_has_room(
+    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries
+) -> None:
+    before_writes(monkeypatch, lambda: service.take(1, 2))
+    assert service.claim(201, body(vcpus(2, limit=1)))["allocations"].keys() == {provider_uuid(1)}
+    assert claims_told == [{"consumers": 1, "tries": 1}]
+
+
+def test_a_consumer_that_came_to_be_since_the_search_is_a_conflict(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = kit.claim({provider_uuid(2): {"VCPU": 1}})
+    before_writes(
+        monkeypatch, lambda: service.expect(204, "PUT", f"/allocations/{CONSUMER}", taken)
+    )
+    error = service.claim(409, body(vcpus(1, limit=1), CONSUMER))
+    assert error["code"] == "placement.concurrent_update"
+    assert service.used() == 1
+
+
 def test_a_provider_that_moved_to_another_tree_is_claimed_where_it_is(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,10 +311,10 @@ def test_who_is_always_slower_is_told_to_come_back_and_not_that_there_is_nothing
 ) -> None:
     with Service(tmp_path, placement_database={"write_timeout": 0.2}) as service:
 
-        def restart(_conn: Any, claims: Any) -> None:
+        def restart(_conn: Any, **_what: Any) -> None:
             raise Restart
 
-        monkeypatch.setattr(allocations, "replace", restart)
+        monkeypatch.setattr(seen_trees, "claim", restart)
         answer = service.send("POST", "/claims", body(), VERSION)
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "1"

@@ -250,7 +250,13 @@ SCENARIOS = {
         _request("PUT", "/allocations/{scene.new}", lambda it: it.claim(None, VCPU=1, DISK_GB=1)),
     ),
     "a new consumer's request is met": Scenario(
-        {RENEW, BUMP, "names.add_unless_present", "allocations.create_consumers", *CLAIM},
+        {
+            "names.add_unless_present",
+            "allocations.create_consumers",
+            "allocations.create",
+            "inventories.take",
+            "providers.renew_and_bump",
+        },
         lambda it: it.service.send("POST", "/claims", it.demand(VCPU=1, DISK_GB=1), "2.0"),
     ),
     "a consumer changes": Scenario(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
-from tests.kit.service import Service
+from tests.kit.service import NEWEST, Service
 from tests.kit.statements import counted
 
 SIZES = (10, 1000)
@@ -35,10 +35,23 @@ class CountedService(Service):
                 "shared", {"DISK_GB": 10**6}, traits=[SHARING], aggregates=[aggregate_uuid(1)]
             )
 
-    def count(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+    def claim(self, request: object) -> int:
+        """The number of statements with which a request is met."""
+        body = {
+            "request": request,
+            "consumer_uuid": str(uuids.uuid4()),
+            "project_id": "p",
+            "user_id": "p",
+            "consumer_type": "P",
+        }
+        return self.count("POST", "/claims", body, "2.0")[0]
+
+    def count(
+        self, method: str, path: str, body: object = None, version: str = NEWEST
+    ) -> tuple[int, Any]:
         """The number of statements and the answer, which must be a success."""
         with counted(self.database) as statements:
-            answer = self.send(method, path, body)
+            answer = self.send(method, path, body, version)
         assert answer.status_code < 300, answer.text
         return len(statements), answer
 
@@ -71,6 +84,19 @@ NESTED = (
     "/allocation_candidates?resources=DISK_GB:5&resources_C=VCPU:1&required_C=HW_CPU_X86_AVX2"
     "&resources_G=VGPU:1&group_policy=none&same_subtree=_C,_G&limit=10"
 )
+
+
+BODIES: Mapping[str, Any] = {
+    FLAT: {"groups": {"": {"resources": {"VCPU": 1, "MEMORY_MB": 64}}}},
+    NESTED: {
+        "groups": {
+            "": {"resources": {"DISK_GB": 5}},
+            "_C": {"resources": {"VCPU": 1}, "required": ["HW_CPU_X86_AVX2"]},
+            "_G": {"resources": {"VGPU": 1}},
+        },
+        "same_subtree": [{"of": ["_C", "_G"]}],
+    },
+}
 
 
 @pytest.mark.parametrize("path", [FLAT, NESTED])
@@ -111,6 +137,25 @@ def test_claims_take_10_statements_at_the_most(
     assert all(
         found[name][0] <= 10 for name in ("its change", "new consumer", "other host", "delete")
     )
+
+
+@pytest.mark.parametrize("path", [FLAT, NESTED])
+def test_a_claim_of_what_a_search_finds_takes_6_statements_more_than_the_search(
+    services: list[CountedService], path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the tree has not changed since: nothing of it is read again."""
+    request = BODIES[path]
+    for service in services:
+        # From here on project, user, type and trees are known.
+        service.claim(request)
+        service.count("GET", path)
+    claims = [service.claim(request) for service in services]
+    searches = [service.count("GET", path)[0] for service in services]
+    with capsys.disabled():
+        print(f"\nPOST /claims: {claims} statements, GET {path}: {searches} at {SIZES} hosts")
+    assert claims == [number + 6 for number in searches]
+    for service in services:
+        service.check_used()
 
 
 def test_a_reshape_takes_as_many_statements_for_100_consumers_as_for_1(

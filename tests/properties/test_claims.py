@@ -86,6 +86,9 @@ def check(service: WorldService, world: oracle.World, asked: Sequence[oracle.Que
         assert candidate in oracle.candidates(world, query)
         world = after(world, candidate)
     service.check_used()
+    # The trees that are kept in memory are what they have become.
+    found = service.send("POST", "/allocation_candidates", asked[0].to_body(), "2.0").json
+    assert oracle.parse_answer(found) == oracle.candidates(world, asked[0])
     for claim in sent["claims"]:
         service.unclaim(claim["consumer_uuid"])
     return True

@@ -118,6 +118,34 @@ def move_used(deltas: Mapping[int, int]) -> Writes:
     )
 
 
+def take(amounts: Mapping[tuple[int, int], int]) -> Write:
+    """Add to `used`, by provider and class (ids), where it does not grow beyond the capacity.
+
+    For a few inventories, whose own ids need not be known.
+    """
+    params: dict[str, int] = {}
+    for place, ((provider_id, class_id), amount) in enumerate(sorted(amounts.items())):
+        params[f"provider_{place}"] = provider_id
+        params[f"class_{place}"] = class_id
+        params[f"amount_{place}"] = amount
+    return Write(_take(len(amounts)), params, matches=len(amounts))
+
+
+@lru_cache(maxsize=32)
+def _take(size: int) -> sa.Update:
+    column = _inventory.c
+    keys = [
+        sa.and_(
+            column.resource_provider_id == sa.bindparam(f"provider_{place}"),
+            column.resource_class_id == sa.bindparam(f"class_{place}"),
+        )
+        for place in range(size)
+    ]
+    amounts = [sa.bindparam(f"amount_{place}", type_=column.used.type) for place in range(size)]
+    used = column.used + sa.case(*zip(keys, amounts, strict=True))
+    return sa.update(_inventory).where(sa.or_(*keys), used <= column.capacity).values(used=used)
+
+
 @lru_cache(maxsize=16)
 def _move_used(size: int) -> sa.Update:
     column = _inventory.c

@@ -1,4 +1,4 @@
-"""Names and ids of the catalogues: classes, traits, types, projects, users, aggregates."""
+"""Names and ids: classes, traits, types, projects, users, aggregates; consumers by uuid."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -20,6 +20,7 @@ _NAMES: Mapping[str, sa.Column[str]] = {
     "consumer_type": t.consumer_types.c.name,
     "project": t.projects.c.external_id,
     "user": t.users.c.external_id,
+    "consumer": t.consumers.c.uuid,
     "aggregate": t.placement_aggregates.c.uuid,
 }
 

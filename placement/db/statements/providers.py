@@ -176,6 +176,40 @@ def _generations_update(size: int) -> sa.Update:
     return update.values(generation=column.generation + increment, updated_at=now)
 
 
+def renew_and_bump(
+    root_ids: Collection[int], provider_ids: Collection[int], revision: int
+) -> Write:
+    """Give a few trees a new revision, and add 1 to the generations of providers in them."""
+    row_ids = sorted({*root_ids, *provider_ids})
+    params = {
+        "ids": row_ids,
+        "roots": sorted(root_ids),
+        "bumped": sorted(provider_ids),
+        "new_revision": revision,
+        "now": t.now(),
+    }
+    return Write(_RENEW_AND_BUMP, params, matches=len(row_ids))
+
+
+def _renew_and_bump() -> sa.Update:
+    column = _provider.c
+    bumped = bulk.in_list(column.id, "bumped")
+    revision = sa.bindparam("new_revision", type_=column.revision.type)
+    now = sa.bindparam("now", type_=column.updated_at.type)
+    return (
+        sa.update(_provider)
+        .where(bulk.in_list(column.id))
+        .values(
+            revision=sa.case((bulk.in_list(column.id, "roots"), revision), else_=column.revision),
+            generation=column.generation + sa.case((bumped, 1), else_=0),
+            updated_at=sa.case((bumped, now), else_=column.updated_at),
+        )
+    )
+
+
+_RENEW_AND_BUMP = _renew_and_bump()
+
+
 # -- deletion ----------------------------------------------------------------------------------
 
 # The rows that belong to one provider, and are deleted with it.

@@ -44,6 +44,21 @@ WHERE inventories.resource_provider_id IN (:ids …)
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 
+-- inventories.take: Add to `used`, by provider and class (ids), where it does not grow beyond the capacity.
+UPDATE inventories
+SET used=(inventories.used + CASE WHEN (inventories.resource_provider_id = :provider_0::INTEGER AND
+    inventories.resource_class_id = :class_0::INTEGER) THEN :amount_0::BIGINT WHEN
+    (inventories.resource_provider_id = :provider_1::INTEGER AND inventories.resource_class_id =
+    :class_1::INTEGER) THEN :amount_1::BIGINT END)
+WHERE (inventories.resource_provider_id = :provider_0::INTEGER AND inventories.resource_class_id =
+    :class_0::INTEGER OR inventories.resource_provider_id = :provider_1::INTEGER AND
+    inventories.resource_class_id = :class_1::INTEGER) AND inventories.used + CASE WHEN
+    (inventories.resource_provider_id = :provider_0::INTEGER AND inventories.resource_class_id =
+    :class_0::INTEGER) THEN :amount_0::BIGINT WHEN (inventories.resource_provider_id =
+    :provider_1::INTEGER AND inventories.resource_class_id = :class_1::INTEGER) THEN
+    :amount_1::BIGINT END <= inventories.capacity;
+
+
 -- inventories.update: Set the FIELDS of inventories, by id.
 UPDATE inventories
 SET updated_at=:now::TIMESTAMP WITHOUT TIME ZONE, total=CASE inventories.id WHEN :id_0::INTEGER THEN

@@ -42,6 +42,19 @@ WHERE inventories.resource_provider_id IN (:ids …)
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 
+-- inventories.take: Add to `used`, by provider and class (ids), where it does not grow beyond the capacity.
+UPDATE inventories
+SET used=(inventories.used + CASE WHEN (inventories.resource_provider_id = :provider_0 AND
+    inventories.resource_class_id = :class_0) THEN :amount_0 WHEN (inventories.resource_provider_id
+    = :provider_1 AND inventories.resource_class_id = :class_1) THEN :amount_1 END)
+WHERE (inventories.resource_provider_id = :provider_0 AND inventories.resource_class_id = :class_0
+    OR inventories.resource_provider_id = :provider_1 AND inventories.resource_class_id = :class_1)
+    AND inventories.used + CASE WHEN (inventories.resource_provider_id = :provider_0 AND
+    inventories.resource_class_id = :class_0) THEN :amount_0 WHEN (inventories.resource_provider_id
+    = :provider_1 AND inventories.resource_class_id = :class_1) THEN :amount_1 END <=
+    inventories.capacity;
+
+
 -- inventories.update: Set the FIELDS of inventories, by id.
 UPDATE inventories
 SET updated_at=:now, total=CASE inventories.id WHEN :id_0 THEN :new_total_0 END, reserved=CASE

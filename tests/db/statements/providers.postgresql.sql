@@ -69,6 +69,16 @@ SET updated_at=:updated_at::TIMESTAMP WITHOUT TIME ZONE, name='host',
 WHERE resource_providers.id = 1;
 
 
+-- providers.renew_and_bump: Give a few trees a new revision, and add 1 to the generations of providers in them.
+UPDATE resource_providers
+SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now::TIMESTAMP WITHOUT TIME
+    ZONE ELSE resource_providers.updated_at END, generation=(resource_providers.generation + CASE
+    WHEN (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
+    (resource_providers.id IN (:roots …)) THEN :new_revision::BIGINT ELSE
+    resource_providers.revision END
+WHERE resource_providers.id IN (:ids …);
+
+
 -- providers.renew_revisions: Give trees a new revision, and so lock them until the end of this transaction.
 UPDATE resource_providers
 SET revision=:new_revision::BIGINT
