@@ -1,8 +1,10 @@
 """What it costs to be watched: `python -m bench.watching`.
 
-Metrics, policy and the line in the log, each and together, on GET /resource_providers/{uuid} in
-this process: microseconds, and the share of the request without them. The ways take turns, so that
-what else the machine does meets all of them. PLACEMENT_ENGINE chooses the database.
+Metrics, policy and the line in the log, on GET /resource_providers/{uuid}. First each and together
+in this process: microseconds until there is an answer, and until the line is written, which comes
+after it. Then together as gunicorn serves it: what a client waits, and how long the worker has a
+processor. The ways take turns, so that what else the machine does meets all of them.
+PLACEMENT_ENGINE chooses the database.
 """
 
 from __future__ import annotations
@@ -22,11 +24,15 @@ from falcon.testing import create_environ
 from placement import config, metrics
 from placement.api.policy import Policy
 from placement.metrics import Metrics
+from tests.kit.builders import database_url
 from tests.kit.engines import ENGINE
+from tests.kit.processes import Process, new_host, send, serving
 from tests.kit.service import HEADERS, Service
 
 TURNS = 150
 REQUESTS = 40  # in a turn
+SERVED_TURNS = 12
+SERVED = 500  # requests in a turn over HTTP
 HOST = "c0ffee00-0000-4000-8000-000000000000"
 REQUEST_LOG = logging.getLogger("placement.requestlog")
 
@@ -79,15 +85,73 @@ def main() -> None:
         }  # fmt: skip
         times = _times(service.application, ways)
         metrics.stop_listening()
-    least = times.pop("nothing")
-    print(f"{ENGINE}: GET /resource_providers/{{uuid}} with nothing of it: {least:.0f} us")
-    for name, each in times.items():
-        print(f"{name}: {each - least:+.1f} us, {100 * (each - least) / least:+.1f} %")
+    print(f"{ENGINE}: GET /resource_providers/{{uuid}}")
+    for place, moment in enumerate(("until the answer", "until the line is written")):
+        least = times["nothing"][place]
+        print(f"in process, {moment}: {least:.0f} us with nothing of it")
+        for name in (*parts, "all"):
+            print(f"  {name}: {_more(times[name][place], least)}")
+    for name, (without, with_all) in _served().items():
+        print(f"{name}: {without:.0f} us with nothing of it\n  all: {_more(with_all, without)}")
 
 
-def _times(application: Any, ways: dict[str, Sequence[Part]]) -> dict[str, float]:
-    """Return the microseconds of a request (median) each way."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+def _more(some: float, least: float) -> str:
+    return f"{some - least:+.1f} us, {100 * (some - least) / least:+.1f} %"
+
+
+def _served() -> dict[str, tuple[float, float]]:
+    """Return the microseconds of a request as it is served: without, and with all."""
+    unwatched = {
+        "application": "bench.unwatched:application",
+        "OS_METRICS__ENABLED": "false",
+        "OS_DEFAULT__DEFAULT_LOG_LEVELS": "placement.requestlog=WARN",
+    }
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        url = database_url(directory)
+        with (
+            serving(directory / "off", [url], 1, **unwatched) as [off],
+            serving(directory / "on", [url], 1) as [on],
+        ):
+            new_host(on.port, VCPU=8)
+            body = {"name": "served", "uuid": HOST}
+            send(on.port, "POST", "/resource_providers", body)
+            taken: dict[Process, list[tuple[float, float]]] = {off: [], on: []}
+            for turn in range(SERVED_TURNS + 1):
+                for process, times in taken.items():
+                    measured = _serve(process)
+                    if turn:
+                        times.append(measured)
+    cpu = {process: _median(times, 0) for process, times in taken.items()}
+    wait = {process: _median(times, 1) for process, times in taken.items()}
+    return {
+        "served, what a client waits": (wait[off], wait[on]),
+        "served, the worker's time": (cpu[off], cpu[on]),
+    }
+
+
+def _serve(process: Process) -> tuple[float, float]:
+    """Ask many times; the worker's seconds for a request, and a client's (median)."""
+    (worker,) = process.worker_ids()
+    before, waits = _processor_time(worker), []
+    for _ in range(SERVED):
+        started = time.perf_counter()
+        send(process.port, "GET", f"/resource_providers/{HOST}")
+        waits.append(time.perf_counter() - started)
+    used = _processor_time(worker) - before
+    return used / SERVED, statistics.median(waits)
+
+
+def _processor_time(process: int) -> float:
+    """Seconds that a process has had a processor."""
+    # In nanoseconds, of each thread.
+    tasks = Path(f"/proc/{process}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+
+def _times(application: Any, ways: dict[str, Sequence[Part]]) -> dict[str, tuple[float, float]]:
+    """Return the microseconds of a request (median) each way: to its answer, and in all."""
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for turn in range(TURNS + 1):
         for name, left_out in ways.items():
             with ExitStack() as stack:
@@ -96,15 +160,21 @@ def _times(application: Any, ways: dict[str, Sequence[Part]]) -> dict[str, float
                 times = [_ask(application) for _ in range(REQUESTS)]
             if turn:  # the first one warms up
                 taken[name] += times
-    return {name: 1e6 * statistics.median(times) for name, times in taken.items()}
+    return {name: (_median(times, 0), _median(times, 1)) for name, times in taken.items()}
 
 
-def _ask(application: Any) -> float:
+def _median(times: Sequence[tuple[float, float]], place: int) -> float:
+    return 1e6 * statistics.median(each[place] for each in times)
+
+
+def _ask(application: Any) -> tuple[float, float]:
     environ = create_environ(f"/resource_providers/{HOST}", headers=HEADERS)
     started = time.perf_counter()
-    for _piece in application(environ, lambda *_: None):
-        pass
-    return time.perf_counter() - started
+    body = application(environ, lambda *_: None)
+    b"".join(body)
+    answered = time.perf_counter()
+    body.close()
+    return answered - started, time.perf_counter() - started
 
 
 if __name__ == "__main__":

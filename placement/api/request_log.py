@@ -40,6 +40,7 @@ PROBES = {"check_health", METRICS}  # what machines ask all the time, while noth
 
 LINE = '%s "%s %s" status: %s len: %s microversion: %s time: %.6f statements: %s'
 _GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_PLAIN = re.compile(r"[\w/.-]*\Z", re.ASCII)
 _IN_PATHS = "/:@!$&'()*+,;="  # characters that paths hold unquoted
 
 
@@ -70,15 +71,14 @@ class RequestLog:
             LOG.exception("unexpected error in %s %s", environ["REQUEST_METHOD"], _uri(environ))
             body = refuse(environ, answer.start, 500, problems.FAULT, exc_info=sys.exc_info())
         if isinstance(body, list):
-            answer.end(sum(map(len, body)))
-            return body
+            return _Whole(body, answer)
         return _Pieces(body, answer)
 
 
 class _Answer:
     """The status of an answer, kept until it ends and is logged."""
 
-    __slots__ = ("_course", "_environ", "_slow", "_start_response", "_status")
+    __slots__ = ("_course", "_environ", "_phases", "_slow", "_start_response", "_status")
 
     def __init__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse", slow: float
@@ -88,6 +88,7 @@ class _Answer:
         self._status = "-"
         self._slow = slow
         self._course = stopwatch.begin()
+        self._phases: Mapping[Phase, float] | None = None
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         """Begin the answer, as WSGI's `start_response`, and add the request's id to its headers."""
@@ -95,10 +96,14 @@ class _Answer:
         headers.append((REQUEST_ID.lower(), self._environ[REQUEST_ID_KEY]))
         return self._start_response(status, headers, exc_info)
 
+    def finish(self) -> None:
+        """Stop the time, where the answer is there and has not been sent."""
+        self._phases = self._course.seconds()
+
     def end(self, length: int) -> None:
         """Log the request, whose answer had a body of `length` bytes, and clear its context."""
         environ, statements = self._environ, self._course.statements
-        phases = self._course.seconds()
+        phases = self._course.seconds() if self._phases is None else self._phases
         seconds = sum(phases.values())
         operation = environ.get(OPERATION_KEY, NO_OPERATION)
         slow = 0 < self._slow <= seconds
@@ -128,7 +133,10 @@ class _Answer:
                 "statements": statements,
             }
             # JSON has the facts one by one too.
-            REQUEST_LOG.log(level, LINE, *facts.values(), extra={"extra": facts})
+            line = (REQUEST_LOG.name, level, __file__, 0, LINE, tuple(facts.values()), None)
+            record = logging.LogRecord(*line)  # PERF: nobody asks which function this is
+            vars(record)["extra"] = facts
+            REQUEST_LOG.handle(record)
         if slow:
             facts = {phase.value: round(spent, 3) for phase, spent in _longest_first(phases)}
             REQUEST_LOG.warning(
@@ -142,6 +150,22 @@ class _Answer:
             )
         # The library can set a thread's context, but has no function that clears it.
         context._request_store.context = None
+
+
+class _Whole(list[bytes]):
+    """A body that is there; the server closes it when it has been sent.
+
+    So the client does not wait for the log and for the metrics.
+    """
+
+    def __init__(self, body: list[bytes], answer: _Answer) -> None:
+        super().__init__(body)
+        self._answer = answer
+        answer.finish()
+
+    def close(self) -> None:
+        """End the answer."""
+        self._answer.end(sum(map(len, self)))
 
 
 class _Pieces:
@@ -194,5 +218,7 @@ def _uri(environ: "WSGIEnvironment") -> str:
     """Return path and query as they were sent; servers unquote the path."""
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     query = environ.get("QUERY_STRING", "")
-    quoted = quote(path, _IN_PATHS, encoding="latin-1", errors="replace")
+    quoted = path
+    if not _PLAIN.match(path):  # PERF: most are
+        quoted = quote(path, _IN_PATHS, encoding="latin-1", errors="replace")
     return f"{quoted}?{query}" if query else quoted

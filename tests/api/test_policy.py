@@ -384,3 +384,37 @@ def test_each_part_that_is_included_needs_its_own_rule(tmp_path: Path) -> None:
             assert refused is None or f"placement:resource_providers:{refused} " in answer.text
         older = service.send("GET", f"{target}?include=inventories", headers=watcher)
         assert older.status_code == (200 if uuid in target else 400)
+
+
+@pytest.mark.parametrize("name", sorted(RequestContext(overwrite=False).to_policy_values()))
+def test_an_answer_is_kept_for_one_caller_whatever_others_differ_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    rules = policy(tmp_path)
+    asked: list[Any] = []
+
+    def authorize(_rule: str, _target: object, credentials: dict[str, Any]) -> bool:
+        asked.append(credentials[name])
+        return True
+
+    monkeypatch.setattr(rules._enforcer, "authorize", authorize)
+    one: Any = ["a"] if name.endswith("roles") else "a"
+    other: Any = ["a", "b"] if name.endswith("roles") else "b"
+    for value in (one, one, other, other):
+        context = RequestContext(overwrite=False, **{name: value})
+        assert rules.allows("placement:traits:list", context)
+    assert asked == [one, other]
+
+
+def test_an_answer_is_kept_for_one_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = policy(tmp_path)
+    asked: list[Any] = []
+
+    def authorize(_rule: str, target: object, _credentials: object) -> bool:
+        asked.append(target)
+        return True
+
+    monkeypatch.setattr(rules._enforcer, "authorize", authorize)
+    for target in (None, {"project_id": "x"}, {"project_id": "x"}, {"project_id": "y"}, None):
+        assert rules.allows("placement:usages", caller("reader"), target)
+    assert asked == [{"project_id": "p", "user_id": "u"}, {"project_id": "x"}, {"project_id": "y"}]

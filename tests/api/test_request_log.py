@@ -14,7 +14,7 @@ import pytest
 from oslo_context import context
 from oslo_log.formatters import ContextFormatter, JSONFormatter
 
-from placement import config, stopwatch
+from placement import config, events, stopwatch
 from placement.api import request_log
 from placement.api.history import LATEST
 from placement.api.routes import ROUTES
@@ -334,3 +334,36 @@ def test_a_line_in_json_has_its_facts_one_by_one(tmp_path: Path) -> None:
     }  # fmt: skip
     assert (facts["method"], facts["uri"], facts["status"]) == ("GET", "/traits", "200")
     assert facts["statements"] == 1
+
+
+def test_a_line_is_written_when_the_answer_has_been_sent(lines: list[str]) -> None:
+    def application(environ: Any, start_response: Any) -> Any:
+        start_response("200 OK", [])
+        return [b"one", b"two"]
+
+    environ = falcon.testing.create_environ("/x")
+    body = request_log.RequestLog(application, 0)(environ, falcon.testing.StartResponseMock())
+    assert b"".join(body) == b"onetwo"
+    assert lines == []
+    assert context.get_current() is not None
+    body.close()  # type: ignore[attr-defined]
+    (line,) = lines
+    assert "status: 200 len: 6 " in line
+    assert context.get_current() is None
+
+
+def test_the_time_of_a_request_ends_before_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def application(environ: Any, start_response: Any) -> Any:
+        start_response("200 OK", [])
+        return [b"one"]
+
+    now = [100.0]
+    monkeypatch.setattr(stopwatch, "perf_counter", lambda: now[0])
+    seconds: list[object] = []
+    stop = events.listen(lambda _event, details: seconds.append(details["seconds"]))
+    environ = falcon.testing.create_environ("/x")
+    body = request_log.RequestLog(application, 0)(environ, falcon.testing.StartResponseMock())
+    now[0] += 60  # a client takes its time
+    body.close()  # type: ignore[attr-defined]
+    stop()
+    assert seconds == [0]
