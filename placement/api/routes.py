@@ -32,6 +32,7 @@ from placement.api.resources import (
     providers,
     reshaper,
     resource_classes,
+    rollup,
     root,
     traits,
     usages,
@@ -43,6 +44,7 @@ from placement.api.responses.claims import CLAIMED
 from placement.api.responses.inventories import INVENTORIES, INVENTORY, USAGES
 from placement.api.responses.providers import PROVIDER, PROVIDERS, SHOWN
 from placement.api.responses.resource_classes import RESOURCE_CLASS, RESOURCE_CLASSES
+from placement.api.responses.rollup import ROLLUP
 from placement.api.responses.root import DOCUMENT, HEALTH, VERSIONS
 from placement.api.responses.traits import PROVIDER_TRAITS, TRAITS
 from placement.api.responses.usages import USAGES as PROJECT_USAGES
@@ -193,6 +195,8 @@ ROUTES: tuple[Route, ...] = (
 
     _get(f"{ONE_RP}/usages", inventories.show_provider_usages, "1.0", f"{RULE}:usages", USAGES,
          tagged=True),
+    _get(f"{ONE_RP}/rollup", rollup.show_provider_rollup, "2.0", f"{RULE}:usages", ROLLUP,
+         parameters={}),
     _get(f"{ONE_RP}/allocations", allocations.list_provider_allocations, "1.0",
          f"{RULE}:allocations:list", ON_PROVIDER, tagged=True),
 

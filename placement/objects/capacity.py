@@ -48,3 +48,9 @@ def sizes(stock: Stock, most: int) -> range:
     step = stock.step_size
     smallest = -(-max(1, stock.min_unit) // step) * step
     return range(smallest, min(stock.room, most) + 1, step)
+
+
+def largest(stock: Stock) -> int:
+    """Return the largest amount that fits; 0 where none does."""
+    amounts = sizes(stock, stock.room)
+    return amounts[-1] if amounts else 0

@@ -1,4 +1,4 @@
-"""The root of each provider, worked out from parents alone."""
+"""The root of each provider, and what is below it, worked out from parents alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,3 +42,17 @@ def trace(parents: Mapping[int, int | None]) -> Lineage:
         else:
             cyclic.update(chain)
     return Lineage(roots, frozenset(orphans), frozenset(cyclic))
+
+
+def below(parents: Mapping[int, int | None], top: int) -> set[int]:
+    """Return a provider and all providers below it."""
+    children: dict[int | None, list[int]] = {}
+    for provider, parent in parents.items():
+        children.setdefault(parent, []).append(provider)
+    subtree: set[int] = set()
+    unvisited = [top]
+    while unvisited:
+        provider = unvisited.pop()
+        subtree.add(provider)
+        unvisited += children.pop(provider, [])
+    return subtree

@@ -20,7 +20,7 @@ from placement.errors import (
     ProviderNotFound,
     ProviderUuidTaken,
 )
-from placement.objects import identifiers, locking
+from placement.objects import identifiers, lineage, locking
 from placement.objects.locking import LockedProvider
 from placement.objects.unset import Unset
 
@@ -166,7 +166,8 @@ def _move_subtree(
     conn: Connection, provider: LockedProvider, parent: LockedProvider | None
 ) -> None:
     """Make a provider and all below it members of the parent's tree, or of a new one."""
-    subtree = _subtree(conn, provider.id, provider.root_id)
+    parents = dict(statements.members_of_tree(provider.root_id).rows(conn))
+    subtree = lineage.below(parents, provider.id)
     if parent is not None and parent.id in subtree:
         raise BadParent(
             f"parent_provider_uuid: {parent.uuid} is the provider itself or below it: "
@@ -177,20 +178,6 @@ def _move_subtree(
     if parent is None:
         # The row has become the mutex of a tree of its own.
         locking.renew_revisions(conn, [provider.id])
-
-
-def _subtree(conn: Connection, provider_id: int, root_id: int) -> set[int]:
-    """Return the ids of a provider and of all providers below it, in the tree of the root."""
-    children: dict[int | None, list[int]] = {}
-    for member_id, parent_id in statements.members_of_tree(root_id).rows(conn):
-        children.setdefault(parent_id, []).append(member_id)
-    subtree: set[int] = set()
-    unvisited = [provider_id]
-    while unvisited:
-        member_id = unvisited.pop()
-        subtree.add(member_id)
-        unvisited += children.pop(member_id, [])
-    return subtree
 
 
 def delete(conn: Connection, uuid: str) -> None:

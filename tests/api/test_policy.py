@@ -61,6 +61,7 @@ RULES = {
     ("GET", "/resource_providers/{uuid}/aggregates"): "resource_providers:aggregates:list",
     ("PUT", "/resource_providers/{uuid}/aggregates"): "resource_providers:aggregates:update",
     ("GET", "/resource_providers/{uuid}/usages"): "resource_providers:usages",
+    ("GET", "/resource_providers/{uuid}/rollup"): "resource_providers:usages",
     ("GET", "/usages"): "usages",
     ("GET", "/traits"): "traits:list",
     ("GET", "/traits/{name}"): "traits:show",

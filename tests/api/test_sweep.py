@@ -32,6 +32,7 @@ FIRST = {
     ("PUT", "/resource_providers/{uuid}/inventories/{resource_class}"): ("1.0", None),
     ("DELETE", "/resource_providers/{uuid}/inventories/{resource_class}"): ("1.0", None),
     ("GET", "/resource_providers/{uuid}/usages"): ("1.0", None),
+    ("GET", "/resource_providers/{uuid}/rollup"): ("2.0", 404),
     ("GET", "/resource_providers/{uuid}/allocations"): ("1.0", None),
     ("GET", "/resource_providers/{uuid}/aggregates"): ("1.1", 404),
     ("PUT", "/resource_providers/{uuid}/aggregates"): ("1.1", 404),

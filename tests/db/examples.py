@@ -127,6 +127,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "revisions.sums": (),
     "roots.next_roots": (0, 1000),
     "roots.outermost_roots": (),
+    "sharing.memberships": (),
     "sharing.reached_sets": ([1, 2], RootCondition(traits=frozenset({1}))),
     "sharing.with_trait": (1,),
     "trees.members": ([1],),

@@ -14,7 +14,7 @@ from placement.api.query.providers import (
     parse_provider_filter,
     parse_show,
 )
-from placement.api.query.strings import Parameter, pairs
+from placement.api.query.strings import Parameter, pairs, refuse_parameters
 from placement.api.query.traits import parse_trait_filter
 from placement.api.query.usages import UsageQuery, parse_usage_query
 
@@ -33,4 +33,5 @@ __all__ = [
     "parse_trait_filter",
     "parse_usage_query",
     "read_candidates",
+    "refuse_parameters",
 ]

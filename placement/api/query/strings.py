@@ -102,7 +102,12 @@ def unknown(
             key, value, f"this parameter exists from microversion {parameters[key].since} on"
         )
     names = sorted(name for name, each in parameters.items() if version >= v(each.since))
-    return bad(key, value, f"no such parameter; there are {', '.join(names)}")
+    return bad(key, value, f"no such parameter; there are {', '.join(names) or 'none'}")
+
+
+def refuse_parameters(query_string: str, version: Microversion) -> None:
+    """Raise BadQuery if there are any."""
+    last_values(pairs(query_string), {}, version)
 
 
 def check_feature(

@@ -10,6 +10,7 @@ from placement.db import fragments
 from placement.db import tables as t
 from placement.db.conditions import RootCondition, root_meets
 from placement.db.statement import Query
+from placement.vocabulary import SHARING_TRAIT
 
 provider = t.resource_providers
 _root = provider.alias("root")
@@ -53,6 +54,29 @@ def with_trait(trait_id: int) -> Query:
     One row for each (provider, aggregate, class); aggregate and class may be null.
     """
     return Query(_WITH_TRAIT, {"trait": trait_id})
+
+
+_MEMBERSHIPS = (
+    sa.select(provider.c.id, provider.c.uuid, provider.c.root_provider_id, _aggregate.c.uuid)
+    .select_from(
+        provider.join(_link, _link.c.resource_provider_id == provider.c.id).join(
+            _aggregate, _aggregate.c.id == _link.c.aggregate_id
+        )
+    )
+    .where(
+        provider.c.id.in_(
+            sa.select(t.resource_provider_traits.c.resource_provider_id)
+            .join(t.traits, t.traits.c.id == t.resource_provider_traits.c.trait_id)
+            .where(t.traits.c.name == SHARING_TRAIT)
+        )
+    )
+    .order_by(provider.c.id)
+)
+
+
+def memberships() -> Query:
+    """Select (provider id, uuid, root id, aggregate as stored) of all sharing providers."""
+    return Query(_MEMBERSHIPS)
 
 
 _BITS = 62  # aggregates in one signed 64-bit mask

@@ -1,3 +1,14 @@
+-- sharing.memberships: Select (provider id, uuid, root id, aggregate as stored) of all sharing providers.
+SELECT resource_providers.id, resource_providers.uuid, resource_providers.root_provider_id,
+    placement_aggregates.uuid AS uuid_1
+FROM resource_providers JOIN resource_provider_aggregates AS link ON link.resource_provider_id =
+    resource_providers.id JOIN placement_aggregates ON placement_aggregates.id = link.aggregate_id
+WHERE resource_providers.id IN (SELECT resource_provider_traits.resource_provider_id
+  FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+  WHERE traits.name = 'MISC_SHARES_VIA_AGGREGATE')
+ORDER BY resource_providers.id;
+
+
 -- sharing.reached_sets: Select the distinct sets of the aggregates that trees have members in.
 SELECT DISTINCT sums.mask0
 FROM (SELECT sum(CASE pairs.aggregate_id WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 0 END) AS mask0

@@ -1,0 +1,109 @@
+"""What a part of a tree has in all, and what its tree reaches of sharing providers."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import provider_parts as statements
+from placement.db.statements import providers as provider_statements
+from placement.db.statements import sharing as sharing_statements
+from placement.errors import ProviderNotFound
+from placement.objects import capacity, identifiers, lineage
+from placement.objects.capacity import LARGEST, Stock
+
+
+@dataclass(slots=True)
+class Sum:
+    """What there is of one class.
+
+    free: no provider counts for less than 0, however much is used of it. largest: the most that
+    one provider could give at once.
+    """
+
+    total: int = 0
+    reserved: int = 0
+    capacity: int = 0
+    used: int = 0
+    free: int = 0
+    largest: int = 0
+
+    def add(self, other: "Sum") -> None:
+        """Add what there is elsewhere; capacities end at 64 bits, as JSON does for many."""
+        self.total += other.total
+        self.reserved += other.reserved
+        self.capacity = min(self.capacity + other.capacity, LARGEST)
+        self.used += other.used
+        self.free = min(self.free + other.free, LARGEST)
+        self.largest = max(self.largest, other.largest)
+
+
+Sums = dict[str, Sum]  # by class
+
+
+@dataclass(frozen=True, slots=True)
+class Rollup:
+    """How many providers a subtree has, and the sums of their inventories.
+
+    sharing: sums of each sharing provider outside the tree, by uuid.
+    """
+
+    providers: int
+    resources: Sums
+    sharing: Mapping[str, Sums]
+
+
+def of_subtree(conn: Connection, uuid: str) -> Rollup:
+    """Sum up a provider and all below it.  Raises ProviderNotFound.
+
+    The sharing providers are those that share an aggregate with any member of the whole tree.
+    """
+    rows = provider_statements.locked(identifiers.stored_forms(uuid)).rows(conn)
+    matches = identifiers.match([uuid], {row.uuid: row for row in rows})
+    if uuid not in matches:
+        raise ProviderNotFound(uuid)
+    top_id, root_id = matches[uuid].id, matches[uuid].root_provider_id
+    parents = dict(provider_statements.members_of_tree(root_id).rows(conn))
+    subtree = lineage.below(parents, top_id)
+    sharing = _reached_sharing(conn, root_id, parents)
+    sums = _sums(conn, {*subtree, *sharing})
+    return Rollup(
+        len(subtree),
+        _together(sums[provider_id] for provider_id in subtree),
+        {sharing_uuid: sums[provider_id] for provider_id, sharing_uuid in sharing.items()},
+    )
+
+
+def _reached_sharing(
+    conn: Connection, root_id: int | None, member_ids: Collection[int]
+) -> dict[int, str]:
+    """Return id -> uuid of the sharing providers of other trees that any of the members reaches."""
+    reached = {identifiers.key(row[1]) for row in statements.aggregates(member_ids).rows(conn)}
+    if not reached:
+        return {}
+    return {
+        provider_id: uuid
+        for provider_id, uuid, tree, aggregate in sharing_statements.memberships().rows(conn)
+        if tree != root_id and identifiers.key(aggregate) in reached
+    }
+
+
+def _sums(conn: Connection, provider_ids: Collection[int]) -> dict[int, Sums]:
+    """Return what each of the providers has."""
+    sums: dict[int, Sums] = {provider_id: {} for provider_id in provider_ids}
+    for provider_id, name, used, *amounts, ratio in statements.inventories(provider_ids).rows(conn):
+        total, reserved, *units = amounts
+        stock = Stock(capacity.capacity(total, reserved, float(ratio)), used, *units)
+        free = max(0, stock.capacity - used)
+        sums[provider_id][name] = Sum(
+            total, reserved, stock.capacity, used, free, capacity.largest(stock)
+        )
+    return sums
+
+
+def _together(sums: Iterable[Sums]) -> Sums:
+    together: Sums = {}
+    for of_provider in sums:
+        for name, of_class in of_provider.items():
+            together.setdefault(name, Sum()).add(of_class)
+    return together
