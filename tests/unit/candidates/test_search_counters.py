@@ -1,6 +1,7 @@
 """How much work a search does: steps follow the answer, not the number of combinations."""
 
 import itertools
+import random
 import tracemalloc
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -244,14 +245,27 @@ def test_candidates_are_kept_as_positions() -> None:
 
 
 def test_the_shapes_that_are_remembered_have_a_bound() -> None:
-    """Each host has other amounts of a class that two groups ask for."""
+    """On each host other devices have room for one of two groups, or for both."""
     plan = SearchPlan(CandidateRequest(like_groups(2)))
     anchors = AnchorSearches(plan, Budget(10**6), Trace())
     for number in range(3000):
-        host = tree(f"host{number}", [number + each + 2 for each in range(99)])
-        anchors.begin(anchor_pool(host, ()))
+        rng = random.Random(number)
+        anchors.begin(anchor_pool(tree("host", rng.choices((1, 2), k=99)), ()))
     assert anchors.served == 3000
-    assert anchors.shapes <= 1000
+    assert 500 < anchors.shapes <= 1000
+
+
+def test_hosts_are_alike_whose_rooms_allow_the_same_sums() -> None:
+    """Three groups ask for 4: what matters of a room is whether it has 4, 8 or 12."""
+    anchors = AnchorSearches(
+        SearchPlan(CandidateRequest(like_groups(3, 4))), Budget(10**6), Trace()
+    )
+    for first in range(4, 8):
+        for second in range(8, 12):
+            anchors.begin(anchor_pool(tree("host", (first, second)), ()))
+    assert (anchors.served, anchors.shapes) == (16, 1)
+    anchors.begin(anchor_pool(tree("host", (7, 12)), ()))
+    assert (anchors.served, anchors.shapes) == (17, 2)
 
 
 def test_hosts_of_one_shape_share_a_refusal() -> None:

@@ -1,0 +1,116 @@
+"""What an explanation costs: statements, and what it keeps of hosts, whatever the cloud."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.clouds import nested, unequal
+from bench.scenarios import APART, FLAT, FOUR_GROUPS, NOBODY, UNMET
+from placement.api.history import v
+from placement.api.query import pairs, parse_candidates
+from placement.candidates import DEFAULT_TUNING, Explanation, SearchTuning, explain
+from placement.candidates.explanation import tally
+from tests.db.test_candidates_growth import loaded
+from tests.kit.search import Searcher
+from tests.kit.statements import counted
+
+SIZES = (100, 1000)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("explained")
+
+
+@pytest.fixture(scope="module")
+def clouds(directory: Path) -> Iterator[list[Searcher]]:
+    made = [loaded(directory, unequal(hosts)) for hosts in SIZES]
+    yield made
+    for each in made:
+        each.database.dispose()
+
+
+@pytest.fixture(scope="module")
+def trees(directory: Path) -> Iterator[Searcher]:
+    searcher = loaded(directory, nested(20))
+    yield searcher
+    searcher.database.dispose()
+
+
+def explained(
+    cloud: Searcher,
+    path: str,
+    max_steps: int | None = None,
+    tuning: SearchTuning = DEFAULT_TUNING,
+) -> tuple[Explanation, int]:
+    """The explanation of a request, and how many statements it took."""
+    request = parse_candidates(pairs(path.rpartition("?")[2]), v("2.0"))
+    settings = cloud.settings.candidates
+    if max_steps is not None:
+        settings = replace(settings, max_search_steps=max_steps)
+    with counted(cloud.database) as statements, cloud.database.read() as conn:
+        explanation = explain(conn, cloud.trees, request, settings, tuning)
+    return explanation, len(statements)
+
+
+@pytest.mark.parametrize("path", [NOBODY, UNMET])
+def test_statements_do_not_depend_on_the_number_of_hosts(clouds: list[Searcher], path: str) -> None:
+    costs = []
+    for cloud in clouds:
+        explained(cloud, path)
+        explanation, statements = explained(cloud, path)
+        assert explanation.hosts.complete
+        assert not explanation.hosts.served
+        costs.append(statements)
+    assert costs == [3, 3]  # names, sharing providers, a window
+
+
+def test_single_hosts_take_two_statements_more(clouds: list[Searcher]) -> None:
+    for cloud in clouds:
+        explanation, statements = explained(cloud, NOBODY.replace("summary", "providers"))
+        assert statements == 5
+        assert explanation.providers is not None
+        assert len(explanation.providers) == 100
+        for host in explanation.providers:
+            assert host.stock is not None
+            free = int((host.stock["total"] - host.stock["reserved"]) * 16.0) - host.stock["used"]
+            assert host.room == free
+
+
+@pytest.mark.parametrize("path", [NOBODY, f"{FLAT}&explain=summary", FOUR_GROUPS, APART])
+def test_few_verdicts_kept_at_a_time_change_nothing(
+    clouds: list[Searcher], trees: Searcher, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud = trees if path in (FOUR_GROUPS, APART) else clouds[0]
+    whole, _statements = explained(cloud, path)
+    monkeypatch.setattr(tally, "MOST_VERDICTS", 1)
+    assert explained(cloud, path)[0] == whole
+
+
+def test_work_ends_at_the_bound_and_the_answer_says_so(clouds: list[Searcher]) -> None:
+    cloud = clouds[-1]
+    explanation, _statements = explained(cloud, NOBODY, max_steps=2000)
+    hosts = explanation.hosts
+    assert not hosts.complete
+    assert hosts.all == 1000
+    assert 0 < hosts.looked < 1000
+    assert sum(each.hosts for each in explanation.blocked) == hosts.looked
+    assert f"None of the {hosts.looked} hosts looked at of 1,000 can" in explanation.text
+
+
+def test_rare_windows_and_batches_change_nothing(clouds: list[Searcher]) -> None:
+    whole, _statements = explained(clouds[0], UNMET)
+    small = SearchTuning(largest_window=7, largest_batch=3)
+    assert explained(clouds[0], UNMET, tuning=small)[0] == whole
+
+
+def test_a_host_that_takes_too_long_is_undecided(trees: Searcher) -> None:
+    """All steps of the bound are more than one host may take."""
+    path = APART.replace("&isolate=_F1&same_subtree=_COMPUTE,_F1,_F2", "&group_policy=isolate")
+    explanation, _statements = explained(trees, path, max_steps=160)
+    assert not explanation.hosts.complete
+    assert [each.code for each in explanation.blocked] == ["budget"]
+    assert explanation.blocked[0].detail == "not decided within [placement] max_search_steps"
+    assert explanation.together[-1].code == "budget"

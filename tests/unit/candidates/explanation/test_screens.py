@@ -1,0 +1,80 @@
+"""Masks say of each provider what it fails, as the search's own requirement does."""
+
+import random
+
+from placement.candidates.explanation.screens import Screen
+from placement.candidates.model import Member, Pool, Tree
+from placement.candidates.plan import SearchPlan
+from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.objects.capacity import Stock
+
+TRAITS = ("A", "B", "C")
+AGGREGATES = ("x", "y")
+
+
+def some(rng: random.Random, names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name for name in names if rng.random() < 0.5)
+
+
+def any_pool(rng: random.Random) -> Pool:
+    members = tuple(
+        Member(
+            f"member-{position}",
+            position - 1 if position == 0 else rng.randrange(position),
+            {
+                name: Stock(rng.randint(0, 8), rng.randint(0, 4), rng.randint(1, 2),
+                            rng.randint(1, 8), rng.randint(1, 2))
+                for name in ("VCPU", "DISK_GB")
+                if rng.random() < 0.8
+            },
+            some(rng, TRAITS),
+            some(rng, AGGREGATES),
+        )
+        for position in range(rng.randint(1, 4))
+    )  # fmt: skip
+    tree = Tree(1, members[0].uuid, 1, members, frozenset(AGGREGATES))
+    return Pool(tree, members, ())
+
+
+def any_group(rng: random.Random) -> RequestGroup:
+    suffix = rng.choice(("", "_A"))
+    return RequestGroup(
+        suffix,
+        (("VCPU", rng.randint(1, 4)),) if rng.random() < 0.5 or not suffix else (),
+        tuple(some(rng, TRAITS) | {"A"} for _ in range(rng.randint(0, 2))),
+        some(rng, ("C",)),
+        tuple(some(rng, AGGREGATES) | {"x"} for _ in range(rng.randint(0, 2))),
+        some(rng, ("y",)),
+        rng.choice((None, "member-0", "nobody")),
+        rng.choice((None, "member-1")),
+    )
+
+
+def test_a_mask_is_empty_just_where_the_requirement_is_met() -> None:
+    rng = random.Random(3)
+    met = 0
+    for _ in range(3000):
+        pool, group = any_pool(rng), any_group(rng)
+        plan = SearchPlan(CandidateRequest((group,)))
+        (requirement,) = plan.requirements
+        screen = Screen(plan.slots[0], group, alone=True)
+        masks = screen.masks(pool)
+        providers = screen.providers(masks, len(pool.members))
+        assert providers == requirement.providers(pool), (pool, group)
+        met += bool(providers)
+        if not providers:
+            highest = max(mask & -mask for mask in masks)
+            assert screen.term(highest).code == requirement.refusal(pool)
+    assert met > 100
+
+
+def test_what_is_remembered_of_traits_and_aggregates_is_bounded() -> None:
+    group = RequestGroup("_A", (), (frozenset({"A"}),), member_of=(frozenset({"x"}),))
+    plan = SearchPlan(CandidateRequest((group,)))
+    screen = Screen(plan.slots[0], group, alone=True)
+    for number in range(25_000):
+        member = Member("m", -1, {}, frozenset({f"T{number}"}), frozenset({f"g{number}"}))
+        tree = Tree(1, "m", 1, (member,), member.aggregates)
+        (mask,) = screen.masks(Pool(tree, (member,), ()))
+        assert mask == 3
+    assert len(screen._traits._known) <= 10_000
