@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,11 +18,13 @@ import pytest
 
 from placement import cli
 from placement.direct import PlacementDirect
+from placement.loader import load_cloud
 from placement.progress import progress
 from placement.reshape.reshapefile import load_transformation
 from placement.reshape.run import Reshape
 from tests.kit.builders import settings
 from tests.kit.cloud import CloudBuilder, Stock, building, consumer_uuid, provider_uuid
+from tests.kit.listener import listening
 from tests.kit.recorder import Killed, Recorder
 from tests.kit.service import Service, claim
 
@@ -208,6 +213,42 @@ def test_a_custom_class_becomes_a_standard_one(lab: Laboratory) -> None:
         "0001": {"fpga-1": {"VCPU": 1}, "fpga-1-card": {"FPGA": 1}},
         "0002": {"fpga-1": {"VCPU": 1}},
     }
+
+
+# A command at a prompt and what it prints: one indented block.
+SHOWN = re.compile(r"^    \$ placement-manage reshape (.*)\n((?:    .*\n)+)", re.M)
+
+
+def test_the_walk_through_shows_what_is_printed(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    document = (ROOT / "RESHAPING.rst").read_text()
+    with listening(lab.service.application) as url:
+        assert load_cloud("etc/reshape-cloud.yaml", url, "admin", out=io.StringIO()) == 0
+    shown = SHOWN.findall(document)
+    assert {command.split()[0] for command, _text in shown} == (
+        {f"etc/reshape/{path.name}" for path in CASES.iterdir()}
+    )
+    for command, text in shown:
+        code, out, _err = lab.reshape(*command.split())
+        assert (code, out) == (0, textwrap.dedent(text))
+    for path in CASES.iterdir():
+        steps = path.read_text().partition("steps:\n")[2]
+        assert textwrap.indent(f"steps:\n{steps}", "    ") in document
+    # As the drawings there have it.
+    stock, held = lab.state()
+    assert [stock[f"numa-1{node}"] for node in ("", "-node1", "-node2")] == [
+        {"DISK_GB": 2000},
+        {"VCPU": 32, "MEMORY_MB": 131072},
+        {"VCPU": 32, "MEMORY_MB": 131072, "SRIOV_NET_VF": 8},
+    ]
+    cards = [
+        next(name for name in held[f"000{number}"] if "-gpu" in name[3:]) for number in (1, 2, 3)
+    ]
+    assert cards == ["gpu-1-gpu1", "gpu-1-gpu1", "gpu-1-gpu2"]
+    assert held["0005"]["numa-1-node2"] == {"VCPU": 24, "MEMORY_MB": 98304, "SRIOV_NET_VF": 2}
+    assert held["0006"] == {"fpga-1": {"VCPU": 8}, "fpga-1-card": {"FPGA": 1}}
 
 
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.glob("*.yaml")))
