@@ -145,17 +145,17 @@ class ReportClient:
     def _update(self, tree: ProviderTree, allocations: AllocationRecords | None) -> TreeSnapshot:
         new = tree.snapshot()
         current, target = self._compare(tree, new)
-        if target == current and allocations is None:
-            return current
-        if allocations is not None:
-            _refuse_stale(tree.base, current, target)
-        LOG.info("%s", target - current)
-        written = self._writer.write(current, target, allocations)
-        # The sharing providers that were read and not touched belong to the tree as well.
-        others = (
-            each for each in tree.base if not written.exists(each.uuid) and new.exists(each.uuid)
-        )
-        return TreeSnapshot(chain(written, others))
+        written = current
+        if target != current or allocations is not None:
+            if allocations is not None:
+                _refuse_stale(tree.base, current, target)
+            LOG.info("%s", target - current)
+            written = self._writer.write(current, target, allocations)
+        # Further trees, of sharing providers, that were not changed were not read again.
+        others = [
+            each for each in tree.base if new.exists(each.uuid) and not written.exists(each.uuid)
+        ]
+        return TreeSnapshot([*written, *others])
 
     def _compare(self, tree: ProviderTree, new: TreeSnapshot) -> tuple[TreeSnapshot, TreeSnapshot]:
         """Return what the service has of the tree, and what it is to have."""

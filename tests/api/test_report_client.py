@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import given
 from keystoneauth1.adapter import Adapter
 
 from placement.client.allocation_records import AllocationRecords
@@ -28,8 +32,10 @@ from placement.client.report import ComputeDriver, ReportClient
 from placement.client.rest import RefusedError
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
+from tests.kit.engines import share
 from tests.kit.recorder import Killed, Recorder
 from tests.kit.service import claim
+from tests.unit.client.any_tree import trees
 
 HOST, CHILD0, CHILD1, DISK = (f"00000000-0000-0000-0000-{number:012}" for number in range(1, 5))
 AGGREGATE = "aaaaaaaa-0000-0000-0000-000000000001"
@@ -241,6 +247,72 @@ def test_a_sharing_provider_below_another_is_read_with_its_tree(client: ReportCl
     client.update_from_provider_tree(shared)
     tree = client.get_provider_tree(HOST)
     assert tree.root("pool").name == "rack"
+
+
+def test_agents_that_write_at_the_same_time_lose_nothing(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+
+    def add_three(agent: int) -> None:
+        for number in range(3):
+            tree = client.get_provider_tree(HOST)
+            tree.add_traits("host1", f"CUSTOM_{agent}_{number}")
+            client.update_from_provider_tree(tree)
+
+    with ThreadPoolExecutor(3) as agents:
+        list(agents.map(add_three, range(3)))
+    traits = {f"CUSTOM_{agent}_{number}" for agent in range(3) for number in range(3)}
+    assert client.get_provider_tree(HOST).has_traits("host1", traits)
+
+
+def renewed(tree: TreeSnapshot) -> TreeSnapshot:
+    """The same tree with names that go with the UUIDs: the service has each name once."""
+    return TreeSnapshot(replace(each, name=f"provider {each.uuid}") for each in tree)
+
+
+def edited(base: TreeSnapshot, tree: TreeSnapshot) -> ProviderTree:
+    """A tree that was read as one, and made another by what drivers do."""
+    copy = base.edit()
+    for root in base.roots():
+        copy.remove(root.uuid)
+    for each in tree:
+        if each.parent_uuid is None:
+            copy.new_root(each.name, each.uuid)
+        else:
+            copy.new_child(each.name, each.parent_uuid, each.uuid)
+        copy.update_inventory(each.uuid, each.inventory)
+        copy.update_traits(each.uuid, each.traits)
+        copy.update_aggregates(each.uuid, each.aggregates)
+    return copy
+
+
+def delete_all(recorder: Recorder) -> None:
+    """Delete all providers, whatever an example that failed has left."""
+    while providers := shown(recorder, "/resource_providers")["resource_providers"]:
+        for each in providers:
+            recorder.delete(f"/resource_providers/{each['uuid']}")
+
+
+@pytest.mark.parametrize("version", [(1, 39), (2, 0)])
+def test_any_tree_becomes_any_other(tmp_path: Path, version: Version) -> None:
+    with serving(tmp_path) as recorder:
+        client = ReportClient(recorder, version)
+
+        @hypothesis.settings(max_examples=share(30))
+        @given(trees(), trees())
+        def becomes(old: TreeSnapshot, new: TreeSnapshot) -> None:
+            delete_all(recorder)
+            current = TreeSnapshot()
+            for tree in (renewed(old), renewed(new), TreeSnapshot()):
+                current = client.update_from_provider_tree(edited(current, tree))
+                assert current == tree
+                read = [client.get_provider_tree(each.uuid) for each in tree.roots()]
+                assert {each.uuid: each for one in read for each in one} == {
+                    each.uuid: each for each in tree
+                }
+
+        becomes()
 
 
 # -- what it costs ----------------------------------------------------------------------------

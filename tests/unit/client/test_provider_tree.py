@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from placement.client.errors import ProviderTreeError
-from placement.client.provider_data import ProviderData, complete_inventories
+from placement.client.provider_data import ProviderData
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
+from tests.unit.client.any_tree import trees
 
 HOST, NUMA0, NUMA1, DISK = (f"00000000-0000-0000-0000-{number:012}" for number in range(1, 5))
 AGGREGATE = "aaaaaaaa-0000-0000-0000-000000000001"
@@ -222,29 +222,6 @@ def test_a_difference_is_not_applied_to_a_tree_without_its_providers() -> None:
 
 
 # -- any two trees ----------------------------------------------------------------------------
-
-UUIDS = [f"00000000-0000-0000-0000-{number:012}" for number in range(6)]
-RECORDS = st.fixed_dictionaries({"total": st.integers(1, 3)}, optional={"reserved": st.just(1)})
-INVENTORIES = st.dictionaries(st.sampled_from(["VCPU", "DISK_GB", "CUSTOM_X"]), RECORDS)
-
-
-@st.composite
-def trees(draw: st.DrawFn) -> TreeSnapshot:
-    """Up to six providers in one tree or several, with any contents."""
-    uuids = draw(st.permutations(UUIDS))[: draw(st.integers(0, 6))]
-    names = draw(st.permutations("abcdef"))
-    return TreeSnapshot(
-        ProviderData(
-            uuid,
-            name,
-            draw(st.sampled_from([None, *uuids[:place]])),
-            complete_inventories(name, draw(INVENTORIES)),
-            draw(st.frozensets(st.sampled_from(["CUSTOM_A", "CUSTOM_B"]))),
-            draw(st.frozensets(st.sampled_from([AGGREGATE, HOST]))),
-            draw(st.integers(0, 3)),
-        )
-        for place, (uuid, name) in enumerate(zip(uuids, names, strict=False))
-    )
 
 
 @given(trees(), trees())
