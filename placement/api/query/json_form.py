@@ -6,7 +6,7 @@ Each error names the member by its path.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from placement.api.json_body import path_of
+from placement.api.json_body import path_of, size_of
 from placement.api.query.joined import (
     check_contradictions,
     check_joins,
@@ -73,12 +73,7 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
 
 def _check_size(body: Mapping[str, Any], name: str) -> None:
     """Raise BadQuery for more names than a query may have, which a database is asked for."""
-    containers: list[Any] = [body]
-    names = 0
-    for container in containers:  # which grows
-        names += len(container)
-        members = container.values() if isinstance(container, dict) else container
-        containers += [member for member in members if isinstance(member, (dict, list))]
+    names = size_of(body)
     if names > MAX_ITEMS:
         raise BadQuery(f"{name}: it has {names} members and names, {MAX_ITEMS} are the most")
 
@@ -108,6 +103,8 @@ def _terms(terms: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _any_of_each(terms: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], ...]:
+    if not terms:
+        return ()
     sets = [frozenset([term] if isinstance(term, str) else term) for term in terms]
     return tuple(dict.fromkeys(names for names in sets if names))
 

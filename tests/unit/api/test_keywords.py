@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from placement.api import keywords
+from placement.api.json_body import Schema
 from placement.api.keywords import FORMATS, ORDER, Validator, in_order
+from placement.errors import BadBody
 
 
 def complaints(schema: dict[str, Any], value: object) -> Iterator[tuple[list[object], str]]:
@@ -83,3 +86,21 @@ def test_a_uuid_is_checked_by_its_meaning(text: str) -> None:
     schema = {"type": "string", "format": "uuid"}
     assert re.search("uuid", first(schema, text))
     assert not list(complaints(schema, "C0DE0000000040008000000000000001"))
+
+
+def test_texts_that_were_right_are_remembered_up_to_a_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(keywords, "MOST_REMEMBERED", 3)
+    names = {"type": "array", "items": {"type": ["string", "array"], "pattern": "^[A-Z0-9]+$"}}
+    schema = Schema({"type": "object", "properties": {"names": names}})
+    for number in (*range(10), 1):
+        schema.check({"names": [f"N{number}", f"N{number}"]})
+        wrong: object
+        for wrong in ("n1", "", 1, None, {}):
+            with pytest.raises(BadBody, match=r"names\.1"):
+                schema.check({"names": [f"N{number}", wrong]})
+    (compiled,) = (each for each in keywords._compiled.values() if "N1" in each.right)
+    assert len(compiled.right) <= 3
+    schema.check({"names": ["N" * 100]})
+    assert "N" * 100 not in compiled.right
