@@ -24,6 +24,7 @@ class Client:
     """
 
     IN_A_ROW = 20
+    WARM_UP = 1  # turns that do not count
 
     def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
         self._port = port
@@ -74,8 +75,28 @@ class Client:
 class Get(Client):
     """Reads one path."""
 
+    WARM_UP = 2  # one on every worker
+    VERSION = ""
+
     def turn(self) -> None:
-        status, text = exchange(self._port, "GET", self._what)
+        status, text = exchange(self._port, "GET", self._what, version=self.VERSION)
+        assert status == 200, text
+
+
+class GetAtTwo(Get):
+    """Reads one path in the language of 2.0."""
+
+    VERSION = "2.0"
+
+
+class Find(Client):
+    """Asks for candidates with a body."""
+
+    WARM_UP = 2
+
+    def turn(self) -> None:
+        body = json.loads(self._what)
+        status, text = exchange(self._port, "POST", "/allocation_candidates", body, "2.0")
         assert status == 200, text
 
 
@@ -214,7 +235,7 @@ class Reshape(Client):
 
 
 KINDS: dict[str, type[Client]] = {
-    "get": Get, "explain": Explain,
+    "get": Get, "get at 2.0": GetAtTwo, "find": Find, "explain": Explain,
     "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
     "contend": Contend, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip

@@ -77,17 +77,32 @@ def nested(hosts: int) -> Cloud:
     return Cloud(f"nested_{hosts}", members, 0, hosts)
 
 
-def wide(devices: int, hosts: int = 100) -> Cloud:
-    """Hosts with so many like devices below them."""
+def wide(devices: int, hosts: int = 100, units: int = 1) -> Cloud:
+    """Hosts with so many like devices below them, of so many units each."""
 
     def members() -> Iterator[Provider]:
         for tree in range(hosts):
             top = (devices + 1) * tree + 1
             yield Provider({"VCPU": Stock(64, allocation_ratio=4.0)})
             for _ in range(devices):
-                yield Provider({"VGPU": 1}, (), top)
+                yield Provider({"VGPU": units}, (), top)
 
-    return Cloud(f"wide_{devices}", members, 0, hosts)
+    return Cloud(f"wide_{devices}_{units}", members, 0, hosts)
+
+
+def cards(hosts: int = 100) -> Cloud:
+    """Trees of 64: a host with nine cards, six ports on each."""
+
+    def members() -> Iterator[Provider]:
+        for tree in range(hosts):
+            top = 64 * tree + 1
+            yield Provider({"VCPU": 64})
+            for number in range(9):
+                yield Provider({}, ("CUSTOM_CARD",), top)
+                for _ in range(6):
+                    yield Provider({"VGPU": 1}, (), top + 1 + 7 * number)
+
+    return Cloud("cards", members, 0, hosts)
 
 
 def sharing(hosts: int) -> Cloud:

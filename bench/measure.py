@@ -50,8 +50,8 @@ class Meter:
 
     def warm_up(self) -> None:
         """Do a turn on every worker that does not count."""
-        for _ in range(2 if self._scenario.does == "get" else 1):
-            client = self._clients[0]
+        client = self._clients[0]
+        for _ in range(client.WARM_UP):
             client.prepare()
             client.turn()
             client.clean()

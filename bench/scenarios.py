@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from bench.clouds import flat, nested, sharing, unequal, wide
-from tests.kit.cloud import Cloud, aggregate_uuid
+from bench.clouds import cards, flat, nested, sharing, unequal, wide
+from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
 NESTED = (
@@ -172,6 +172,49 @@ def _explained(hosts: int) -> list[Scenario]:
     return rows
 
 
+def _groups(number: int) -> dict[str, object]:
+    """Return a body that asks for so many groups."""
+    group = {"resources": {"VCPU": 1, "MEMORY_MB": 64}, "forbidden": ["CUSTOM_RARE"]}
+    groups = {str(suffix): group for suffix in range(1, number + 1)}
+    return {"groups": groups, "group_policy": "none", "limit": 10}
+
+
+def _language() -> list[Scenario]:
+    """Requests in the language of 2.0, each after the nearest one of 1.39."""
+    group = "resources{0}=VCPU:1,MEMORY_MB:64&required{0}=!CUSTOM_RARE"
+    many = "&".join(group.format(suffix) for suffix in range(1, 101))
+    ports = "resources_A=VGPU:1&resources_B=VGPU:1&required_CARD=CUSTOM_CARD&group_policy=none"
+    compute = "resources_C=VCPU:1,MEMORY_MB:256&group_policy=none"
+    nine = devices(9).replace("&group_policy=isolate", "").partition("?")[2]
+    pairs: list[tuple[Cloud, str, str, str]] = [
+        (wide(16), "isolate, 9 groups on 16 devices",
+         f"{nine}&group_policy=isolate", f"{nine}&isolate=1,2,3,4,5,6,7,8"),
+        (cards(), "same_subtree, trees of 64",
+         f"{ports}&same_subtree=_A,_CARD", f"{ports}&same_subtree=_A,_CARD,!_B"),
+        (nested(1000), "subtree",
+         f"{compute}&in_tree_C={provider_uuid(701)}", f"{compute}&subtree_C={provider_uuid(702)}"),
+        (flat(1000), "root_member_of",
+         f"{FLAT.partition('?')[2]}&member_of={aggregate_uuid(1)}",
+         f"{FLAT.partition('?')[2]}&root_member_of={aggregate_uuid(1)}"),
+        (wide(64, units=8), "can_split, 64 providers",
+         "resources=VGPU:8", "resources=VGPU:250&can_split=VGPU"),
+    ]  # fmt: skip
+    found = []
+    for cloud, title, before, since in pairs:
+        for kind, query, version in (("get", before, "1.39"), ("get at 2.0", since, "2.0")):
+            path = f"/allocation_candidates?{query}&limit=1000"
+            name = f"{title}, limit 1000, {version}"
+            found.append(Scenario(name, cloud, kind, path, peer=False))
+    path = f"/allocation_candidates?{many}&group_policy=none&limit=10"
+    found += [
+        Scenario("100 groups, limit 10, GET 1.39", flat(1000), "get", path, peer=False),
+        Scenario("100 groups, limit 10, GET 2.0", flat(1000), "get at 2.0", path, peer=False),
+        Scenario("100 groups, limit 10, POST 2.0", flat(1000), "find", json.dumps(_groups(100)),
+                 peer=False),
+    ]  # fmt: skip
+    return found
+
+
 # Families that `--only` chooses among, each made for the sizes asked for.
 FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "flat": lambda sizes: [each for size in sizes for each in _flat_reads(size)],
@@ -190,5 +233,6 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "nested": lambda sizes: [each for size in sizes if size <= 10_000 for each in _nested(size)],
     "explain": lambda sizes: [each for size in sizes for each in _explained(size)],
     "wide": lambda _sizes: _wide(16),
+    "language": lambda _sizes: _language(),
     "sharing": lambda sizes: [each for size in sizes if size <= 1000 for each in _sharing(size)],
 }
