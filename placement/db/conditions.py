@@ -85,6 +85,7 @@ class Driver(Enum):
     AGGREGATES = "aggregates"
     TRAITS = "traits"
     RESOURCES = "resources"
+    PARTS = "parts_of"
 
     def is_in(self, condition: MemberCondition) -> bool:
         """Whether the condition has such a part."""

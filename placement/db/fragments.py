@@ -40,6 +40,12 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     )
 
 
+def has_some(inventory: FromClause) -> ColumnElement[bool]:
+    """The inventory has any room at all."""
+    used: ColumnElement[bool] = inventory.c.used < inventory.c.capacity
+    return used
+
+
 def stock_with_room(provider_id: ColumnElement[int], class_id: int, amount: int) -> Selection:
     """Select a row if the provider's own inventory of a class has room for the amount."""
     return _stock(provider_id, class_id).where(fits(t.inventories, amount))
@@ -47,8 +53,7 @@ def stock_with_room(provider_id: ColumnElement[int], class_id: int, amount: int)
 
 def stock_with_some(provider_id: ColumnElement[int], class_id: int) -> Selection:
     """Select a row if the provider's own inventory of a class has any room."""
-    inventory = t.inventories.c
-    return _stock(provider_id, class_id).where(inventory.used < inventory.capacity)
+    return _stock(provider_id, class_id).where(has_some(t.inventories))
 
 
 def _stock(provider_id: ColumnElement[int], class_id: int) -> Selection:

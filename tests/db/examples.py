@@ -198,6 +198,11 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
             None,
         ),
         "from elsewhere, or by a member of its own": (0, _tree(REACHING, own=True), None),
+        "some of a class, beginning with it": (
+            0,
+            _tree(MemberCondition(parts_of=(0,), forbidden=frozenset({4}))),
+            DrivingCondition(0, Driver.PARTS),
+        ),
         "in one tree": (0, _tree(MemberCondition(resources=((0, 1),), tree=1)), None),
     },
     "usages.amounts": {"of a project": ("p", None), "of a user": ("p", "u")},

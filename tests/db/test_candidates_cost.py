@@ -203,3 +203,21 @@ def test_a_subtree_is_read_alone(tmp_path: Path) -> None:
     assert len(found.candidates) == 1
     in_tree = asked.replace("subtree", "in_tree")
     assert trees == nodes.find_cold(in_tree).trees
+
+
+def test_an_amount_that_few_can_split_is_found_without_reading_the_rest(tmp_path: Path) -> None:
+    """A window, then those with any of the class: once for whole amounts, once for parts."""
+
+    def fill(cloud: CloudBuilder) -> None:
+        for number in range(1000):
+            host = cloud.add(f"h{number}", {"VCPU": 8})
+            if number in {50, 700, 999}:
+                for port in range(3):
+                    cloud.add(f"port{number}-{port}", {"SRIOV_NET_VF": 1}, parent=host)
+
+    asked = searcher(tmp_path, fill)
+    query = "resources=VCPU:1,SRIOV_NET_VF:2&can_split=SRIOV_NET_VF&limit=20"
+    found, statements, trees = asked.find_cold(query, v("2.0"))
+    assert [len(each.allocations) for each in found.candidates] == [3] * 9
+    assert trees <= 64 + 3
+    assert statements <= 10

@@ -160,10 +160,23 @@ def _roots_with_room(condition: MemberCondition) -> Selection:
     )
 
 
+def _roots_with_some(condition: MemberCondition) -> Selection:
+    """Select the roots of trees with a member that has any room of the first class in parts."""
+    return (
+        sa.select(_member.c.root_provider_id)
+        .select_from(_inventory.join(_member, _member.c.id == _inventory.c.resource_provider_id))
+        .where(
+            _inventory.c.resource_class_id == condition.parts_of[0],
+            fragments.has_some(_inventory),
+        )
+    )
+
+
 _DRIVEN_BY = {
     Driver.AGGREGATES: _roots_in_aggregates,
     Driver.TRAITS: _roots_with_traits,
     Driver.RESOURCES: _roots_with_room,
+    Driver.PARTS: _roots_with_some,
 }
 
 

@@ -156,6 +156,28 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
   WHERE root.parent_provider_id IS NULL AND root.id > :after) AS roots
 GROUP BY roots.id >> 12;
 
+-- some of a class, beginning with it
+SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
+    END)) AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision, EXISTS (SELECT member.root_provider_id
+    FROM resource_providers AS member
+    WHERE (EXISTS (SELECT 1 AS anon_1
+        FROM inventories
+        WHERE inventories.resource_provider_id = member.id AND inventories.resource_class_id = 0 AND
+            inventories.used < inventories.capacity)) AND NOT (EXISTS (SELECT 1 AS anon_2
+        FROM resource_provider_traits
+        WHERE resource_provider_traits.resource_provider_id = member.id AND
+            resource_provider_traits.trait_id IN (4))) AND member.root_provider_id = root.id) AS
+            matches
+  FROM (SELECT DISTINCT member.root_provider_id AS root_provider_id
+    FROM inventories JOIN resource_providers AS member ON member.id =
+        inventories.resource_provider_id
+    WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity) AS first
+        JOIN resource_providers AS root ON root.id = first.root_provider_id
+  WHERE root.parent_provider_id IS NULL AND root.id > :after) AS roots
+GROUP BY roots.id >> 12;
+
 -- in one tree
 SELECT json_group_array(json_array(roots.id, roots.revision, CASE WHEN roots.matches THEN 1 ELSE 0
     END)) AS json_rows_1

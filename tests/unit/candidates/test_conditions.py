@@ -12,6 +12,7 @@ TRAIT, AGGREGATE = frozenset([7]), frozenset([3])
 CPU = MemberCondition(resources=((0, 4),))
 CPU_WITH_TRAIT = MemberCondition(resources=((0, 4),), traits=(TRAIT,))
 CPU_IN_AGGREGATE = MemberCondition(resources=((0, 4),), traits=(TRAIT,), aggregates=(AGGREGATE,))
+CPU_IN_PARTS = MemberCondition(parts_of=(0,), forbidden=TRAIT)
 SHARED_DISK = MemberCondition(resources=((2, 10),), reach=AGGREGATE)
 NOTHING = MemberCondition(forbidden=TRAIT)
 ROOT = RootCondition()
@@ -50,6 +51,8 @@ def stats(
         # What sharing providers may bring, and what can only be forbidden, lead to no tree.
         ([SHARED_DISK, CPU], ROOT, stats(60, 3), 1, Driver.RESOURCES),
         ([NOTHING, CPU], ROOT, stats(60, 3), 1, Driver.RESOURCES),
+        # Of an amount in parts, with any room of the class.
+        ([CPU, CPU_IN_PARTS], ROOT, stats(3, 60), 1, Driver.PARTS),
         # A root's traits are begun with, unless more trees lacked something else.
         ([CPU], ROOT_WITH_TRAIT, stats(20, wrong_root=19), 0, Driver.RESOURCES),
     ],
