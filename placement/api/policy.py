@@ -31,6 +31,9 @@ BASE = {
     ),
 }
 
+# Who may know why hosts cannot serve a request.
+EXPLAIN = "placement:allocation_candidates:explain"
+
 DEFAULT = "rule:admin_or_service_api"
 OTHER_DEFAULTS = {
     "placement:usages": "rule:admin_or_project_reader_or_service_api",

@@ -8,6 +8,7 @@ from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, v
 from placement.api.json_body import Schema
 from placement.api.metrics_page import METRICS_RULE
+from placement.api.policy import EXPLAIN
 from placement.api.query import Parameter
 from placement.api.query import allocations as allocation_query
 from placement.api.query import candidates as candidate_query
@@ -248,12 +249,12 @@ ROUTES: tuple[Route, ...] = (
          parameters=usage_query.PARAMETERS, target="project_id"),
     _get("/allocation_candidates", candidates.list_allocation_candidates, "1.10",
          "placement:allocation_candidates:list", CANDIDATES,
-         parameters=candidate_query.PARAMETERS, asks=(candidates.EXPLAIN,)),
+         parameters=candidate_query.PARAMETERS, asks=(EXPLAIN,)),
     Route("POST", "/allocation_candidates", candidates.find_allocation_candidates, "2.0",
           "placement:allocation_candidates:list", Response(CANDIDATES), candidate_bodies.FIND,
-          order=Order(below=405), reads=True, asks=(candidates.EXPLAIN,)),
+          order=Order(below=405), reads=True, asks=(EXPLAIN,)),
     Route("POST", "/claims", claims.create_claims, "2.0", "placement:claims:create",
-          Response(CLAIMED, (201,)), claim_bodies.CREATE),
+          Response(CLAIMED, (201,)), claim_bodies.CREATE, asks=(EXPLAIN,)),
     Route("POST", "/reshaper", reshaper.reshape, "1.30", "placement:reshaper:reshape",
           NO_CONTENT, reshaper_bodies.RESHAPE),
 )

@@ -6,6 +6,7 @@ else's success. So a caller is refused only by a search that finds nothing, and 
 been slower than others.
 """
 
+import logging
 import random
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from sqlalchemy.engine import Connection
 from placement import events
 from placement.candidates.budget import LOOKS_PER_STEP
 from placement.candidates.candidate import Candidate
+from placement.candidates.explanation import explain, traced
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import resolve
@@ -44,6 +46,8 @@ from placement.objects import consumers, seen_trees
 from placement.objects.claims import Claim
 from placement.objects.seen_trees import SeenTrees
 from placement.vocabulary import FIRST_GENERATION
+
+LOG = logging.getLogger(__name__)
 
 # Candidates that a claim chooses among where the request states no limit: enough for callers not
 # to meet on one host.
@@ -91,9 +95,12 @@ def claim(
     demands: Sequence[Demand],
     settings: Settings,
     tuning: SearchTuning = DEFAULT_TUNING,
+    *,
+    explained: bool = False,
 ) -> list[Claimed]:
     """Meet demands in their order, each on what those before it leave; all of them or none.
 
+    explained: whether the caller may know why nothing is found.
     Raises NoCandidates where a search finds nothing, ConsumerGenerationConflict for a consumer that
     exists, and Outpaced when others were faster for `[placement_database] write_timeout` seconds;
     what `find_candidates` raises, and what `Database.write` does but for LostRace.
@@ -103,7 +110,12 @@ def claim(
     tries = 0
     while True:
         with database.read() as conn:
-            choices = _choices(conn, cache, demands, settings.candidates, tuning)
+            try:
+                choices = _choices(conn, cache, demands, settings.candidates, tuning)
+            except _UnmetError as unmet:
+                _refuse_faulty(conn, demands)
+                why = unmet.why(conn, cache, settings.candidates, tuning) if explained else ""
+                raise NoCandidates(unmet.demand.place, why) from None
         for choice in choices:
             tries += 1
             claims = [
@@ -153,8 +165,10 @@ def _choices(
         bounds = replace(settings, max_search_steps=max(1, left))
         result = find_candidates(conn, cache, request, bounds, sizes, ahead)
         if not result.candidates:
-            _refuse_faulty(conn, demands)
-            raise NoCandidates(demand.place, str(result.trace))
+            if LOG.isEnabledFor(logging.INFO):
+                why = traced(demand.request, result.trace).text
+                LOG.info("no candidates for consumer %s: %s", demand.claim.consumer, why)
+            raise _UnmetError(demand, ahead)
         candidates = random.sample(result.candidates, len(result.candidates))
         candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
         if len(demands) == 1:
@@ -164,6 +178,25 @@ def _choices(
         ahead |= _after([candidate])
         left -= result.stats.looks // LOOKS_PER_STEP
     return [choice]
+
+
+class _UnmetError(Exception):
+    """Nothing was found for a demand; ahead: trees as the demands before it leave them."""
+
+    def __init__(self, demand: Demand, ahead: Mapping[int, Tree]) -> None:
+        super().__init__()
+        self.demand = demand
+        self._ahead = ahead
+
+    def why(
+        self,
+        conn: Connection,
+        cache: TreeCache,
+        settings: CandidateSettings,
+        tuning: SearchTuning,
+    ) -> str:
+        """Return what an explanation says of it to a person."""
+        return explain(conn, cache, self.demand.request, settings, tuning, self._ahead).text
 
 
 def _after(choice: Iterable[Candidate]) -> dict[int, Tree]:

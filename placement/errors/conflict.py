@@ -196,5 +196,5 @@ class NoCandidates(Conflict):
     code = NO_CANDIDATES
 
     def __init__(self, place: str, why: str = "") -> None:
-        reason = f": {why}" if why else ""
+        reason = f". {why}" if why else ""
         super().__init__(f"{place}: nothing can meet this request now{reason}")

@@ -104,7 +104,7 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
     claim = claiming.claim
     monkeypatch.setattr(
         "placement.api.resources.claims.claim",
-        lambda database, *rest: claim(cast("Any", Database(database)), *rest),
+        lambda database, *rest, **how: claim(cast("Any", Database(database)), *rest, **how),
     )
 
 
@@ -167,6 +167,37 @@ def test_one_that_nothing_can_meet_is_told_so_and_leaves_nothing(service: Servic
     assert error["code"] == "placement.no_candidates"
     assert error["detail"].startswith("request: nothing can meet this request now")
     assert service.dump() == before
+
+
+def test_why_nothing_is_left_is_told_to_those_who_may_ask(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        '"placement:claims:create": "@"\n"placement:allocation_candidates:explain": "role:admin"\n'
+    )
+    with Service(tmp_path, oslo_policy={"policy_file": str(policy)}) as service:
+        told = []
+        for role in ("admin", "member"):
+            headers = {"X-Auth-Token": "user:project", "X-Roles": role}
+            answer = service.send("POST", "/claims", body(vcpus(5)), VERSION, headers)
+            assert answer.status_code == 409
+            told.append(answer.json["errors"][0]["detail"])
+        refusal = "request: nothing can meet this request now"
+        assert told[1] == refusal
+        why = service.send(
+            "POST", "/allocation_candidates", {**vcpus(5), "explain": "summary"}, VERSION
+        )
+        assert told[0] == f"{refusal}. {why.json['explanation']['text']}"
+
+
+def test_what_earlier_claims_take_is_explained_as_taken(service: Service) -> None:
+    error = service.claim(409, several(vcpus(4), vcpus(4), vcpus(4), vcpus(1)))
+    assert error["detail"].startswith("claims[3].request: nothing can meet this request now. ")
+    explanation = service.expect(
+        200, "POST", "/allocation_candidates", {**vcpus(1), "explain": "summary"}, VERSION
+    ).json["explanation"]
+    assert explanation["hosts"]["served"] == HOSTS
+    assert explanation["text"] not in error["detail"]
+    assert "VCPU" in error["detail"]
 
 
 def test_a_consumer_that_exists_is_a_conflict_also_where_no_room_is_left(service: Service) -> None:

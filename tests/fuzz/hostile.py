@@ -199,6 +199,8 @@ class Hostile:
     def version(self, route: Route) -> object:
         """A version, mostly one of the later ones."""
         versions = list(HISTORY)
+        if route.since == str(versions[-1]) and self.source.random() < 0.5:
+            return versions[-1]
         return versions[-1 - int(self.source.random() ** 2 * len(versions))]
 
     def path(self, pattern: str) -> str:
@@ -318,11 +320,14 @@ class Hostile:
         """Members of an object."""
         made = {}
         for key, value in schema.get("properties", {}).items():
-            if key in schema.get("required", ()) or self.source.random() < 0.3:
+            likely = 0.9 if key == "resources" else 0.3  # a request without is hardly one
+            if key in schema.get("required", ()) or self.source.random() < likely:
                 made[key] = self.like(value, key)
         for pattern, value in schema.get("patternProperties", {}).items():
             keys = NAMES if "A-Z0-9_]+" in pattern or "1,255" in pattern else UUIDS + CONSUMERS
             keys = SUFFIXES if pattern == SUFFIX_KEY else keys
+            if name == "resources" and not self.goes_wrong():
+                keys = NAMES[:2]
             for _ in range(self.source.choice((0, 1, 1, 2, 3))):
                 made[self.text(keys)] = self.like(value)
         if self.goes_wrong():

@@ -32,6 +32,8 @@ class Target(Service):
         root_logger = logging.getLogger()
         self._level = root_logger.level
         root_logger.addHandler(self._handler)
+        # So that probes that succeed have their line, too.
+        logging.getLogger("placement.requestlog").setLevel(logging.DEBUG)
         root_logger.setLevel(logging.INFO)
         logs.guard()
 
@@ -39,6 +41,7 @@ class Target(Service):
         """Log and connect no more."""
         logging.getLogger().removeHandler(self._handler)
         logging.getLogger().setLevel(self._level)
+        logging.getLogger("placement.requestlog").setLevel(logging.NOTSET)
         super().close()
 
     def answer(self, environ: dict[str, Any]) -> int:

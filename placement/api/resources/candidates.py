@@ -8,6 +8,7 @@ import orjson
 
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply
+from placement.api.policy import EXPLAIN
 from placement.api.responses.candidates import Candidates
 from placement.api.responses.explanations import Explained
 from placement.candidates import CandidateRequest, explain, find_candidates, traced
@@ -15,8 +16,6 @@ from placement.logs import escaped
 
 LOG = logging.getLogger(__name__)
 MOST_LOGGED = 2000  # characters of a request
-
-EXPLAIN = "placement:allocation_candidates:explain"
 
 
 def list_allocation_candidates(call: Call) -> Reply:
