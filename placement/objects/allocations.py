@@ -9,8 +9,6 @@ thousand.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -222,8 +220,12 @@ def of_tree(conn: Connection, provider_uuid: str) -> Mapping[str, ConsumerAlloca
 
     There are none if there is no such provider.
     """
-    rows = statements.of_tree(provider_uuid).rows(conn)
-    return {uuid: _of_rows(list(each)) for uuid, each in groupby(rows, attrgetter("uuid"))}
+    uuids = [row.consumer_id for row in statements.consumers_in_tree(provider_uuid).rows(conn)]
+    # PERF: in one statement with this one PostgreSQL looks through all allocations of the cloud.
+    rows_by_uuid: dict[str, list[Any]] = {uuid: [] for uuid in uuids}
+    for row in statements.show(uuids).rows(conn):
+        rows_by_uuid[row.uuid].append(row)
+    return {uuid: _of_rows(rows) for uuid, rows in rows_by_uuid.items() if rows}
 
 
 def _of_rows(rows: Sequence[Any]) -> ConsumerAllocations:

@@ -47,12 +47,12 @@ def _tree(*conditions: MemberCondition, root: RootCondition = ANY_ROOT, own: boo
 
 # function -> its arguments, where one example says all
 ARGUMENTS: Mapping[str, Sequence[Any]] = {
+    "allocations.consumers_in_tree": (UUID,),
     "allocations.create": ([{"consumer_id": UUID, **ROW, "used": 1}],),
     "allocations.create_consumers": ([{"uuid": UUID, **OWNER}],),
     "allocations.delete": ([1],),
     "allocations.delete_consumers": ({1: 3},),
     "allocations.of_consumers": ([UUID],),
-    "allocations.of_tree": (UUID,),
     "allocations.on_provider": (1,),
     "allocations.show": ([UUID],),
     "allocations.update_consumers": ({1: {**OWNER, "generation": 3}},),

@@ -84,25 +84,23 @@ def show(uuids: Collection[str]) -> Queries:
     return bulk.select_by(_OF_LISTED, uuids)
 
 
-_held, _member = t.allocations.alias("held"), t.resource_providers.alias("member")
 _named = t.resource_providers.alias("named")
 _IN_TREE = (
-    sa.select(_held.c.consumer_id)
+    sa.select(_allocation.c.consumer_id)
+    .distinct()
     .select_from(
-        _named.join(_member, _member.c.root_provider_id == _named.c.root_provider_id).join(
-            _held, _held.c.resource_provider_id == _member.c.id
+        _named.join(_provider, _provider.c.root_provider_id == _named.c.root_provider_id).join(
+            _allocation, _allocation.c.resource_provider_id == _provider.c.id
         )
     )
     .where(_named.c.uuid == sa.bindparam("provider_uuid"))
-)
-_OF_TREE = _SHOWN.where(_allocation.c.consumer_id.in_(_IN_TREE)).order_by(
-    _consumer.c.id, _allocation.c.id
+    .order_by(_allocation.c.consumer_id)
 )
 
 
-def of_tree(provider_uuid: str) -> Query:
-    """Select all allocations of the consumers that have one in a provider's tree, as `show`."""
-    return Query(_OF_TREE, {"provider_uuid": provider_uuid})
+def consumers_in_tree(provider_uuid: str) -> Query:
+    """Select the uuids of the consumers that have an allocation in the tree of a provider."""
+    return Query(_IN_TREE, {"provider_uuid": provider_uuid})
 
 
 _ON_PROVIDER = (

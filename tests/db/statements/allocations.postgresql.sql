@@ -1,3 +1,12 @@
+-- allocations.consumers_in_tree: Select the uuids of the consumers that have an allocation in the tree of a provider.
+SELECT DISTINCT allocations.consumer_id
+FROM resource_providers AS named JOIN resource_providers ON resource_providers.root_provider_id =
+    named.root_provider_id JOIN allocations ON allocations.resource_provider_id =
+    resource_providers.id
+WHERE named.uuid = :provider_uuid::VARCHAR
+ORDER BY allocations.consumer_id;
+
+
 -- allocations.create: Insert allocations (consumer_id, resource_provider_id, resource_class_id, used).
 INSERT INTO allocations (consumer_id, resource_provider_id, resource_class_id, used, created_at)
 VALUES (:consumer_id_0::VARCHAR, :resource_provider_id_0::INTEGER, :resource_class_id_0::INTEGER,
@@ -31,23 +40,6 @@ FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumer
     JOIN inventories ON inventories.resource_provider_id = allocations.resource_provider_id AND
     inventories.resource_class_id = allocations.resource_class_id
 WHERE consumers.uuid IN (:ids …)
-ORDER BY consumers.id, allocations.id;
-
-
--- allocations.of_tree: Select all allocations of the consumers that have one in a provider's tree, as `show`.
-SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
-    "user", consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
-    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
-    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at
-FROM allocations JOIN consumers ON consumers.uuid = allocations.consumer_id JOIN resource_providers
-    ON resource_providers.id = allocations.resource_provider_id JOIN resource_classes ON
-    resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects ON projects.id =
-    consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT OUTER JOIN
-    consumer_types ON consumer_types.id = consumers.consumer_type_id
-WHERE allocations.consumer_id IN (SELECT held.consumer_id
-  FROM resource_providers AS named JOIN resource_providers AS member ON member.root_provider_id =
-      named.root_provider_id JOIN allocations AS held ON held.resource_provider_id = member.id
-  WHERE named.uuid = :provider_uuid::VARCHAR)
 ORDER BY consumers.id, allocations.id;
 
 
