@@ -1,7 +1,7 @@
 """What a handler takes and returns: a `Call`, a `Reply`. None touches Falcon's objects."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ from placement.api.microversion import Microversion
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
+from placement.objects.part_cache import PartCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Service:
     trees: TreeCache
     document: Callable[[Microversion, str], bytes]
     tuning: SearchTuning = DEFAULT_TUNING
+    parts: PartCache = field(default_factory=PartCache)
 
 
 class Rights(Protocol):

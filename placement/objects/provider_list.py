@@ -1,13 +1,13 @@
 """The list of providers that meet a filter."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from placement.db.conditions import ProviderCondition
-from placement.db.statement import Query
 from placement.db.statements import names
 from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
@@ -122,24 +122,31 @@ def resolve(
     return ProviderSelection(_condition(conditions, ids), page)
 
 
-def find(conn: Connection, selection: ProviderSelection) -> tuple[list[Provider], bool]:
-    """Return the providers to list, and whether there are more, in one statement."""
+class ProviderList(NamedTuple):
+    """Providers, whether there are more, and the revisions of their trees, if it is a page."""
+
+    providers: list[Provider]
+    are_more: bool = False
+    revisions: Mapping[int, int] = MappingProxyType({})
+
+
+def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
+    """Return the providers to list, in one statement."""
     condition, page = selection.condition, selection.page
     if condition is None:
-        return [], False
+        return ProviderList([])
     if page is None:
-        return _providers(conn, statements.listed(condition)), False
+        return ProviderList([_provider(row) for row in statements.listed(condition).rows(conn)])
     # One more than the page holds tells whether there is one.
-    query = statements.page(condition, page.after or "", page.size + 1)
-    providers = _providers(conn, query)
-    return providers[: page.size], len(providers) > page.size
+    rows = statements.page(condition, page.after or "", page.size + 1).rows(conn)
+    providers = [_provider(row) for _revision, *row in rows[: page.size]]
+    revisions = {row_id: revision or 0 for revision, row_id, *_rest in rows}
+    return ProviderList(providers, len(rows) > page.size, revisions)
 
 
-def _providers(conn: Connection, query: Query) -> list[Provider]:
-    return [
-        Provider(uuid, name, generation, parent, root, changed_at, row_id)
-        for row_id, uuid, name, generation, parent, root, changed_at in query.rows(conn)
-    ]
+def _provider(row: Sequence[Any]) -> Provider:
+    row_id, *fields = row
+    return Provider._make([*fields, row_id])
 
 
 def _resolve(conn: Connection, conditions: ProviderFilter, page: Page | None) -> _FilterIds:

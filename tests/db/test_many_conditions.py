@@ -54,7 +54,7 @@ def names(database: Database, conditions: list[str]) -> tuple[set[str], list[str
     asked += [f"resources={','.join(classes)}"] if classes else []
     wanted = parse_provider_filter(pairs("&".join(asked)), LATEST)
     with counted(database) as statements, database.read() as conn:
-        providers, _more = provider_list.find(conn, provider_list.resolve(conn, wanted))
+        providers = provider_list.find(conn, provider_list.resolve(conn, wanted)).providers
         found = {provider.name for provider in providers}
     return found, list(statements)
 

@@ -257,14 +257,19 @@ INCLUDED = {
 def test_a_list_with_parts_takes_as_many_statements_for_1000_providers_as_for_10(
     services: list[CountedService], query: str
 ) -> None:
-    numbers = []
+    cold: list[int] = []
+    warm: list[int] = []
     for service in services:
-        with counted(service.database) as statements:
-            answer = service.send("GET", f"/resource_providers?{query}", version="2.0")
-        assert answer.status_code == 200, answer.text
-        assert answer.json["resource_providers"]
-        numbers.append(len(statements))
-    assert numbers == [INCLUDED[query]] * len(SIZES)
+        service.restart()
+        for numbers in (cold, warm):
+            with counted(service.database) as statements:
+                answer = service.send("GET", f"/resource_providers?{query}", version="2.0")
+            assert answer.status_code == 200, answer.text
+            assert answer.json["resource_providers"]
+            numbers.append(len(statements))
+    assert cold == [INCLUDED[query]] * len(SIZES)
+    has_names = any(word in query for word in ("marker", "required", "resources"))
+    assert warm == [3 if has_names else 2] * len(SIZES)
 
 
 UNMODIFIED = {

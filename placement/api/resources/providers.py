@@ -1,12 +1,19 @@
 """`/resource_providers`."""
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+
+from orjson import Fragment
+from sqlalchemy.engine import Connection
 
 from placement.api import query, tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
-from placement.api.responses.providers import WithParts
+from placement.api.responses.providers import WithParts, part_texts
+from placement.api.shapes import View
 from placement.objects import provider_list, provider_parts, providers
+from placement.objects.provider_parts import Part
+from placement.objects.providers import Provider
 from placement.objects.unset import UNSET
 
 
@@ -19,11 +26,34 @@ def list_resource_providers(call: Call) -> Reply:
     with call.service.database.read() as conn:
         condition = provider_list.resolve(conn, filters, page)
         tag = tags.of_list(call, conn)
-        matching, are_more = provider_list.find(conn, condition)
-        parts = provider_parts.read(conn, [provider.id for provider in matching], included)
+        matching, are_more, revisions = provider_list.find(conn, condition)
+        parts = _parts(call, conn, matching, included, revisions)
     more = query.after(pairs, matching[-1].uuid) if are_more else None
     changed_at = NOW if parts else newest([provider.changed_at for provider in matching])
     return Reply(200, WithParts(matching, parts, more), changed_at=changed_at, tag=tag)
+
+
+def _parts(
+    call: Call,
+    conn: Connection,
+    listed: Sequence[Provider],
+    included: Collection[Part],
+    revisions: Mapping[int, int],
+) -> dict[Part, dict[int, Fragment]]:
+    """Return the parts of providers, by their ids: out of memory, or read and kept there.
+
+    revisions: of the trees of those providers of which something may be kept.
+    """
+    cache, view = call.service.parts, View(call.version)
+    ids = [provider.id for provider in listed]
+    parts = {part: cache.known((part, call.version), revisions) for part in included}
+    missing = [part for part in included if len(parts[part]) < len(ids)]
+    unknown_ids = {row_id for part in missing for row_id in ids if row_id not in parts[part]}
+    for part, by_provider in provider_parts.read(conn, unknown_ids, missing).items():
+        texts = part_texts(part, by_provider, view)
+        cache.keep((part, call.version), revisions, texts)
+        parts[part].update((row_id, text) for row_id, (text, _size) in texts.items())
+    return parts
 
 
 def create_resource_provider(call: Call) -> Reply:
@@ -48,7 +78,7 @@ def show_resource_provider(call: Call) -> Reply:
     with call.service.database.read() as conn:
         tag = tags.of_provider(call, conn)
         provider = providers.get(conn, call.path["uuid"])
-        parts = provider_parts.read(conn, [provider.id], included)
+        parts = _parts(call, conn, [provider], included, {})
     changed_at = NOW if parts else provider.changed_at or NOW
     return Reply(200, WithParts([provider], parts), changed_at=changed_at, tag=tag)
 

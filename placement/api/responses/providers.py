@@ -48,6 +48,7 @@ LINKS = {
 }
 
 _PLACE = "{uuid}"
+OVERHEAD = 100  # bytes of what holds a text
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +75,12 @@ class _ProviderLinks:
 class WithParts(NamedTuple):
     """Providers, and those parts of what they have that are to be shown.
 
-    more: the query string that lists the providers after these, where there are more.
+    parts: by the id of the provider, as `part_texts` makes them. more: the query string that lists
+    the providers after these, where there are more.
     """
 
     providers: Sequence[Provider]
-    parts: Mapping[Part, ByProvider] = MappingProxyType({})
+    parts: Mapping[Part, Mapping[int, orjson.Fragment]] = MappingProxyType({})
     more: str | None = None
 
 
@@ -89,6 +91,26 @@ _PARTS: Mapping[Part, Shape] = {
     Part.AGGREGATES: UUIDS,
     Part.ALLOCATIONS: BY_CONSUMER,
 }
+
+
+def part_texts(
+    part: Part, by_provider: ByProvider, view: View
+) -> dict[int, tuple[orjson.Fragment, int]]:
+    """Return provider id -> JSON text of the part, and how many bytes it adds in memory.
+
+    What providers have in common is one text: most hosts have the traits of their model.
+    """
+    render = _PARTS[part].renderer(view)
+    texts: dict[int, tuple[orjson.Fragment, int]] = {}
+    common: dict[int, orjson.Fragment] = {}
+    for provider_id, value in by_provider.items():
+        fragment, size = common.get(id(value)), 0
+        if fragment is None:
+            text = orjson.dumps(render(value))
+            fragment, size = orjson.Fragment(text), len(text)
+            common[id(value)] = fragment
+        texts[provider_id] = (fragment, OVERHEAD + size)
+    return texts
 
 
 class _Provider(Object[Provider]):
@@ -118,14 +140,13 @@ class _Listed(Array):
     def renderer(self, view: View) -> Renderer:
         """Return what renders the providers, and adds the parts that come with them."""
         render_provider = self.items.renderer(view)
-        renderers = {part: shape.renderer(view) for part, shape in _PARTS.items()}
 
         def render(listing: WithParts) -> list[dict[str, Any]]:
             rendered = [render_provider(provider) for provider in listing.providers]
             for part, by_provider in listing.parts.items():
-                name, render_part = part.value, renderers[part]
+                name = part.value
                 for provider, members in zip(listing.providers, rendered, strict=True):
-                    members[name] = render_part(by_provider[provider.id])
+                    members[name] = by_provider[provider.id]
             return rendered
 
         return render

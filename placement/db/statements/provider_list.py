@@ -44,7 +44,13 @@ _COLUMNS = (
 _LISTED = sa.select(JsonRows(*_COLUMNS)).group_by(_provider.c.id.bitwise_rshift(8))
 _AFTER = sa.bindparam("after", type_=_provider.c.uuid.type)
 _SIZE = sa.bindparam("size", type_=sa.BigInteger)
-_PAGE = sa.select(JsonRow(*_COLUMNS)).order_by(_provider.c.uuid).limit(_SIZE)
+_REVISION = sa.case(
+    (_provider.c.root_provider_id == _provider.c.id, _provider.c.revision),
+    else_=sa.select(_other.c.revision)
+    .where(_other.c.id == _provider.c.root_provider_id)
+    .scalar_subquery(),
+)
+_PAGE = sa.select(JsonRow(_REVISION, *_COLUMNS)).order_by(_provider.c.uuid).limit(_SIZE)
 
 
 def listed(condition: ProviderCondition) -> Query:
@@ -53,7 +59,7 @@ def listed(condition: ProviderCondition) -> Query:
 
 
 def page(condition: ProviderCondition, after: str, size: int) -> Query:
-    """Select, as `listed` does, the next `size` of them after a uuid, by uuid."""
+    """Select the next `size` of them after a uuid, by uuid: the tree's revision, then the same."""
     return Query(_page(condition), {"after": after, "size": size}, parse=_parse_page)
 
 

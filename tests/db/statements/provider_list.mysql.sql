@@ -112,14 +112,17 @@ WHERE (EXISTS (SELECT 1 AS anon_1
 GROUP BY resource_providers.id >> 8;
 
 
--- provider_list.page: Select, as `listed` does, the next `size` of them after a uuid, by uuid.
+-- provider_list.page: Select the next `size` of them after a uuid, by uuid: the tree's revision, then the same.
 
 -- after one
-SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
-    THEN (SELECT other.uuid
+SELECT CONCAT('[', IFNULL(CASE WHEN (resource_providers.root_provider_id = resource_providers.id)
+    THEN resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END, 'null'), ',',
+          IFNULL(resource_providers.id, 'null'), ',', IFNULL(JSON_QUOTE(resource_providers.uuid),
+          'null'), ',', IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',',
+          IFNULL(resource_providers.generation, 'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN
+          (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.parent_provider_id) END), 'null'), ',',
             IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.root_provider_id =
@@ -134,11 +137,14 @@ ORDER BY resource_providers.uuid
 LIMIT :size;
 
 -- by tree
-SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
-    THEN (SELECT other.uuid
+SELECT CONCAT('[', IFNULL(CASE WHEN (resource_providers.root_provider_id = resource_providers.id)
+    THEN resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END, 'null'), ',',
+          IFNULL(resource_providers.id, 'null'), ',', IFNULL(JSON_QUOTE(resource_providers.uuid),
+          'null'), ',', IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',',
+          IFNULL(resource_providers.generation, 'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN
+          (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.parent_provider_id) END), 'null'), ',',
             IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.root_provider_id =

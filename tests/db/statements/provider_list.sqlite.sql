@@ -100,12 +100,15 @@ WHERE (EXISTS (SELECT 1 AS anon_1
 GROUP BY resource_providers.id >> 8;
 
 
--- provider_list.page: Select, as `listed` does, the next `size` of them after a uuid, by uuid.
+-- provider_list.page: Select the next `size` of them after a uuid, by uuid: the tree's revision, then the same.
 
 -- after one
-SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
-    resource_providers.generation, CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
-    THEN (SELECT other.uuid
+SELECT json_array(CASE WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
+    resource_providers.revision ELSE (SELECT other.revision
+    FROM resource_providers AS other
+    WHERE other.id = resource_providers.root_provider_id) END, resource_providers.id,
+        resource_providers.uuid, resource_providers.name, resource_providers.generation, CASE WHEN
+        (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
     FROM resource_providers AS other
     WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
         (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
@@ -119,9 +122,12 @@ ORDER BY resource_providers.uuid
 LIMIT :size OFFSET 0;
 
 -- by tree
-SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
-    resource_providers.generation, CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
-    THEN (SELECT other.uuid
+SELECT json_array(CASE WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
+    resource_providers.revision ELSE (SELECT other.revision
+    FROM resource_providers AS other
+    WHERE other.id = resource_providers.root_provider_id) END, resource_providers.id,
+        resource_providers.uuid, resource_providers.name, resource_providers.generation, CASE WHEN
+        (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
     FROM resource_providers AS other
     WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
         (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
