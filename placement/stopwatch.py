@@ -5,6 +5,7 @@ phase runs inside of another, the outer one stands still. So the seconds add up 
 """
 
 import threading
+from collections import deque
 from enum import StrEnum
 from time import perf_counter
 
@@ -31,48 +32,48 @@ class Course:
     transactions.
     """
 
-    __slots__ = ("_outer", "_phase", "_seconds", "_since", "statements")
+    __slots__ = ("_began", "_ended", "marks", "statements")
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        """most: marks that are kept."""
         self.statements = 0
-        self._phase = Phase.OTHER
-        self._outer: list[Phase] = []
-        self._seconds: dict[Phase, float] = {}
-        self._since = perf_counter()
+        # PERF: when a phase begins, and None when it ends; they are added up for slow requests.
+        self.marks: deque[tuple[Phase | None, float]] = deque(maxlen=most)
+        self._began = perf_counter()
+        self._ended: float | None = None
 
-    def enter(self, phase: Phase) -> None:
-        """Let a phase begin, inside of the present one."""
-        self._outer.append(self._phase)
-        self._turn_to(phase)
+    def stop(self) -> None:
+        """Stop the time, if it has not been."""
+        if self._ended is None:
+            self._ended = perf_counter()
 
-    def leave(self) -> None:
-        """Let the phase end, and the one around it go on."""
-        self._turn_to(self._outer.pop())
-
-    def enter_statement(self) -> None:
-        """Count a statement; its time is that of the phase around it, where there is one."""
-        self.statements += 1
-        phase = self._phase
-        self.enter(Phase.STATEMENTS if phase is Phase.OTHER else phase)
+    def elapsed(self) -> float:
+        """Return the seconds until now, or until the time was stopped."""
+        return (perf_counter() if self._ended is None else self._ended) - self._began
 
     def seconds(self) -> dict[Phase, float]:
-        """Return phase -> seconds until now, of those that there were."""
-        self._turn_to(self._phase)
-        return self._seconds
-
-    def _turn_to(self, phase: Phase) -> None:
-        now = perf_counter()
-        seconds = self._seconds
-        seconds[self._phase] = seconds.get(self._phase, 0.0) + now - self._since
-        self._since = now
-        self._phase = phase
+        """Return phase -> seconds, of those that there were."""
+        phases = {Phase.OTHER: 0.0}
+        phase, since = Phase.OTHER, self._began
+        outer: list[Phase] = []
+        for following, now in (*self.marks, (Phase.OTHER, self._began + self.elapsed())):
+            phases[phase] = phases.get(phase, 0.0) + now - since
+            since = now
+            if following is None:
+                phase = outer.pop()
+                continue
+            outer.append(phase)
+            # A statement belongs to the phase around it, where there is one.
+            if following is not Phase.STATEMENTS or phase is Phase.OTHER:
+                phase = following
+        return phases
 
 
 class _Courses(threading.local):
-    """The course of each thread: of its request, or of all that it does without one."""
+    """The course of each thread's request; without one, nothing is kept."""
 
     def __init__(self) -> None:
-        self.current = Course()
+        self.current = Course(most=0)
 
 
 _courses = _Courses()
@@ -82,6 +83,11 @@ def begin() -> Course:
     """Begin a request on this thread."""
     course = _courses.current = Course()
     return course
+
+
+def end() -> None:
+    """End the request of this thread."""
+    _courses.current = Course(most=0)
 
 
 class Timed:
@@ -96,22 +102,21 @@ class Timed:
         self._phase = phase
 
     def __enter__(self) -> None:
-        _courses.current.enter(self._phase)
+        _courses.current.marks.append((self._phase, perf_counter()))
 
-    def __exit__(self, *_error: object) -> None:
-        _courses.current.leave()
+    def __exit__(self, _kind: object, _error: object, _at: object) -> None:
+        _courses.current.marks.append((None, perf_counter()))
 
 
-class TimedStatement:
-    """Times the block of a `with` as a statement."""
+class TimedStatement(Timed):
+    """Times the block of a `with` as a statement, and counts it."""
 
     __slots__ = ()
 
     def __enter__(self) -> None:
-        _courses.current.enter_statement()
-
-    def __exit__(self, *_error: object) -> None:
-        _courses.current.leave()
+        course = _courses.current
+        course.statements += 1
+        course.marks.append((self._phase, perf_counter()))
 
 
 # PERF: made once; a request needs a dozen.
@@ -123,4 +128,4 @@ SEARCH = Timed(Phase.SEARCH)
 LOCKS = Timed(Phase.LOCKS)
 COMMIT = Timed(Phase.COMMIT)
 RENDERING = Timed(Phase.RENDERING)
-STATEMENT = TimedStatement()
+STATEMENT = TimedStatement(Phase.STATEMENTS)

@@ -78,7 +78,7 @@ class RequestLog:
 class _Answer:
     """The status of an answer, kept until it ends and is logged."""
 
-    __slots__ = ("_course", "_environ", "_phases", "_slow", "_start_response", "_status")
+    __slots__ = ("_course", "_environ", "_slow", "_start_response", "_status")
 
     def __init__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse", slow: float
@@ -88,7 +88,6 @@ class _Answer:
         self._status = "-"
         self._slow = slow
         self._course = stopwatch.begin()
-        self._phases: Mapping[Phase, float] | None = None
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         """Begin the answer, as WSGI's `start_response`, and add the request's id to its headers."""
@@ -98,13 +97,14 @@ class _Answer:
 
     def finish(self) -> None:
         """Stop the time, where the answer is there and has not been sent."""
-        self._phases = self._course.seconds()
+        self._course.stop()
 
     def end(self, length: int) -> None:
         """Log the request, whose answer had a body of `length` bytes, and clear its context."""
-        environ, statements = self._environ, self._course.statements
-        phases = self._course.seconds() if self._phases is None else self._phases
-        seconds = sum(phases.values())
+        environ, course = self._environ, self._course
+        course.stop()
+        stopwatch.end()
+        seconds, statements = course.elapsed(), course.statements
         operation = environ.get(OPERATION_KEY, NO_OPERATION)
         slow = 0 < self._slow <= seconds
         events.tell(
@@ -138,7 +138,9 @@ class _Answer:
             vars(record)["extra"] = facts
             REQUEST_LOG.handle(record)
         if slow:
-            facts = {phase.value: round(spent, 3) for phase, spent in _longest_first(phases)}
+            facts = {
+                phase.value: round(spent, 3) for phase, spent in _longest_first(course.seconds())
+            }
             REQUEST_LOG.warning(
                 'slow: "%s %s" took %.3f s and %s statements: %s',
                 environ["REQUEST_METHOD"],

@@ -59,7 +59,27 @@ def test_what_is_asked_before_the_end_goes_on(clock: list[float]) -> None:
         clock[0] += 1
         assert course.seconds()[Phase.COMMIT] == 1
         clock[0] += 1
-    assert course.seconds()[Phase.COMMIT] == 2
+    assert course.seconds()[Phase.COMMIT] == course.elapsed() == 2
+
+
+def test_a_time_that_was_stopped_stays(clock: list[float]) -> None:
+    course = stopwatch.begin()
+    clock[0] += 1
+    course.stop()
+    clock[0] += 1
+    course.stop()
+    assert course.seconds() == {Phase.OTHER: 1}
+    assert course.elapsed() == 1
+
+
+def test_without_a_request_nothing_is_kept() -> None:
+    course = stopwatch.begin()
+    stopwatch.end()
+    for _ in range(1000):  # as a command does that runs for hours
+        with stopwatch.TREES, stopwatch.STATEMENT:
+            pass
+    assert len(stopwatch._courses.current.marks) == 0
+    assert set(course.seconds()) == {Phase.OTHER}
 
 
 def test_threads_have_courses_of_their_own() -> None:
