@@ -5,21 +5,33 @@
 #   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
 #   make lint              ruff, mypy (strict), import-linter
 #   make samples           generate etc/placement.conf.sample and etc/policy.yaml.sample
+#   make lock              write locked/: hashes and licences of what constraints.txt pins
+#   make audit             known vulnerabilities of it, as far as the index knows any
 #   make wheel             build the wheel and create a database with it alone
 
 PYTHON ?= python3
 PORT ?= 8778
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL ?= test
+INSTALLED := $(VENV)/installed-$(INSTALL)
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
 
-.PHONY: serve reset test lint wheel samples
+.PHONY: serve reset test lint wheel samples lock audit
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+# With INSTALL=locked nothing is installed but files with the hashes in locked/.
+$(VENV)/installed-locked: pyproject.toml locked/development.txt | $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --require-hashes --no-deps --requirement locked/development.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --no-build-isolation --editable .
+	@touch $@
 
 # Installed once for each change of what is installed.
 $(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
@@ -41,17 +53,25 @@ reset:
 	done
 	rm -rf .run
 
-test: $(VENV)/installed-test
+test: $(INSTALLED)
 	$(BIN)/python -m tests
 
-samples: $(VENV)/installed-test
+samples: $(INSTALLED)
 	$(BIN)/oslo-config-generator --config-file etc/generators/placement.conf
 	$(BIN)/oslopolicy-sample-generator --config-file etc/generators/policy.yaml.conf
 
-wheel: $(VENV)/installed-test
+lock: $(INSTALLED)
+	sh .ci/lock $(BIN)
+
+audit: $(INSTALLED)
+	@test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && \
+	  $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; } || true
+	$(BIN)/python -m tests.supply.audit $(VENV)/audit/bin/pip-audit
+
+wheel: $(INSTALLED)
 	sh .ci/wheel
 
-lint: $(VENV)/installed-test
+lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

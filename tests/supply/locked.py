@@ -1,0 +1,37 @@
+"""Files of `locked`: every distribution with the hashes of its files, as `make lock` writes them.
+
+`pip install --require-hashes --no-deps --requirement` installs what was locked, or nothing.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+CONSTRAINTS = ROOT / "constraints.txt"
+SERVICE = ROOT / "locked" / "service.txt"  # all that the service may need, whichever the engine
+DEVELOPMENT = ROOT / "locked" / "development.txt"  # that, and what tests, lints and measures it
+
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)( *;)?", re.MULTILINE)
+_HASHED = re.compile(r"^([A-Za-z0-9._-]+)==.*\\\n {4}--hash=sha256:[0-9a-f]{64}\b", re.MULTILINE)
+
+
+def pins(path: Path) -> Mapping[str, str]:
+    """Return the versions that a file pins, by normalised name."""
+    return {canonicalize_name(name): version for name, version, _ in _PIN.findall(path.read_text())}
+
+
+def conditional(path: Path) -> frozenset[str]:
+    """Return the names that only some systems or versions of Python need."""
+    return frozenset(
+        canonicalize_name(name)
+        for name, _, condition in _PIN.findall(path.read_text())
+        if condition
+    )
+
+
+def hashed(path: Path) -> frozenset[str]:
+    """Return the names that have a hash."""
+    return frozenset(canonicalize_name(name) for name in _HASHED.findall(path.read_text()))

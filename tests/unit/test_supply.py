@@ -1,0 +1,156 @@
+"""What the service is made of is pinned, hashed, licensed, and known to be so."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.supply import audit, licences, locked
+
+ROOT = locked.ROOT
+SECURITY = (ROOT / "SECURITY.rst").read_text()
+
+
+@pytest.mark.parametrize("path", [locked.SERVICE, locked.DEVELOPMENT], ids=lambda path: path.name)
+def test_what_is_locked_is_what_constraints_pin_and_has_hashes(path: Path) -> None:
+    pinned, constraints = locked.pins(path), locked.pins(locked.CONSTRAINTS)
+    assert {name: constraints.get(name) for name in pinned} == pinned, "run make lock"
+    assert locked.hashed(path) == pinned.keys()
+
+
+def test_all_that_is_asked_for_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+
+    def names(*lists: list[str]) -> set[str]:
+        return {canonicalize_name(Requirement(text).name) for each in lists for text in each}
+
+    service = names(project["dependencies"], extras["postgresql"], extras["memcached"])
+    assert service - locked.pins(locked.SERVICE).keys() == set(), "run make lock"
+    development = service | names(*extras.values())
+    assert development - locked.pins(locked.DEVELOPMENT).keys() == set(), "run make lock"
+    assert locked.pins(locked.SERVICE).keys() <= locked.pins(locked.DEVELOPMENT).keys()
+
+
+def test_a_pin_without_a_hash_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "locked.txt"
+    hashes = " \\\n".join(f"    --hash=sha256:{digit * 64}" for digit in "01")
+    path.write_text(f"a==1 \\\n{hashes}\nb==2\nc-d==3 ; sys_platform == 'x' \\\n{hashes}\ne==4\n")
+    assert locked.pins(path) == {"a": "1", "b": "2", "c-d": "3", "e": "4"}
+    assert locked.conditional(path) == {"c-d"}
+    assert locked.hashed(path) == {"a", "c-d"}
+
+
+def test_every_licence_is_listed_and_is_as_installed() -> None:
+    listed = licences.listed()
+    pinned = locked.pins(locked.SERVICE)
+    # What only another system needs cannot be read here.
+    assert pinned.keys() - locked.conditional(locked.SERVICE) <= listed.keys(), "run make lock"
+    assert listed.keys() <= pinned.keys(), "run make lock"
+    differing = {
+        name: text
+        for name, text in licences.stated().items()
+        if metadata.version(name) == pinned[name] and listed.get(name) != text
+    }
+    assert differing == {}, "run make lock"
+
+
+def test_every_licence_is_one_that_fits() -> None:
+    for name, text in licences.listed().items():
+        names = set(re.split(r" AND | OR |[()]", text)) - {""}
+        assert names, name
+        assert names <= licences.ACCEPTED, name
+
+
+# -- the audit --------------------------------------------------------------------------------
+
+CLEAN = {"name": "a", "version": "1", "vulns": []}
+BROKEN = {"name": "b", "version": "2", "vulns": [{"id": "PYSEC-1", "fix_versions": ["3"]}]}
+SKIPPED = {"name": "c", "skip_reason": "Dependency not found on PyPI"}
+
+
+@pytest.fixture
+def pip_audit(tmp_path: Path) -> Path:
+    """A program that answers with the file beside it."""
+    path = tmp_path / "pip-audit"
+    path.write_text(f'#!/bin/sh\ncat "{tmp_path}/answer" || echo "no route to host" >&2\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "required", "code", "lines"),
+    [
+        ([CLEAN], "", 0, ["audited: 1 distributions, 0 known vulnerabilities"]),
+        (
+            [CLEAN, BROKEN, SKIPPED],
+            "",
+            1,
+            ["b 2: PYSEC-1, fixed in 3", "audited: 2 distributions, 1 known vulnerabilities"],
+        ),
+        (
+            [CLEAN, SKIPPED],
+            "",
+            0,
+            [
+                "audited: 1 distributions, 0 known vulnerabilities",
+                "NOT AUDITED: 1 distributions, of which the index tells nothing",
+            ],
+        ),
+        (
+            [SKIPPED],
+            "required",
+            1,
+            [
+                "audited: 0 distributions, 0 known vulnerabilities",
+                "NOT AUDITED: 1 distributions, of which the index tells nothing",
+            ],
+        ),
+        (None, "", 0, ["NOT AUDITED: all of them: no route to host"]),
+        (None, "required", 1, ["NOT AUDITED: all of them: no route to host"]),
+    ],
+)
+def test_what_was_not_audited_is_said(
+    pip_audit: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    dependencies: list[object] | None,
+    required: str,
+    code: int,
+    lines: list[str],
+) -> None:
+    monkeypatch.setenv("AUDIT", required)
+    if dependencies is not None:
+        (pip_audit.parent / "answer").write_text(json.dumps({"dependencies": dependencies}))
+    assert audit.main([str(pip_audit)]) == code
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_a_missing_program_is_an_audit_not_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert audit.main([str(tmp_path / "none")]) == 0
+    assert "NOT AUDITED: all of them: " in capsys.readouterr().out
+
+
+# -- the page of threats ----------------------------------------------------------------------
+
+
+def test_each_threat_names_tests_that_exist() -> None:
+    table = SECURITY.split("Threats, and the tests that answer them", 1)[1]
+    threats = re.split(r"^   \* - ", table.split("Supply chain\n")[0], flags=re.MULTILINE)[2:]
+    assert len(threats) >= 12
+    for threat in threats:
+        named = re.findall(r"``((?:tests|gabbits)/[^`]+)``", threat)
+        assert named, threat
+        for each in named:
+            path, _, test = each.partition("::")
+            assert (ROOT / path).exists(), each
+            assert f"def {test}(" in (ROOT / path).read_text() if test else True, each
