@@ -231,7 +231,7 @@ def test_reads_take_one_or_two_statements(
 def test_the_allocations_of_a_tree_take_two_statements(services: list[CountedService]) -> None:
     for service in services:
         consumer = str(uuids.uuid4())
-        service.count("PUT", f"/allocations/{consumer}", claim({2: 1}))
+        service.count("PUT", f"/allocations/{consumer}", claim({3: 1}))
         with counted(service.database) as statements:
             path = f"/allocations?in_tree={provider_uuid(2)}"
             assert consumer in service.get(path, version="2.0")["allocations"]
