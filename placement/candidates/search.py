@@ -66,8 +66,8 @@ class SearchStats:
     """What a search took.
 
     steps: providers tried for a slot. looks: all work, as `budget` counts it. trees_searched:
-    anchors looked at; trees_served: those of them with a candidate. exhausted: the bound on work
-    cut the answer short.
+    anchors looked at, once more where splits are searched; trees_served: those of them with a
+    candidate. exhausted: the bound on work cut the answer short.
     """
 
     steps: int = 0

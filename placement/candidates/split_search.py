@@ -137,15 +137,33 @@ class SplitSearches(AnchorSearches):
         constraints += SplitCapacity.conditions(
             self._plan, pool, options, givers, self._numbers.split, spend
         )
-        offers = {slot: partial(self._offer, each) for slot, each in splits.items()}
+        offers = {
+            slot: partial(self._offer, each, self._crowds(slot, options))
+            for slot, each in splits.items()
+        }
 
         def refuse(code: Refusal) -> None:
             self._trace.refuse_placement(pool.root, code)
 
         return (yield from assignments(options, constraints, self._budget, refuse, offers))
 
-    def _offer(self, splits: Splits, needed: int) -> Iterator[int]:
-        for split in splits.sets(needed):
+    def _crowds(self, slot: int, options: Options) -> Mapping[int, float]:
+        """Return what other slots take of the class, shared out to all who may serve them.
+
+        Sets without a provider that others need are tried first, or very many might be refused.
+        """
+        crowds: dict[int, float] = {}
+        name, _amount = self._plan.slots[slot].resources[0]
+        for other, units in self._plan.amounts_of(name).items():
+            if other != slot:
+                self._budget.spend(len(options[other]))
+                for position in options[other]:
+                    share = units / len(options[other])
+                    crowds[position] = crowds.get(position, 0) + share
+        return crowds
+
+    def _offer(self, splits: Splits, crowds: Mapping[int, float], needed: int) -> Iterator[int]:
+        for split in splits.sets(needed, crowds):
             yield self._numbers.number(split)
 
     def _collective_traits(

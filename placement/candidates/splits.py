@@ -8,7 +8,7 @@ some of those chosen could serve alone. Where all parts have the same steps and 
 it meets no dead end: the last provider taken is the smallest, and without it there is too little.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from math import gcd
 from typing import NamedTuple
@@ -72,14 +72,18 @@ class Splits:
         self._spend(len(self.givers))
         if len(self.givers) < 2 or largest < self._amount * self._unit:
             return False
-        sums, _brings = self._rests(self._kinds(0))[0]
+        sums, _brings = self._rests(self._kinds(0, {}))[0]
         return sums.has(self._amount)
 
-    def sets(self, needed: int = 0) -> Iterator[Split]:
-        """Yield the parts of each set whose members bring what is needed between them."""
+    def sets(self, needed: int = 0, crowds: Mapping[int, float] | None = None) -> Iterator[Split]:
+        """Yield the parts of each set whose members bring what is needed between them.
+
+        crowds: position -> how much others are likely to take there. Of givers that are alike
+        those with little of it come first.
+        """
         if not self.exist:
             return
-        kinds = self._kinds(needed)
+        kinds = self._kinds(needed, crowds or {})
         rests = self._rests(kinds)
         states: list[_State] = [(0, (), NOTHING, NOTHING, 0)]
         while states:
@@ -110,7 +114,7 @@ class Splits:
                         break
                 states.append((depth + 1, counts, total, some, brings))
 
-    def _kinds(self, needed: int) -> list[_Kind]:
+    def _kinds(self, needed: int, crowds: Mapping[int, float]) -> list[_Kind]:
         """Return the kinds, those with the largest parts first; sizes in units."""
         kinds: dict[tuple[range, int], _Kind] = {}
         for place, giver in enumerate(self.givers):
@@ -122,6 +126,9 @@ class Splits:
                 units = range(sizes[0] // self._unit, sizes[-1] // self._unit + 1, step)
                 kind = kinds[key] = _Kind(units, key[1], [])
             kind.members.append(place)
+        if crowds:
+            for kind in kinds.values():
+                kind.members.sort(key=lambda place: crowds.get(self.givers[place].position, 0))
         return sorted(kinds.values(), key=lambda kind: (-kind.sizes[-1], kind.sizes[0]))
 
     def _rests(self, kinds: Sequence[_Kind]) -> list[tuple[Sums, int]]:

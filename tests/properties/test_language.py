@@ -88,6 +88,21 @@ def test_each_feature_agrees_with_the_oracle(
     assert splits > EXAMPLES / 10 or feature != "can_split"
 
 
+def test_every_split_that_is_offered_can_be_claimed(service: WorldService) -> None:
+    rng = random.Random("claims")
+    claimed = 0
+    while claimed < 200:
+        world = seeded_world(rng)
+        service.load(world)
+        for query in queries(rng, world, "can_split"):
+            answer = service.search("/allocation_candidates", query.to_params(), VERSION)
+            for candidate in answer.json["allocation_requests"][-3:]:
+                consumer = service.claim(candidate)
+                service.check_used()
+                service.unclaim(consumer)
+                claimed += 1
+
+
 @pytest.mark.parametrize("randomize", [False, True])
 @pytest.mark.parametrize("strategy", ["breadth-first", "depth-first"])
 def test_windows_of_any_size_lead_to_the_same_answers(

@@ -392,6 +392,19 @@ def test_splits_over_64_providers_cost_a_few_steps_a_candidate(
         assert looks[limit] <= looks[1] + 600 * limit
 
 
+def test_providers_that_other_groups_need_are_left_to_them() -> None:
+    """Each of three groups has one provider, by its trait; most sets of 32 need it whole."""
+    names = [frozenset([f"CUSTOM_{number}"]) for number in range(3)]
+    groups = tuple(
+        RequestGroup(f"_{number}", (("VGPU", 4),), (names[number],)) for number in range(3)
+    )
+    traits = [*names, *[NOWHERE] * 61]
+    request = CandidateRequest((split_group(250), *groups), limit=100)
+    candidates, budget = split_search(request, [tree("host", [8] * 64, traits)])
+    assert len(candidates) == 100
+    assert budget.steps <= 5 * 100
+
+
 @pytest.mark.parametrize("others", [0, 4])
 def test_an_amount_that_fits_nowhere_in_parts_is_refused_before_the_first_step(others: int) -> None:
     """64 providers with 8 units each have 512, for all groups together."""
