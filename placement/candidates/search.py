@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
-from typing import Self
 
 from sqlalchemy.engine import Connection
 
 from placement import events, stopwatch
 from placement.candidates.anchors import AnchorSearches, Search
+from placement.candidates.answer_bounds import MAX_ANSWER_SIZE, Limit, Text
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.candidate import Candidate, longest_text
 from placement.candidates.conditions import (
@@ -55,9 +55,7 @@ from placement.events import Event
 
 LOG = logging.getLogger(__name__)
 
-# The options of `[placement]` that may cut an answer short.
-MAX_CANDIDATES = "max_allocation_candidates"
-MAX_ANSWER_SIZE = "max_answer_size"
+# The option of `[placement]` that may cut an answer short, besides those of `answer_bounds`.
 MAX_SEARCH_STEPS = "max_search_steps"
 
 
@@ -134,7 +132,7 @@ def _find(
     with stopwatch.NAMES:
         sharing = read_sharing(conn, resolved, plan.slots)
     candidate_size = longest_text(plan)
-    limit = _Limit.of(request, settings, candidate_size)
+    limit = Limit.of(request, settings, candidate_size)
 
     def root_source(plan: SearchPlan) -> RootSource:
         conditions = tree_conditions(resolved, plan, sharing, tuning)
@@ -162,7 +160,7 @@ def _find(
     if sharing.providers:
         offered = unique(offered)
     searched = [anchors]
-    text = _Text(settings.max_answer_size)
+    text = Text(settings.max_answer_size)
     if any(group.can_split for group in resolved.request.groups):
         # Those in which a class is split come after all others.
         split_plan = SearchPlan(resolved.request, splits=True)
@@ -195,50 +193,6 @@ def _find(
 
 def _tell(candidates: int, bound: str | None, stats: SearchStats) -> None:
     events.tell(Event.SEARCH, candidates=candidates, bound=bound, **asdict(stats))
-
-
-@dataclass(frozen=True, slots=True)
-class _Limit:
-    """How many candidates an answer may have, by which option; None: the request says so."""
-
-    count: int
-    option: str | None
-
-    @classmethod
-    def of(cls, request: CandidateRequest, settings: CandidateSettings, longest: int) -> Self:
-        """longest: bytes that a candidate's text has at the most."""
-        by_size = max(1, settings.max_answer_size // longest)
-        bounds = (
-            cls(request.limit, None) if request.limit is not None else None,
-            cls(settings.maximum, MAX_CANDIDATES) if settings.maximum is not None else None,
-            cls(by_size, MAX_ANSWER_SIZE),
-        )
-        # Of equal ones the first counts.
-        return min((bound for bound in bounds if bound is not None), key=attrgetter("count"))
-
-
-class _Text:
-    """Ends answers before their text grows too long, where candidates differ in size.
-
-    longest: bytes of the longest one. cut: the answer was ended.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.longest = 0
-        self.cut = False
-        self._most = most
-
-    def within(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Yield candidates as long as all of them have room; at least one."""
-        size = 0
-        for candidate in candidates:
-            longest = candidate.longest_text
-            if size and size + longest > self._most:
-                self.cut = True
-                return
-            size += longest
-            self.longest = max(self.longest, longest)
-            yield candidate
 
 
 def _collect(candidates: Iterable[Candidate], trace: Trace) -> list[Candidate]:

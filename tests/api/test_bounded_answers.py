@@ -57,6 +57,22 @@ def test_one_candidate_is_told_however_small_the_size(tmp_path: Path) -> None:
     assert len(candidates(service, devices(4))) == 1
 
 
+def test_an_answer_with_splits_ends_at_its_size(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """How many parts they have is known of none before it is made."""
+    path = "/allocation_candidates?resources=VGPU:64&can_split=VGPU&limit=1000"
+    size = 100_000
+    service = client(tmp_path, wide(16, hosts=3, units=8), max_answer_size=size)
+    answer = service.get(path, "2.0")["allocation_requests"]
+    assert {len(each["allocations"]) for each in answer} == {8}
+    assert 0.5 * size < len(orjson.dumps(answer)) < size
+    assert [record for record in caplog.records if "max_answer_size" in record.msg]
+    caplog.clear()
+    assert len(service.get(path.replace("1000", "20"), "2.0")["allocation_requests"]) == 20
+    assert not [record for record in caplog.records if "max_answer_size" in record.msg]
+
+
 @pytest.mark.parametrize("minor", [10, 12, 17, 29, 33, 34, LATEST.minor])
 def test_no_candidate_is_longer_than_it_was_taken_for(tmp_path: Path, minor: int) -> None:
     def members() -> Iterator[Provider]:
