@@ -52,17 +52,12 @@ class Capacity(Constraint):
         Only sums of amounts are ever taken. So of rooms between two of these sums one is as good
         as another, and hosts that are used differently may be alike.
         """
-        return tuple(
-            [
-                tuple(
-                    [
-                        stock and bisect_right(plan.sums_of(name), stock.room)
-                        for stock in pool.stocks(name)
-                    ]
-                )
-                for name in plan.contended_classes
-            ]
-        )
+        classes = []
+        for name in plan.contended_classes:
+            sums = plan.sums_of(name)
+            rooms = [stock and bisect_right(sums, stock.room) for stock in pool.stocks(name)]
+            classes.append(tuple(rooms))
+        return tuple(classes)
 
     @classmethod
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:

@@ -9,8 +9,9 @@ from placement.candidates.explanation.relaxed import (
     without_root_term,
     without_term,
 )
-from placement.candidates.explanation.screens import RootScreen, Screen
+from placement.candidates.explanation.screens import Masks, RootScreen, Screen
 from placement.candidates.explanation.terms import Term
+from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.trace import Refusal
@@ -74,7 +75,14 @@ class Question:
         for position, slot in enumerate(plan.slots):
             group = by_suffix[slot.group.suffix]
             in_parts = not group.suffixed and slot.resources[0][0] in group.can_split
-            screen = Screen(slot, group, alone=alone or group.suffixed, in_parts=in_parts)
+            others = self.groups[group.suffix]
+            screen = Screen(
+                slot,
+                group,
+                alone=alone or group.suffixed,
+                in_parts=in_parts,
+                filters=self.screens[others[0]].filters if others else None,
+            )
             key = group.suffixed, replace(group, suffix=""), slot.resources
             if key not in places:
                 places[key] = len(self.distinct)
@@ -82,13 +90,20 @@ class Question:
             self.screens.append(screen)
             self.place.append(places[key])
             self.groups[group.suffix].append(position)
+        self._filters = list({id(each.filters): each.filters for each in self.distinct}.values())
+        self._filter_of = [self._filters.index(screen.filters) for screen in self.distinct]
         self.looks = sum(screen.looks for screen in self.distinct)
         self.relaxations = _relaxations(self, stated)
 
-    @property
-    def unsuffixed(self) -> Sequence[int]:
-        """The slots of the unsuffixed group."""
-        return self.joins.plan.unsuffixed_slots
+    def masks(self, pool: Pool) -> tuple[Masks, ...]:
+        """Return the masks of a pool, of each distinct screen."""
+        filtered = [filters.masks(pool) for filters in self._filters]
+        return tuple(
+            [
+                screen.masks(pool, filtered[place])
+                for screen, place in zip(self.distinct, self._filter_of, strict=True)
+            ]
+        )
 
     def codes_of(self, suffix: str) -> Sequence[Refusal]:
         """Return the codes at which a group may lose its providers, in their order."""

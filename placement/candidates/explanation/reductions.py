@@ -6,7 +6,8 @@ groups take there. These are the amounts worth trying: between two of them nothi
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import and_
 
 from placement.candidates.explanation.question import Joins, Question
 from placement.candidates.explanation.relaxed import with_amount
@@ -66,12 +67,17 @@ class Reductions:
         if not verdict.masks or verdict.root_refused:
             return
         question = self._question
+        for screen, masks in zip(question.distinct, verdict.masks, strict=True):
+            if screen.soft & reduce(and_, masks):
+                return  # a trait that nobody has, with room or without
         unserved = {slot for slot, providers in enumerate(verdict.options) if not providers}
         for slot, screen in enumerate(question.screens):
             if not unserved <= {slot}:
                 continue
             masks = verdict.masks[question.place[slot]]
-            for place, _resource in enumerate(question.joins.plan.slots[slot].resources):
+            for place, (_name, amount) in enumerate(question.joins.plan.slots[slot].resources):
+                if amount == 1:
+                    continue
                 providers = screen.providers(masks, len(pool.members), screen.units(place))
                 if providers:
                     yield slot, place, providers
@@ -82,19 +88,17 @@ class Reductions:
         """Return the amounts worth trying, largest first, none below `least`."""
         plan = self._question.joins.plan
         name, asked = plan.slots[slot].resources[place]
-        others = [0]
-        if name in plan.contended_classes:
-            others = self._taken_by_others(slot, name)
-        amounts = set()
-        for position in providers:
-            stock = pool.members[position].stocks[name]
-            for taken in others:
-                amount = _largest(stock, asked, taken)
-                if amount and amount >= least:
-                    amounts.add(amount)
+        stocks = [pool.members[position].stocks[name] for position in providers]
+        largest = max([_largest(stock, asked, 0) for stock in stocks])
+        if largest < max(least, 1):
+            return ()
         if not self._question.joins.kinds:
-            return [max(amounts)] if amounts else []
-        return sorted(amounts, reverse=True)
+            return (largest,)
+        amounts = {_largest(stock, asked, 0) for stock in stocks}
+        if name in plan.contended_classes:
+            for taken in self._taken_by_others(slot, name):
+                amounts |= {_largest(stock, asked, taken) for stock in stocks}
+        return sorted([amount for amount in amounts if amount >= max(least, 1)], reverse=True)
 
     def _taken_by_others(self, slot: int, name: str) -> list[int]:
         sums = {0}

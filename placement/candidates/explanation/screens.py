@@ -4,7 +4,7 @@ From the masks follows all that an explanation says of single groups. Hosts with
 alike, whatever numbers stand behind them.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from operator import or_
 
 from placement.candidates.explanation.terms import STOCK_CODES, Term, group_terms, root_terms
@@ -18,27 +18,20 @@ Masks = tuple[int, ...]
 
 MOST_KNOWN = 10_000  # sets of traits or aggregates that are remembered, for each screen
 
-_OF_TRAITS = frozenset({Refusal.TRAIT_MISSING, Refusal.TRAIT_FORBIDDEN})
+UNKNOWN = -1  # no mask
 
 
 class _Conditions:
     """Conditions that read one thing of a provider, and what came of what they have read."""
 
     def __init__(self) -> None:
+        self.count = 0
         self._conditions: list[tuple[int, Condition]] = []
         self._known: dict[Hashable, int] = {}
 
-    @property
-    def exist(self) -> bool:
-        """Whether there are any."""
-        return bool(self._conditions)
-
-    @property
-    def several(self) -> bool:
-        """Whether there are more than one."""
-        return len(self._conditions) > 1
-
     def add(self, bit: int, condition: Condition) -> None:
+        """Add a condition, whose bit says that it fails."""
+        self.count += 1
         self._conditions.append((bit, condition))
 
     def failed(self, pool: Pool, position: int) -> int:
@@ -49,30 +42,95 @@ class _Conditions:
                 mask |= bit
         return mask
 
-    def failed_by(self, read: Hashable, pool: Pool, position: int) -> int:
-        """Return the same, worked out once for all members of which this is read."""
-        mask = self._known.get(read)
-        if mask is None:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            mask = self._known[read] = self.failed(pool, position)
-        return mask
+    def masks(self, pool: Pool, reads: Sequence[Hashable]) -> list[int]:
+        """Return what each member fails, worked out once for all of which this is read."""
+        known = self._known
+        masks = [known.get(read, UNKNOWN) for read in reads]
+        if UNKNOWN in masks:
+            if len(known) + len(masks) > MOST_KNOWN:
+                known.clear()
+            for position, read in enumerate(reads):
+                masks[position] = known[read] = self.failed(pool, position)
+        return masks
+
+
+class Filters:
+    """What a group asks of a provider besides resources; the slots of a group share it.
+
+    terms: by bit, from `first` on.
+    """
+
+    def __init__(self, group: RequestGroup, stated: RequestGroup, first: int) -> None:
+        self.terms: list[Term] = []
+        # The aggregates of the root count for the unsuffixed group in all of its tree.
+        self._spans = not group.suffixed
+        self._traits, self._aggregates = _Conditions(), _Conditions()
+        self._membership, self._trees = _Conditions(), _Conditions()
+        kinds = {
+            Refusal.NOT_IN_AGGREGATE: self._membership,
+            Refusal.IN_FORBIDDEN_AGGREGATE: self._aggregates,
+            Refusal.IN_TREE: self._trees,
+            Refusal.SUBTREE: self._trees,
+        }
+        for term, condition in group_terms(group, stated):
+            kinds.get(term.code, self._traits).add(1 << (first + len(self.terms)), condition)
+            self.terms.append(term)
+
+    def masks(self, pool: Pool) -> Sequence[int]:
+        """Return the bits of the terms that each member fails; nothing where there are no terms.
+
+        Where a member or else the root must be in several aggregates, the members come a second
+        time, with what the root fails: it is one or the other who must be in all of them.
+        """
+        if not self.terms:
+            return ()
+        members = pool.members
+        masks = [0] * len(members)
+        if self._traits.count:
+            masks = self._traits.masks(pool, [member.traits for member in members])
+        if self._aggregates.count:
+            reads: list[Hashable] = [member.aggregates for member in members]
+            if self._spans and pool.anchor is not None:
+                reads = [(aggregates, pool.anchor.root.aggregates) for aggregates in reads]
+            masks = list(map(or_, masks, self._aggregates.masks(pool, reads)))
+        if self._trees.count:
+            of_place = [self._trees.failed(pool, position) for position in range(len(members))]
+            masks = list(map(or_, masks, of_place))
+        return self._with_membership(pool, masks) if self._membership.count else masks
+
+    def _with_membership(self, pool: Pool, masks: list[int]) -> Sequence[int]:
+        own = self._membership.masks(pool, [member.aggregates for member in pool.members])
+        if not self._spans or pool.anchor is None:
+            return list(map(or_, masks, own))
+        of_root, local = own[0], pool.local
+        if self._membership.count > 1:
+            as_root = [of_root] * local + own[local:]
+            return [*map(or_, masks, own), *map(or_, masks, as_root)]
+        spanned = [mask & of_root for mask in own[:local]] + own[local:]
+        return list(map(or_, masks, spanned))
 
 
 class Screen:
     """The terms of a slot, each with a bit: those with lower bits are looked at first.
 
-    terms: by bit. hard: the bits of what every provider has to
-    meet. soft: those of traits that several providers may bring together. stock: those of
-    inventories and room. looks: the work that one provider takes.
+    terms: by bit. hard: the bits of what every provider has to meet. soft: those of traits that
+    several providers may bring together. stock: those of inventories and room. filters: what the
+    group asks besides. looks: the work that one provider takes.
     """
 
     def __init__(
-        self, slot: Slot, stated: RequestGroup, *, alone: bool, in_parts: bool = False
+        self,
+        slot: Slot,
+        stated: RequestGroup,
+        *,
+        alone: bool,
+        in_parts: bool = False,
+        filters: Filters | None = None,
     ) -> None:
         """stated: the group with names as the client wrote them.  alone: as of `Requirement`.
 
-        in_parts: members of the anchor's tree may serve a part of the amount.
+        in_parts: members of the anchor's tree may serve a part of the amount. filters: those of
+        another slot of the group.
         """
         self._in_parts = in_parts
         self._classes = len(slot.resources)
@@ -84,29 +142,16 @@ class Screen:
             for code in STOCK_CODES
             for resource in slot.resources
         ]
-        self.stock = (1 << len(self.terms)) - 1
+        first = len(self.terms)
+        self.stock = (1 << first) - 1
+        self.filters = filters or Filters(slot.group, stated, first)
+        self.terms += self.filters.terms
         self.soft = 0
-        self._traits, self._aggregates = _Conditions(), _Conditions()
-        self._membership, self._trees = _Conditions(), _Conditions()
-        kinds = {
-            Refusal.NOT_IN_AGGREGATE: self._membership,
-            Refusal.IN_FORBIDDEN_AGGREGATE: self._aggregates,
-            Refusal.IN_TREE: self._trees,
-            Refusal.SUBTREE: self._trees,
-        }
-        for term, condition in group_terms(slot.group, stated):
-            bit = 1 << len(self.terms)
-            self.terms.append(term)
-            kinds.get(term.code, self._traits).add(bit, condition)
-            if term.code is Refusal.TRAIT_MISSING and not alone:
-                self.soft |= bit
+        if not alone:
+            for place, term in enumerate(self.terms):
+                self.soft |= (term.code is Refusal.TRAIT_MISSING) << place
         self.hard = ((1 << len(self.terms)) - 1) & ~self.soft
-        self._reads_traits = self._traits.exist
-        self._reads_place = self._aggregates.exist or self._trees.exist
-        self._reads_membership = self._membership.exist
         self.looks = 4 + 2 * len(self._resources)
-        # The aggregates of the root count for the unsuffixed group in all of its tree.
-        self._spans = not slot.group.suffixed
 
     def term(self, bit: int) -> Term:
         """Return the term that has the bit."""
@@ -129,14 +174,9 @@ class Screen:
             return positions
         return sorted({position % members for position in positions})
 
-    def masks(self, pool: Pool) -> Masks:
-        """Return the bits of the terms that each member fails, in the order of the members.
-
-        Where a member or else the root must be in several aggregates, the members come a second
-        time, with what the root fails: it is one or the other who must be in all of them.
-        """
+    def masks(self, pool: Pool, filtered: Sequence[int]) -> Masks:
+        """Return the bits of the terms that each member fails; filtered: those of the filters."""
         masks: list[int] = []
-        reads_traits, reads_place = self._reads_traits, self._reads_place
         for position, member in enumerate(pool.members):
             mask = 0
             for name, amount, missing in self._resources:
@@ -147,14 +187,12 @@ class Screen:
                     part = self._in_parts and position < pool.local
                     unfit = self._unfit_for_a_part if part else self._unfit
                     mask |= unfit(stock, amount, missing)
-            if reads_traits:
-                mask |= self._traits.failed_by(member.traits, pool, position)
-            if reads_place:
-                mask |= self._failed_of_place(pool, position, member)
             masks.append(mask)
-        if self._reads_membership:
-            return self._with_membership(pool, masks)
-        return tuple(masks)
+        if not filtered:
+            return tuple(masks)
+        if len(filtered) > len(masks):
+            masks += masks
+        return tuple(map(or_, masks, filtered))
 
     def _unfit(self, stock: Stock, amount: int, missing: int) -> int:
         """Return the bits of what the stock does not allow; `missing` is that of its class."""
@@ -176,27 +214,6 @@ class Screen:
         elif parts.start > stock.max_unit:
             code = Refusal.MAX_UNIT
         return missing << (self._classes * STOCK_CODES.index(code))
-
-    def _failed_of_place(self, pool: Pool, position: int, member: Member) -> int:
-        read: Hashable = member.aggregates
-        if self._spans and pool.anchor is not None:
-            read = member.aggregates, pool.anchor.root.aggregates
-        failed = self._aggregates.failed_by(read, pool, position)
-        return failed | self._trees.failed(pool, position)
-
-    def _with_membership(self, pool: Pool, masks: list[int]) -> Masks:
-        own = [
-            self._membership.failed_by(member.aggregates, pool, position)
-            for position, member in enumerate(pool.members)
-        ]
-        if not self._spans or pool.anchor is None:
-            return tuple(map(or_, masks, own))
-        of_root, local = own[0], pool.local
-        if self._membership.several:
-            as_root = [of_root] * local + own[local:]
-            return (*map(or_, masks, own), *map(or_, masks, as_root))
-        spanned = [mask & of_root for mask in own[:local]] + own[local:]
-        return tuple(map(or_, masks, spanned))
 
 
 class RootScreen:

@@ -87,8 +87,7 @@ class Judge:
         """Return the profile of a host; root_mask: that of its root."""
         if root_mask & (root_mask - 1):
             return Profile(root_mask)  # no single relaxation helps, so nothing else matters
-        masks = tuple([screen.masks(pool) for screen in self.question.distinct])
-        return Profile(root_mask, masks, self.signatures(pool))
+        return Profile(root_mask, self.question.masks(pool), self.signatures(pool))
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
         """Return all that is read of a pool besides masks."""

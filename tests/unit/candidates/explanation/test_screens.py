@@ -58,7 +58,7 @@ def test_a_mask_is_empty_just_where_the_requirement_is_met() -> None:
         plan = SearchPlan(CandidateRequest((group,)))
         (requirement,) = plan.requirements
         screen = Screen(plan.slots[0], group, alone=True)
-        masks = screen.masks(pool)
+        masks = screen.masks(pool, screen.filters.masks(pool))
         providers = screen.providers(masks, len(pool.members))
         assert providers == requirement.providers(pool), (pool, group)
         met += bool(providers)
@@ -75,6 +75,6 @@ def test_what_is_remembered_of_traits_and_aggregates_is_bounded() -> None:
     for number in range(25_000):
         member = Member("m", -1, {}, frozenset({f"T{number}"}), frozenset({f"g{number}"}))
         tree = Tree(1, "m", 1, (member,), member.aggregates)
-        (mask,) = screen.masks(Pool(tree, (member,), ()))
+        (mask,) = screen.filters.masks(Pool(tree, (member,), ()))
         assert mask == 3
-    assert len(screen._traits._known) <= 10_000
+    assert len(screen.filters._traits._known) <= 10_000
