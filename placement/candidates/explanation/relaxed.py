@@ -1,6 +1,6 @@
 """Requests that say one thing less, or ask for less of something."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -67,10 +67,32 @@ def without_joins(request: CandidateRequest) -> Iterator[tuple[Term, CandidateRe
 
 def with_amount(request: CandidateRequest, suffix: str, name: str, amount: int) -> CandidateRequest:
     """Return a request in which a group asks for another amount of a class."""
+    return _with_resources(request, suffix, {name: amount})
+
+
+def without_class(request: CandidateRequest, suffix: str, name: str) -> CandidateRequest:
+    """Return a request in which a group asks neither for a class nor for traits."""
+    return _with_resources(without_traits(request, suffix), suffix, {name: 0})
+
+
+def without_traits(request: CandidateRequest, suffix: str) -> CandidateRequest:
+    """Return a request in which a group requires no traits."""
     groups = tuple(
-        replace(group, resources=tuple({**dict(group.resources), name: amount}.items()))
-        if group.suffix == suffix
-        else group
-        for group in request.groups
+        replace(group, required=()) if group.suffix == suffix else group for group in request.groups
     )
     return replace(request, groups=groups)
+
+
+def _with_resources(
+    request: CandidateRequest, suffix: str, changed: Mapping[str, int]
+) -> CandidateRequest:
+    groups = []
+    for group in request.groups:
+        if group.suffix != suffix:
+            groups.append(group)
+            continue
+        amounts = {**dict(group.resources), **changed}
+        resources = tuple((name, amount) for name, amount in amounts.items() if amount)
+        can_split = group.can_split.intersection(dict(resources))
+        groups.append(replace(group, resources=resources, can_split=can_split))
+    return replace(request, groups=tuple(groups))

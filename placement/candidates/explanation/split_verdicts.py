@@ -13,7 +13,7 @@ from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
 from placement.candidates.explanation.question import Joins, Question, Relaxation
 from placement.candidates.explanation.reductions import Reductions
-from placement.candidates.explanation.relaxed import with_amount
+from placement.candidates.explanation.relaxed import with_amount, without_class, without_traits
 from placement.candidates.explanation.verdicts import (
     Case,
     Fall,
@@ -145,10 +145,7 @@ class _SplitCase(Case):
 
     def _fall_of_parts(self, request: CandidateRequest) -> Refusal:
         """Return whether traits are in the way, or the sums of the parts."""
-        groups = tuple(
-            group if group.suffixed else replace(group, required=()) for group in request.groups
-        )
-        without = replace(request, groups=groups)
+        without = without_traits(request, UNSUFFIXED)
         if without != request and self._serves(without):
             return Refusal.COLLECTIVE_TRAITS
         return Refusal.CAPACITY_SUM
@@ -179,10 +176,24 @@ class SplitReductions(Reductions):
         rooms = [max(0, min(stock.room, asked - 1)) for stock in stocks]
         most = sum(rooms) if plan.slots[slot].group.suffix == UNSUFFIXED else max(rooms, default=0)
         tried = range(min(most, asked - 1), max(least, 1) - 1, -1)
+        if tried and not self._may_help(pool, slot, name):
+            return ()
         if len(tried) > MOST_TRIED:
             tried = tried[:MOST_TRIED]
             self.undecided = True
         return sorted({*amounts, *tried}, reverse=True)
+
+    def _may_help(self, pool: Pool, slot: int, name: str) -> bool:
+        """Whether the host would be served if the group did not ask for the class at all.
+
+        If not, it is not served with any amount. Nor for traits, which those of the class may
+        have brought.
+        """
+        group = self._question.joins.plan.slots[slot].group
+        if len(group.resources) == 1:
+            return True
+        request = without_class(self._question.request, group.suffix, name)
+        return self._variant(request).serves(pool, self._judge) is not False
 
     def _serves(
         self,
