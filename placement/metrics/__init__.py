@@ -31,6 +31,10 @@ class Metrics:
         stop_listening()
         _listening.append(events.listen(Counts()))
 
+    def give_to(self, user: int, group: int) -> None:
+        """Let the processes of another user count, if this is one that starts them (root)."""
+        directory.give_to(self._directory, user, group)
+
     def fold(self) -> None:
         """Tidy up after processes that are gone."""
         directory.fold(self._directory)

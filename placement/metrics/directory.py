@@ -54,6 +54,13 @@ def _temporary() -> Path:
     return directory
 
 
+def give_to(directory: Path, user: int, group: int) -> None:
+    """Make the directory and what is in it that of a user; nothing is done if it is this one's."""
+    if user != os.geteuid():
+        for path in (directory, *directory.iterdir()):
+            os.chown(path, user, group)
+
+
 @contextmanager
 def reading(directory: Path) -> Iterator[None]:
     """Keep files from being folded meanwhile."""

@@ -20,6 +20,7 @@ def on_starting(master: Any) -> None:
 
     SIGTERM and Ctrl-C lose no request; SIGHUP reads placement.conf again.
     """
+    _give_metrics(master)
     _bind_metrics(master)
 
     def setup(app: Any) -> None:  # with the settings that gunicorn has read again
@@ -44,6 +45,14 @@ def child_exit(master: Any, _worker: Any) -> None:
     metrics = getattr(master.app.callable, "metrics", None)
     if metrics is not None:
         metrics.fold()
+        _give_metrics(master)
+
+
+def _give_metrics(master: Any) -> None:
+    """Let the workers count where gunicorn's `user` and `group` are not those of the master."""
+    metrics = getattr(master.app.callable, "metrics", None)
+    if metrics is not None:
+        metrics.give_to(master.cfg.uid, master.cfg.gid)
 
 
 def _bind_metrics(master: Any) -> None:

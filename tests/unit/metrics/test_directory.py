@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -132,3 +133,14 @@ print(made)
     made = Path(done.stdout.strip())
     assert made.parent == tmp_path
     assert not made.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_workers_of_another_user_count_too(tmp_path: Path) -> None:
+    counts = directory.use(str(tmp_path / "metrics"))
+    directory.give_to(counts, os.geteuid(), os.getegid())
+    end(start(counts))
+    directory.fold(counts)
+    nobody = 65534
+    directory.give_to(counts, nobody, nobody)
+    assert {path.stat().st_uid for path in (counts, *counts.iterdir())} == {nobody}
