@@ -6,26 +6,17 @@ some moment of the reading. What is deleted or created meanwhile is left out.
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, TypeVar
-from urllib.parse import urlencode
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from placement.client.rest import RefusedError, RestClient
+from placement.client.rest import RestClient
 from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
+from placement.loader.reading import reader
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX, UNKNOWN_CONSUMER_TYPE
 
-PAGED = "2.0"  # the version that lists providers in pages and with their parts
-PAGE = 500  # providers
-READERS = 4  # requests at once, beside which a server has some time for others
-
-_PARTS = ("inventories", "traits", "aggregates")
 _FIELDS = tuple(CloudInventory.__dataclass_fields__)
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 Json = Mapping[str, Any]
 
 
@@ -37,25 +28,24 @@ def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True
     resource_classes = client.items("/resource_classes", "resource_classes")
     traits = client.items("/traits", "traits")
     summaries = _in_tree_order(client.items("/resource_providers", "resource_providers"))
-    names = (*_PARTS, "allocations") if with_consumers else _PARTS
-    read_parts = _in_pages if _has_pages(client) else _one_by_one
-    all_parts = read_parts(client, names, [summary["uuid"] for summary in summaries], progress)
+    server = reader(client, progress)
+    all_parts = server.parts([summary["uuid"] for summary in summaries])
     providers: dict[str, CloudProvider] = {}
-    consumer_uuids: set[str] = set()
     for summary in summaries:
         parts = all_parts.get(summary["uuid"])
         parent_uuid = summary["parent_provider_uuid"]
         if parts is not None and (parent_uuid is None or parent_uuid in providers):
             providers[summary["uuid"]] = _provider(summary, parts)
-            consumer_uuids.update(parts.get("allocations", ()))
-    consumers = _read(partial(_consumer, client), sorted(consumer_uuids), "consumers", progress)
+    roots = [provider.uuid for provider in providers.values() if provider.parent_uuid is None]
+    consumers = server.consumers([*providers], roots) if with_consumers else {}
     return Cloud(
         client.url,
         tuple(providers.values()),
         tuple(
-            consumer
-            for consumer in consumers
-            if consumer is not None and consumer.allocations.keys() <= providers.keys()
+            _consumer(consumer_uuid, answer)
+            for consumer_uuid, answer in sorted(consumers.items())
+            # Some may hold what a file could not name: of providers that are created meanwhile.
+            if answer["allocations"].keys() <= providers.keys()
         ),
         _custom(resource_class["name"] for resource_class in resource_classes),
         _custom(traits),
@@ -80,60 +70,6 @@ def _in_tree_order(summaries: Iterable[Json]) -> list[Json]:
     return ordered
 
 
-def _read(
-    read: Callable[[Item], Result], items: Sequence[Item], noun: str, progress: Progress
-) -> list[Result]:
-    """Read all items, several at once; return what was read, in their order."""
-    pool = ThreadPoolExecutor(READERS)
-    try:
-        with progress(items, noun) as shown:
-            return [result for _item, result in zip(shown, pool.map(read, items), strict=True)]
-    finally:
-        pool.shutdown(cancel_futures=True)  # after an error nothing else is worth reading
-
-
-def _has_pages(client: RestClient) -> bool:
-    """Whether the server lists providers in pages and with their parts."""
-    return any(version["id"] == f"v{PAGED}" for version in client.items("/", "versions"))
-
-
-def _in_pages(
-    client: RestClient, names: Sequence[str], uuids: Sequence[str], progress: Progress
-) -> dict[str, Json]:
-    """Return the parts of providers by UUID, at a version that lists them together."""
-    with progress(_providers_in_pages(client, names), "providers", len(uuids)) as providers:
-        return {provider["uuid"]: provider for provider in providers}
-
-
-def _providers_in_pages(client: RestClient, names: Sequence[str]) -> Iterator[Json]:
-    query = {"include": ",".join(names), "limit": PAGE}
-    while True:
-        answer = client.get(f"/resource_providers?{urlencode(query)}", PAGED)
-        yield from answer["resource_providers"]
-        if not answer.get("resource_providers_links"):
-            return
-        query["marker"] = answer["resource_providers"][-1]["uuid"]
-
-
-def _one_by_one(
-    client: RestClient, names: Sequence[str], uuids: Sequence[str], progress: Progress
-) -> dict[str, Json]:
-    """Return the parts of providers by UUID, at a version at which each has its own path."""
-    all_parts = _read(partial(_parts, client, names), uuids, "providers", progress)
-    return {uuid: parts for uuid, parts in zip(uuids, all_parts, strict=True) if parts is not None}
-
-
-def _parts(client: RestClient, names: Sequence[str], provider_uuid: str) -> Json | None:
-    """Return the parts of a provider by their names; None for one that has been deleted."""
-    path = f"/resource_providers/{provider_uuid}"
-    try:
-        return {name: client.get(f"{path}/{name}")[name] for name in names}
-    except RefusedError as refusal:
-        if refusal.status != 404:
-            raise
-        return None
-
-
 def _provider(summary: Json, parts: Json) -> CloudProvider:
     inventories = {
         resource_class: CloudInventory(**{field: record[field] for field in _FIELDS})
@@ -151,20 +87,16 @@ def _provider(summary: Json, parts: Json) -> CloudProvider:
     )
 
 
-def _consumer(client: RestClient, consumer_uuid: str) -> CloudConsumer | None:
-    """Return a consumer; None for one that has been deleted."""
-    on_server = client.get(f"/allocations/{consumer_uuid}")
-    if not on_server["allocations"]:
-        return None
-    consumer_type = on_server["consumer_type"]
+def _consumer(consumer_uuid: str, answer: Json) -> CloudConsumer:
+    consumer_type = answer["consumer_type"]
     return CloudConsumer(
         uuid=consumer_uuid,
-        project=on_server["project_id"],
-        user=on_server["user_id"],
+        project=answer["project_id"],
+        user=answer["user_id"],
         consumer_type=None if consumer_type == UNKNOWN_CONSUMER_TYPE else consumer_type,
         allocations={
             provider: allocation["resources"]
-            for provider, allocation in on_server["allocations"].items()
+            for provider, allocation in answer["allocations"].items()
         },
         line=0,
     )

@@ -141,9 +141,9 @@ def build(data: st.DataObject, service: Service) -> None:
         put(service, each, "inventories", inventories)
 
 
-def without_pages(patch: pytest.MonkeyPatch) -> None:
+def without_lists(patch: pytest.MonkeyPatch) -> None:
     """Take the server for one that knows 1.x alone."""
-    patch.setattr("placement.loader.dump.PAGED", "none")
+    patch.setattr("placement.loader.reading.LISTING", "none")
 
 
 def put(service: Service, provider: str, part: str, value: object) -> None:
@@ -162,9 +162,9 @@ def test_any_cloud_that_is_dumped_can_be_loaded(
     with serving(directory / "one") as (one, url), serving(directory / "other") as (other, there):
         build(data, one)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("placement.loader.dump.PAGE", 2)
+            patch.setattr("placement.loader.reading.PAGE", 2)
             text = dump(url, directory / "cloud.yaml")
-            without_pages(patch)
+            without_lists(patch)
             assert dump(url, directory / "cloud.yaml") == text
         before = one.dump()
         load(directory / "cloud.yaml", there)
@@ -200,7 +200,7 @@ def test_what_is_deleted_while_it_is_read_is_left_out(
 ) -> None:
     service, url = server
     if not pages:
-        without_pages(monkeypatch)
+        without_lists(monkeypatch)
     load(DEMO, url)
     host = next(each for each in load_file(DEMO).providers if each.name == "numa-d01-node1-nic")
     tree = [host, *(each for each in load_file(DEMO).providers if each.parent_uuid == host.uuid)]
@@ -265,10 +265,10 @@ def test_a_server_with_pages_is_asked_little(
 
     monkeypatch.setattr(RestClient, "_send", watching)
     text = dump(url, tmp_path / "cloud.yaml")
-    # Classes, traits, names, versions, one page, one consumer.
-    assert len(paths) == 6
+    # Classes, traits, names, versions, one page; then each of the trees.
+    assert len(paths) == 5 + 54
     paths.clear()
-    without_pages(monkeypatch)
+    without_lists(monkeypatch)
     assert dump(url, tmp_path / "again.yaml") == text
     assert len(paths) == 5 + 4 * 202
 

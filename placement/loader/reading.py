@@ -1,0 +1,132 @@
+"""How the cloud of a server is read: in pages and trees where it lists them, else one by one."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlencode
+
+from placement.client.rest import RefusedError, RestClient
+from placement.progress import Progress
+
+LISTING = "2.0"  # the version that lists parts of many providers, and all consumers of a tree
+PAGE = 500  # providers
+AT_ONCE = 4  # requests, beside which a server has some time for others
+
+_PARTS = ("inventories", "traits", "aggregates")
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Json = Mapping[str, Any]
+
+
+class Reader(Protocol):
+    """Reads what a server has beside the names of providers.  All raise RestError."""
+
+    def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
+        """Return the parts of providers by UUID, without those that have been deleted."""
+
+    def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
+        """Return by UUID all that consumers of these providers hold; roots: those of the trees."""
+
+
+def reader(client: RestClient, progress: Progress) -> Reader:
+    """Return what reads most at once from the client's server; progress: shows how far it is."""
+    versions = client.items("/", "versions")
+    if any(version["id"] == f"v{LISTING}" for version in versions):
+        return _Listing(client, progress)
+    return _Single(client, progress)
+
+
+class _Listing:
+    """Reads providers in pages, and consumers by trees."""
+
+    def __init__(self, client: RestClient, progress: Progress) -> None:
+        self._client = client
+        self._progress = progress
+
+    def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
+        with self._progress(self._pages(), "providers", len(uuids)) as providers:
+            return {provider["uuid"]: provider for provider in providers}
+
+    def _pages(self) -> Iterator[Json]:
+        query = {"include": ",".join(_PARTS), "limit": PAGE}
+        while True:
+            answer = self._client.get(f"/resource_providers?{urlencode(query)}", LISTING)
+            yield from answer["resource_providers"]
+            if not answer.get("resource_providers_links"):
+                return
+            query["marker"] = answer["resource_providers"][-1]["uuid"]
+
+    def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
+        def of_tree(root: str) -> Json:
+            return _found(self._client, f"/allocations?in_tree={root}", LISTING) or {}
+
+        consumers: dict[str, Json] = {}
+        for answer in _read(of_tree, roots, "trees", self._progress):
+            consumers.update(answer.get("allocations", {}))
+        return consumers
+
+
+class _Single:
+    """Reads each part of each provider, and each consumer."""
+
+    def __init__(self, client: RestClient, progress: Progress) -> None:
+        self._client = client
+        self._progress = progress
+
+    def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
+        parts_of = partial(self._provider, names=_PARTS)
+        return _present(uuids, _read(parts_of, uuids, "providers", self._progress))
+
+    def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
+        allocations_of = partial(self._provider, names=("allocations",))
+        answers = _read(allocations_of, uuids, "providers' consumers", self._progress)
+        consumer_uuids = sorted(
+            {uuid for answer in answers for uuid in (answer or {}).get("allocations", ())}
+        )
+        consumers = _read(self._consumer, consumer_uuids, "consumers", self._progress)
+        return _present(consumer_uuids, consumers)
+
+    def _provider(self, uuid: str, names: Sequence[str]) -> Json | None:
+        """Return parts of a provider by their names; None for one that has been deleted."""
+        parts: dict[str, Any] = {}
+        for name in names:
+            answer = _found(self._client, f"/resource_providers/{uuid}/{name}")
+            if answer is None:
+                return None
+            parts[name] = answer[name]
+        return parts
+
+    def _consumer(self, uuid: str) -> Json | None:
+        """Return a consumer; None for one that has been deleted."""
+        consumer: Json = self._client.get(f"/allocations/{uuid}")
+        return consumer if consumer["allocations"] else None
+
+
+def _found(client: RestClient, path: str, microversion: str | None = None) -> Json | None:
+    """Return the answer of the server; None where there is nothing any more."""
+    try:
+        answer: Json = client.get(path, microversion)
+    except RefusedError as refusal:
+        if refusal.status != 404:
+            raise
+        return None
+    return answer
+
+
+def _present(keys: Sequence[str], answers: Sequence[Json | None]) -> dict[str, Json]:
+    pairs = zip(keys, answers, strict=True)
+    return {key: answer for key, answer in pairs if answer is not None}
+
+
+def _read(
+    read: Callable[[Item], Result], items: Sequence[Item], noun: str, progress: Progress
+) -> list[Result]:
+    """Read all items, several at once; return what was read, in their order."""
+    pool = ThreadPoolExecutor(AT_ONCE)
+    try:
+        with progress(items, noun) as shown:
+            return [result for _item, result in zip(shown, pool.map(read, items), strict=True)]
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an error nothing else is worth reading
