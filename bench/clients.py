@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import random
 import threading
@@ -10,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.kit.cloud import Cloud, provider_uuid
-from tests.kit.processes import Answer, exchange, send
+from tests.kit.processes import HEADERS, Answer, exchange, send
+
+NEW = "2.0"
 
 # Does one turn; the time of what it returns is measured by the caller.
 Turn = Callable[[], None]
@@ -107,6 +110,70 @@ class Explain(Client):
         status, text = exchange(self._port, "GET", self._what, version="2.0")
         assert status == 200, text
         assert b'"served":0,"complete":true' in text, text
+
+
+class GetChanged(GetAtTwo):
+    """Reads one path when the first hosts of the cloud, as many as it says, have changed."""
+
+    IN_A_ROW = 1
+
+    def __init__(self, port: int, cloud: Cloud, what: str, number: int) -> None:
+        hosts, _, path = what.partition(" ")
+        super().__init__(port, cloud, path, number)
+        self._changed = int(hosts)
+
+    def prepare(self) -> None:
+        hosts = map(provider_uuid, range(1, self._changed + 1))
+        assert self._claim({host: {"resources": {"VCPU": 1}} for host in hosts})
+
+
+class Poll(Client):
+    """Asks at 2.0 whether a path has changed, which it has not."""
+
+    _tag = ""
+
+    def prepare(self) -> None:
+        if not self._tag:
+            self._tag = self._ask({})[1]
+
+    def turn(self) -> None:
+        status, _tag = self._ask({"If-None-Match": self._tag})
+        assert status == 304
+
+    def _ask(self, headers: dict[str, str]) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port)
+        stated = {**HEADERS, "OpenStack-API-Version": f"placement {NEW}", **headers}
+        connection.request("GET", self._what, headers=stated)
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        return answer.status, answer.getheader("ETag", "")
+
+
+class Scrape(Client):
+    """Reads the parts of every provider, each by a request of its own."""
+
+    IN_A_ROW = 1
+
+    def turn(self) -> None:
+        for provider in self._send("GET", "/resource_providers").body["resource_providers"]:
+            for part in self._what.split(","):
+                path = f"/resource_providers/{provider['uuid']}/{part}"
+                assert self._send("GET", path).status == 200
+
+
+class Pages(Client):
+    """Reads the parts of every provider at 2.0, by pages of 1,000."""
+
+    IN_A_ROW = 1
+
+    def turn(self) -> None:
+        path, providers = f"/resource_providers?include={self._what}&limit=1000", 0
+        while path:
+            page = self._send("GET", path, version=NEW).body
+            providers += len(page["resource_providers"])
+            path = page["resource_providers_links"][0]["href"] if len(page) > 1 else ""
+        assert providers == self._cloud.hosts
 
 
 class Put(Client):
@@ -235,7 +302,8 @@ class Reshape(Client):
 
 
 KINDS: dict[str, type[Client]] = {
-    "get": Get, "get at 2.0": GetAtTwo, "find": Find, "explain": Explain,
+    "poll": Poll, "scrape": Scrape, "pages": Pages,
+    "get": Get, "get at 2.0": GetAtTwo, "get changed": GetChanged, "find": Find, "explain": Explain,
     "put": Put, "delete": Delete, "schedule": Schedule, "claim": Claim,
     "contend": Contend, "provision": Provision, "reshape": Reshape,
 }  # fmt: skip

@@ -172,6 +172,29 @@ def _explained(hosts: int) -> list[Scenario]:
     return rows
 
 
+PARTS = "inventories,usages,traits,aggregates"
+WITH_PARTS = f"/resource_providers?limit=1000&include={PARTS}"
+
+
+def _lists(hosts: int) -> list[Scenario]:
+    """Lists at 2.0, after the plain one of 1.39."""
+    cloud, title = flat(hosts), f"flat {hosts:,} hosts, list"
+    rows = [
+        ("at 1.39", "get", "/resource_providers"),
+        ("at 2.0", "get at 2.0", "/resource_providers"),
+        ("first 1000", "get at 2.0", "/resource_providers?limit=1000"),
+        ("first 1000 with parts", "get at 2.0", WITH_PARTS),
+        ("first 1000 with parts, 100 changed", "get changed", f"100 {WITH_PARTS}"),
+        ("first 1000 with parts, all changed", "get changed", f"1000 {WITH_PARTS}"),
+        ("unchanged", "poll", "/resource_providers"),
+        ("unchanged, first 1000 with parts", "poll", f"/resource_providers?include={PARTS}"),
+        ("scrape in pages", "pages", "inventories,usages,traits"),
+    ]
+    if hosts <= 1000:
+        rows.append(("scrape one by one", "scrape", "inventories,usages,traits"))
+    return [Scenario(f"{title} {name}", cloud, does, what, peer=False) for name, does, what in rows]
+
+
 def _groups(number: int) -> dict[str, object]:
     """Return a body that asks for so many groups."""
     group = {"resources": {"VCPU": 1, "MEMORY_MB": 64}, "forbidden": ["CUSTOM_RARE"]}
@@ -232,6 +255,7 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "writes": lambda sizes: [each for size in sizes for each in _flat_writes(size)],
     "nested": lambda sizes: [each for size in sizes if size <= 10_000 for each in _nested(size)],
     "explain": lambda sizes: [each for size in sizes for each in _explained(size)],
+    "lists": lambda sizes: [each for size in sizes for each in _lists(size)],
     "wide": lambda _sizes: _wide(16),
     "language": lambda _sizes: _language(),
     "sharing": lambda sizes: [each for size in sizes if size <= 1000 for each in _sharing(size)],
