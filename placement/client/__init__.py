@@ -15,6 +15,7 @@ from placement.client.claims import ClaimResult, NewConsumer
 from placement.client.errors import (
     AllocationConflict,
     ClientError,
+    ConsumerError,
     NoCandidates,
     ProviderTreeError,
     ReshapeFailed,
@@ -37,6 +38,7 @@ __all__ = [
     "ClaimResult",
     "ClientError",
     "ComputeDriver",
+    "ConsumerError",
     "Inventories",
     "InventoryRecord",
     "NewConsumer",

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
+from uuid import UUID
 
+from placement.client.errors import ConsumerError
 from placement.client.negotiated import NegotiatedApi
 from placement.client.rest import RefusedError
 
@@ -26,6 +28,9 @@ class AllocationRecord(TypedDict):
     consumer_generation: int
     consumer_type: NotRequired[str]
 
+
+OWNED = ("project_id", "user_id", "consumer_generation")
+EXPECTED = "expected a record as get_allocations_for_provider_tree returns it"
 
 AllocationRecords = dict[str, AllocationRecord]  # by the UUID of the consumer
 
@@ -52,8 +57,25 @@ def read_records_of_tree(api: NegotiatedApi, uuid: str) -> AllocationRecords:
     return {consumer: record for consumer, record in read if record is not None}
 
 
-def written(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as the service takes it where consumers keep their types."""
+def check_consumer(uuid: object) -> str:
+    """Return the UUID of a consumer in its canonical form.  Raises ConsumerError."""
+    try:
+        return str(UUID(str(uuid)))
+    except ValueError:
+        raise ConsumerError(f"consumer {uuid!r:.80}: expected a UUID") from None
+
+
+def written(consumer: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record as the service takes it where consumers keep their types.
+
+    Raises ConsumerError, which names the consumer, for one that lacks a member.
+    """
+    for member in (*OWNED, "allocations"):
+        if member not in record:
+            raise ConsumerError(f"consumer {consumer}: no {member}; {EXPECTED}")
+    for uuid, held in record["allocations"].items():
+        if not isinstance(held, Mapping) or "resources" not in held:
+            raise ConsumerError(f"consumer {consumer}: {held!r:.80} of provider {uuid}; {EXPECTED}")
     return {
         "allocations": {
             uuid: {"resources": dict(held["resources"])}
@@ -61,9 +83,7 @@ def written(record: Mapping[str, Any]) -> dict[str, Any]:
             # A driver may have moved all that there was of a provider.
             if held["resources"]
         },
-        "project_id": record["project_id"],
-        "user_id": record["user_id"],
-        "consumer_generation": record["consumer_generation"],
+        **{member: record[member] for member in OWNED},
     }
 
 

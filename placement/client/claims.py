@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placement.client.allocation_records import AllocationRecord, read_record
+from placement.client.allocation_records import AllocationRecord, check_consumer, read_record
 from placement.client.errors import AllocationConflict, NoCandidates
 from placement.client.negotiated import NegotiatedApi, Version
 from placement.client.query import JsonRequest, query_of
@@ -29,13 +29,17 @@ _NONE_LEFT = "placement.no_candidates"
 class NewConsumer:
     """Who claims; its UUID has no allocations yet.
 
-    type: capital letters, digits and _, such as INSTANCE or MIGRATION.
+    type: capital letters, digits and _, such as INSTANCE or MIGRATION. Raises ConsumerError if the
+    UUID is none.
     """
 
     uuid: str
     project_id: str
     user_id: str
     type: str = "INSTANCE"
+
+    def __post_init__(self) -> None:
+        check_consumer(self.uuid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +87,17 @@ def claim(api: NegotiatedApi, request: JsonRequest, consumer: NewConsumer) -> Cl
 
 def move(api: NegotiatedApi, source: str, target: NewConsumer) -> None:
     """Hand all that one consumer holds to another, at once; what that one held is given back."""
+    source = check_consumer(source)
     for attempt in range(1, MOVES + 1):
         held = read_record(api, source)
         if held is None:
             raise AllocationConflict(f"consumer {source} has no allocations to move")
         before = read_record(api, target.uuid)
         generation = None if before is None else before["consumer_generation"]
-        kind = held.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
         body = {
             # It is gone then, and its type with it.
             source: {
-                **_owner(api, held, target.type if kind == UNKNOWN_CONSUMER_TYPE else kind),
+                **_of_consumer(api, _owner(source, held, target)),
                 "allocations": {},
                 "consumer_generation": held["consumer_generation"],
             },
@@ -120,7 +124,7 @@ def move(api: NegotiatedApi, source: str, target: NewConsumer) -> None:
 def release(api: NegotiatedApi, consumer: str) -> bool:
     """Give back all that a consumer holds; return whether it held anything."""
     try:
-        api.delete(f"/allocations/{consumer}")
+        api.delete(f"/allocations/{check_consumer(consumer)}")
     except RefusedError as refusal:
         if refusal.status == 404:
             return False
@@ -168,6 +172,8 @@ def _of_consumer(api: NegotiatedApi, consumer: NewConsumer) -> dict[str, str]:
     return owner | ({"consumer_type": consumer.type} if api.version >= _WITH_TYPES else {})
 
 
-def _owner(api: NegotiatedApi, held: AllocationRecord, kind: str) -> dict[str, str]:
-    consumer = NewConsumer("", held["project_id"], held["user_id"], kind)
-    return _of_consumer(api, consumer)
+def _owner(uuid: str, held: AllocationRecord, target: NewConsumer) -> NewConsumer:
+    """Return a consumer as it is; with the type of another one where it has none."""
+    kind = held.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
+    known = target.type if kind == UNKNOWN_CONSUMER_TYPE else kind
+    return NewConsumer(uuid, held["project_id"], held["user_id"], known)

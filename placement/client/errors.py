@@ -9,6 +9,10 @@ class ProviderTreeError(ClientError, ValueError):
     """A tree that cannot be so, or a provider that it does not have."""
 
 
+class ConsumerError(ClientError, ValueError):
+    """A consumer, or what one holds, that cannot be so."""
+
+
 class ServiceTooOld(ClientError):
     """The service does not speak the microversions that are needed."""
 

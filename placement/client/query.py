@@ -54,6 +54,7 @@ def request_of(pairs: Pairs) -> dict[str, Any]:
 
 def pairs_of(request: JsonRequest, version: Version = WHOLE_LANGUAGE) -> list[tuple[str, str]]:
     """Return the parameters that say a request at a version; raise as `query_of` does."""
+    _check_form(request)
     if version < WHOLE_LANGUAGE:
         request = _for_first_line(request, version)
     pairs = []
@@ -67,6 +68,19 @@ def pairs_of(request: JsonRequest, version: Version = WHOLE_LANGUAGE) -> list[tu
     pairs += _written(ROOT_FORMS, request.get("root") or {})
     pairs += _written(REQUEST_FORMS, request)
     return pairs
+
+
+def _check_form(request: JsonRequest) -> None:
+    """Raise RequestError, which names the member, for what is no object where one has to be."""
+    groups = request.get("groups")
+    if not isinstance(groups, Mapping):
+        raise RequestError("groups", "expected an object, the groups by their suffixes")
+    for suffix, group in groups.items():
+        if not isinstance(group, Mapping):
+            raise RequestError(path_of("groups", suffix), "expected an object, the group")
+        if not isinstance(group.get("resources", {}), Mapping):
+            path = path_of("groups", suffix, "resources")
+            raise RequestError(path, "expected an object, amounts by resource class")
 
 
 def _place(key: str, request: Members) -> tuple[Form, Members]:

@@ -133,7 +133,9 @@ class TreeWriter:
                 uuid: {_GENERATION: generations[uuid], "inventories": _plain(inventory)}
                 for uuid, inventory in inventories.items()
             },
-            "allocations": {consumer: written(record) for consumer, record in allocations.items()},
+            "allocations": {
+                consumer: written(consumer, record) for consumer, record in allocations.items()
+            },
         }
         names = ", ".join(data.name for uuid in inventories if (data := target.find(uuid)))
         try:

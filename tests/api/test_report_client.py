@@ -20,7 +20,9 @@ from placement.client.allocation_records import AllocationRecords
 from placement.client.claims import NewConsumer
 from placement.client.errors import (
     AllocationConflict,
+    ConsumerError,
     NoCandidates,
+    ProviderTreeError,
     ReshapeFailed,
     ReshapeNeeded,
     ServiceTooOld,
@@ -29,6 +31,7 @@ from placement.client.errors import (
 from placement.client.negotiated import Version
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
 from placement.client.report import ComputeDriver, ReportClient
+from placement.client.request_errors import RequestError
 from placement.client.rest import RefusedError
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
@@ -740,6 +743,41 @@ def test_a_custom_name_that_somebody_deleted_is_made_again(
         client.report(HOST, describe_host)
     client.report(HOST, describe_host)
     assert client.get_provider_tree(HOST).has_traits("host1", ["CUSTOM_RACK"])
+
+
+def test_consumers_and_records_that_cannot_be_are_refused_by_name(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    old_host(client, recorder)
+    with pytest.raises(ConsumerError, match="consumer 'i-1': expected a UUID"):
+        NewConsumer("i-1", "project", "user")
+    with pytest.raises(ConsumerError, match="consumer 'i-1': expected a UUID"):
+        client.release("i-1")
+    with pytest.raises(ProviderTreeError, match="the tree: UUID 'host1' is no UUID"):
+        client.get_provider_tree("host1")
+    for member in ("project_id", "allocations"):
+        tree = client.get_provider_tree(HOST)
+        records = client.get_allocations_for_provider_tree(HOST)
+        split_gpus(tree, records)
+        records[consumer(2).uuid].pop(member)  # type: ignore[misc]
+        with pytest.raises(ConsumerError, match=f"{consumer(2).uuid}: no {member}; expected a"):
+            client.update_from_provider_tree(tree, records)
+    assert len(holders(recorder, HOST)) == 3
+
+
+@pytest.mark.parametrize(
+    ("request_", "path"),
+    [
+        ({"limit": 1}, "groups"),
+        ({"groups": {"_A": 1}}, "groups._A"),
+        ({"groups": {"_A": {"resources": ["VCPU"]}}}, "groups._A.resources"),
+    ],
+)
+def test_a_request_of_another_form_is_refused_by_member(
+    client: ReportClient, request_: dict[str, Any], path: str
+) -> None:
+    with pytest.raises((RequestError, RefusedError), match=re.escape(path)):
+        client.allocation_candidates(request_)
 
 
 def test_who_may_not_write_is_told_so(recorder: Recorder) -> None:
