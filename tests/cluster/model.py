@@ -26,7 +26,7 @@ CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB")
 STOCK = {"VCPU": 24, "MEMORY_MB": 40, "DISK_GB": 30}
 # Writes by clients that state what they know, of which nobody else changes anything: what may
 # refuse them is that the room is gone, never that others were faster.
-RESTING = frozenset({"claim", "delete", "move"})
+RESTING = frozenset({"claim", "demand", "delete", "move"})
 
 SETTLES = 1.0  # seconds after which a database has ended what a dead server had begun
 PATIENCE = 90.0  # seconds to wait for a service to come back
@@ -177,8 +177,8 @@ class Writer:
 
     def act(self) -> None:
         """Do one operation."""
-        kinds = (self.claim, self.claim, self.claim, self.claim, self.delete, self.move,
-                 self.restock, self.reparent, self.reshape, self.come_and_go)  # fmt: skip
+        kinds = (self.claim, self.claim, self.claim, self.demand, self.demand, self.delete,
+                 self.move, self.restock, self.reparent, self.reshape, self.come_and_go)  # fmt: skip
         self._random.choice(kinds)()
 
     def _allocations(self) -> Allocations:
@@ -259,6 +259,37 @@ class Writer:
         request = ("PUT", f"/allocations/{consumer}", body)
         if self._write("claim", request, self._reads_as(consumer, wanted), version):
             self._note(consumer, wanted)
+
+    def demand(self) -> None:
+        """Have the service find something for one new consumer, or for two."""
+        amounts = {"VCPU": self._random.randint(1, 3), "DISK_GB": self._random.randint(1, 3)}
+        owner = self._body({}, None)
+        del owner["allocations"]
+        new = [
+            str(uuids.UUID(int=self._random.getrandbits(128), version=4))
+            for _ in range(self._random.randint(1, 2))
+        ]
+        claims = [
+            {"request": {"groups": {"": {"resources": amounts}}}, "consumer_uuid": each, **owner}
+            for each in new
+        ]
+        body = claims[0] if len(claims) == 1 else {"claims": claims}
+
+        def happened() -> bool:
+            number = sum(bool(self.held(each)) for each in new)
+            if number not in {0, len(new)}:
+                raise ViolationError(f"{number} of the claims of {new}")
+            return number > 0
+
+        if self._write("demand", ("POST", "/claims", body), happened, "2.0"):
+            for each in new:
+                held = self.held(each)
+                sums: Counter[str] = Counter()
+                for resources in held.values():
+                    sums.update(resources)
+                if sums != amounts:
+                    raise ViolationError(f"{each} has {held} instead of {amounts}")
+                self._note(each, held)
 
     def delete(self) -> None:
         """Take everything from a consumer."""
