@@ -178,7 +178,8 @@ class Writer:
     def act(self) -> None:
         """Do one operation."""
         kinds = (self.claim, self.claim, self.claim, self.demand, self.demand, self.delete,
-                 self.move, self.restock, self.reparent, self.reshape, self.come_and_go)  # fmt: skip
+                 self.move, self.restock, self.reparent, self.reshape,
+                 self.come_and_go)  # fmt: skip
         self._random.choice(kinds)()
 
     def _allocations(self) -> Allocations:
