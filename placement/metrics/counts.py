@@ -30,6 +30,7 @@ class Counts:
             Event.SEARCH: self._search,
             Event.TREES: self._trees,
             Event.RETRY: self._retry,
+            Event.CLAIM: self._claim,
             Event.CONFLICT: self._conflict,
             Event.LOST_COMMIT: self._lost_commit,
             Event.CONNECTION: self._connection,
@@ -72,6 +73,9 @@ class Counts:
 
     def _retry(self, details: Mapping[str, Any]) -> None:
         self._of(d.RETRIES, details["cause"]).inc()
+
+    def _claim(self, details: Mapping[str, Any]) -> None:
+        self._of(d.CLAIM_TRIES).observe(details["tries"])
 
     def _conflict(self, details: Mapping[str, Any]) -> None:
         self._of(d.CONFLICTS, details["code"]).inc()

@@ -113,6 +113,13 @@ RETRIES = Metric(
         "connection, no_connection, database (waited too long for a lock, or was interrupted)"
     },
 )
+CLAIM_TRIES = Metric(
+    "placement_claim_tries",
+    Kind.HISTOGRAM,
+    "Candidates that a claim has tried until its consumers got what they asked for.",
+    {},
+    (1, 2, 3, 5, 10, 20, 50),
+)
 CONFLICTS = Metric(
     "placement_conflicts_total",
     Kind.COUNTER,
@@ -150,6 +157,7 @@ SERVICE = (
     TREES,
     KEPT,
     RETRIES,
+    CLAIM_TRIES,
     CONFLICTS,
     LOST_COMMITS,
     BUSY,

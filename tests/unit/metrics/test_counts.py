@@ -11,6 +11,7 @@ from placement import events
 from placement.db.retries import Cause
 from placement.events import Event
 from placement.metrics import declarations as d
+from placement.metrics.counts import Counts
 from tests.kit import metrics as kit
 from tests.kit.builders import make_database
 
@@ -95,6 +96,7 @@ def test_trees_are_counted_by_where_they_came_from(scrape: Scrape) -> None:
 def test_what_goes_wrong_is_counted_by_what_it_was(scrape: Scrape) -> None:
     events.tell(Event.RETRY, attempt=1, cause=Cause.DEADLOCK)
     events.tell(Event.RETRY, attempt=2, cause=Cause.CONFLICT)
+    events.tell(Event.CLAIM, consumers=3, tries=4)
     events.tell(Event.CONFLICT, code="placement.inventory.inuse")
     for happened in (True, False, None, True):
         events.tell(Event.LOST_COMMIT, happened=happened)
@@ -106,6 +108,7 @@ def test_what_goes_wrong_is_counted_by_what_it_was(scrape: Scrape) -> None:
         "cause=deadlock": 1,
         "cause=conflict": 1,
     }
+    assert kit.of(said, "placement_claim_tries_sum") == {"": 4}
     assert kit.of(said, "placement_conflicts_total") == {"code=placement.inventory.inuse": 1}
     assert kit.of(said, "placement_lost_commits_total") == {
         "outcome=happened": 2,
@@ -121,6 +124,7 @@ def test_every_declared_metric_is_counted_and_no_other(scrape: Scrape) -> None:
     events.tell(Event.SEARCH, **{**SEARCH, "bound": "max_answer_size"})
     events.tell(Event.TREES, cached=1, loaded=1, kept=1)
     events.tell(Event.RETRY, attempt=1, cause=Cause.DATABASE)
+    events.tell(Event.CLAIM, consumers=1, tries=1)
     events.tell(Event.CONFLICT, code="x")
     events.tell(Event.LOST_COMMIT, happened=True)
     events.tell(Event.NO_CONNECTION, pool="read")
@@ -136,3 +140,7 @@ def test_every_declared_metric_is_counted_and_no_other(scrape: Scrape) -> None:
         for name, labels in scrape()
     }
     assert counted == declared
+
+
+def test_every_event_is_counted(scrape: Scrape) -> None:
+    assert set(Counts()._count) == set(Event)
