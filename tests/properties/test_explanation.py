@@ -1,6 +1,7 @@
 """Explanations against the oracle: what is counted, and what would serve, on random clouds."""
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -15,6 +16,7 @@ from placement.candidates import Explanation, TreeCache, explain
 from placement.candidates.explanation.terms import Term
 from placement.candidates.request import SubtreeRule
 from placement.candidates.trace import Refusal
+from placement.client.query import parse_query
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.strategies import seeded_query, seeded_world
@@ -213,3 +215,68 @@ def test_an_explanation_agrees_with_the_oracle(
     assert answered > examples / 10
     assert gains > examples / 20
     assert reduced > examples / 40
+
+
+STEP = re.compile(r'\[""]|\[(?P<place>\d+)]|(?P<name>[^.\[\]]+)')
+
+
+def at(body: Any, path: str) -> Any:
+    """What stands in a body at a path, as programs would read it."""
+    for step in STEP.finditer(path):
+        body = body[int(step["place"]) if step["place"] else step["name"] or ""]
+    return body
+
+
+def mixed_up(rng: random.Random, body: dict[str, Any]) -> dict[str, Any]:
+    """The body with the items of its lists, and the members of its objects, in another order."""
+    mixed: dict[str, Any] = {}
+    for name in rng.sample(list(body), len(body)):
+        value = body[name]
+        if isinstance(value, dict):
+            value = mixed_up(rng, value)
+        elif isinstance(value, list):
+            value = rng.sample(value, len(value))
+        mixed[name] = value
+    return mixed
+
+
+def as_stated(value: Any) -> Any:
+    """A value without what makes no difference to it."""
+    if isinstance(value, dict):
+        return {name: sorted(suffixes) for name, suffixes in value.items() if suffixes}
+    return sorted(value) if isinstance(value, list) else value
+
+
+def test_paths_lead_to_what_the_body_states_and_a_query_says_the_same(
+    service: WorldService,
+) -> None:
+    rng = random.Random(8)
+    dropped = reduced = 0
+    while dropped < 300 or reduced < 100:
+        world = seeded_world(rng)
+        service.load(world)
+        for _ in range(WORLD_QUERIES):
+            feature = rng.choice(list(FEATURES))
+            query = whole_query(rng, world, seeded_query(rng, world), feature)
+            if query is None:
+                continue
+            query = greedy(rng, query)
+            body = mixed_up(rng, query.to_body())
+            path = "/allocation_candidates"
+            answer = service.expect(200, "POST", path, {**body, "explain": "summary"}, "2.0")
+            explanation = answer.json["explanation"]
+            for each in explanation["relaxations"]:
+                if "reduce" in each:
+                    assert at(body, each["reduce"]) > each["to"] > 0
+                    reduced += 1
+                else:
+                    assert as_stated(at(body, each["drop"])) == as_stated(each["value"]), each
+                    dropped += 1
+            params = [*query.to_params(), ("explain", "summary")]
+            by_query = service.search(path, params, "2.0").json["explanation"]
+            assert by_query["hosts"] == explanation["hosts"]
+            assert by_query["groups"].keys() == explanation["groups"].keys()
+            said = parse_query(urlencode(query.to_params()))
+            for each in by_query["relaxations"]:
+                found = at(said, each.get("drop") or each["reduce"])
+                assert as_stated(found) == as_stated(each.get("value", found))
