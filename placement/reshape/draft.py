@@ -108,10 +108,10 @@ class Draft:
         for uuid in self._touched():
             provider = self.tree.data(uuid)
             for name, amount in used[uuid].items():
-                record = provider.inventory.get(name)
-                if record is None:
+                stock = provider.inventory.get(name)
+                if stock is None:
                     raise Misfit(provider.name, f"{amount} {name} are held, and no inventory left")
-                most = capacity(record)
+                most = capacity(stock)
                 if amount > most and amount > self.used_before[uuid][name]:
                     raise Misfit(provider.name, f"{amount} {name} are held, its room is {most}")
             self._check_units(provider)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
@@ -58,13 +59,13 @@ class Reshape:
             for root in roots:
                 try:
                     draft = self._draft(root)
+                    if draft is not None:
+                        self._check_names(draft)
+                        survey.tally.add(draft)
                 except Misfit as misfit:
                     survey.misfits += 1
                     if len(survey.complaints) < MAX_COMPLAINTS:
                         survey.complaints.append(f"{self._where(misfit.line)}: {misfit}")
-                else:
-                    if draft is not None:
-                        survey.tally.add(draft)
         return survey
 
     def run(self, progress: Progress) -> int:
@@ -102,11 +103,14 @@ class Reshape:
             return None
         draft = Draft(tree, self._client.get_allocations_for_provider_tree(root))
         transform(draft, self._transformation)
+        return draft if draft.has_changed() else None
+
+    def _check_names(self, draft: Draft) -> None:
+        """Raise Misfit if a provider that is to be made has the name of another one."""
         for provider in draft.made():
-            others = self._list(f"name={provider.name}")
+            others = self._list(f"name={quote(provider.name)}")
             if others:
                 raise Misfit(provider.name, f"this name belongs to provider {others[0]['uuid']}")
-        return draft if draft.has_changed() else None
 
     def _unknown_names(self) -> Iterator[str]:
         """Yield a line for each name that the service does not know and will not make."""

@@ -487,3 +487,54 @@ def test_traits_are_given_to_the_providers_of_a_filter(lab: Laboratory) -> None:
     assert lab.reshape(lab.write(f"steps:\n{step}"))[1] == ("2 trees reshaped\n")
     assert lab.traits("gpu-1") == lab.traits("gpu-2") == ["CUSTOM_CARDS", "HW_GPU_API_VULKAN"]
     assert lab.traits("gpu-1-a") == ["HW_NUMA_ROOT"]
+
+
+def test_a_claim_that_comes_between_reading_and_writing_is_moved_too(lab: Laboratory) -> None:
+    lab.build(gpu_hosts)
+    lab.claim(1, {1: {"VGPU": 2}})
+    with PlacementDirect(settings(lab.url)) as adapter:
+        recorder = Recorder(adapter)
+
+        def claim_once(request: str) -> None:
+            if request.startswith("POST /reshaper") and consumer_uuid(2)[-4:] not in lab.state()[1]:
+                lab.claim(2, {1: {"VGPU": 3}})
+
+        recorder.before = claim_once
+        transformation = load_transformation(CASES / "vgpu-to-children.yaml")
+        assert Reshape(recorder, transformation).run(progress("reshaping", sys.stderr)) == 1
+    assert sum(request.startswith("POST /reshaper") for request in recorder.requests) == 2
+    stock, held = lab.state()
+    assert stock["gpu-1"] == {"VCPU": 64}
+    assert sorted(sum(each["VGPU"] for each in held[key].values()) for key in held) == [2, 3]
+
+
+def test_an_interruption_says_how_to_go_on(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.build(gpu_hosts)
+
+    def interrupt(*_arguments: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Reshape, "run", interrupt)
+    code, _out, err = lab.reshape(CASES / "vgpu-to-children.yaml")
+    assert code == 130
+    assert err.endswith("interrupted; running it again goes on with what is left\n")
+
+
+def test_a_database_that_is_not_there_is_one_line(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OS_PLACEMENT_DATABASE__CONNECTION", "sqlite:////nowhere/placement.db")
+    code, out, err = lab.reshape(CASES / "vgpu-to-children.yaml")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("placement: ")
+
+
+def test_a_wrong_file_is_told_with_its_line(lab: Laboratory) -> None:
+    path = lab.write("steps:\n- providers: {}\n  mvoe: [VGPU]\n")
+    assert lab.reshape(path) == (
+        1,
+        "",
+        f"{path}:3: steps[0].mvoe: unknown key; did you mean move?\n",
+    )
