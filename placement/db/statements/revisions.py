@@ -28,7 +28,8 @@ def of_providers(uuids: Collection[str]) -> Queries:
 _HALF = 32
 _SUMS = sa.select(
     sa.func.count(),
-    sa.func.sum(_provider.c.revision.bitwise_rshift(_HALF)),
+    # PostgreSQL shifts by an integer, and by none of the column's size.
+    sa.func.sum(_provider.c.revision.bitwise_rshift(sa.literal(_HALF, sa.Integer()))),
     sa.func.sum(_provider.c.revision.bitwise_and(2**_HALF - 1)),
     sa.func.sum(
         sa.case(
