@@ -7,6 +7,7 @@
 #   make samples           generate etc/placement.conf.sample and etc/policy.yaml.sample
 #   make lock              write locked/: hashes and licences of what constraints.txt pins
 #   make audit             known vulnerabilities of it, as far as the index knows any
+#   make screenshots       the explorer's views as pictures, in docs/images and .run (Chromium)
 #   make wheel             build the wheel and create a database with it alone
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ INSTALL ?= test
 INSTALLED := $(VENV)/installed-$(INSTALL)
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
 
-.PHONY: serve reset test lint wheel samples lock audit
+.PHONY: serve reset test lint wheel samples lock audit screenshots
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -67,6 +68,9 @@ audit: $(INSTALLED)
 	@test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && \
 	  $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; } || true
 	$(BIN)/python -m tests.supply.audit $(VENV)/audit/bin/pip-audit
+
+screenshots: $(INSTALLED)
+	$(BIN)/python -m tests.explorer.screenshots
 
 wheel: $(INSTALLED)
 	sh .ci/wheel

@@ -60,6 +60,8 @@ fi
 
 cat <<TEXT
 
+The cloud as a page: $url/explorer/
+
 Serving $url  (log: .run/placement.log; Ctrl-C stops)
 This server is unprotected: with noauth2 it takes every token at its word.
 

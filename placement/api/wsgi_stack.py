@@ -1,8 +1,8 @@
 """The WSGI layers around the application.
 
-In the order in which a request passes them: request log, headers of a proxy, CORS, authentication,
-metrics. The second and third are there only where they are configured. Metrics that need no token
-come before authentication.
+In the order in which a request passes them: request log, files of the explorer, headers of a proxy,
+CORS, authentication, metrics. The second to the fourth are there only where they are configured.
+Metrics that need no token come before authentication.
 """
 
 from collections.abc import Callable, Collection
@@ -14,6 +14,7 @@ from oslo_middleware import cors, http_proxy_to_wsgi
 from placement.api.authentication import Keystone, NoAuth
 from placement.api.metrics_page import MetricsPage
 from placement.api.request_log import REQUEST_ID, RequestLog
+from placement.explorer import Explorer
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -69,4 +70,12 @@ def wrap(
         application = cors.CORS(application, conf)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         application = http_proxy_to_wsgi.HTTPProxyToWSGI(application, conf)
+    if shows_explorer(conf):
+        application = Explorer(application, guarded=keystone)
     return RequestLog(application, conf.placement.slow_request)
+
+
+def shows_explorer(conf: cfg.ConfigOpts) -> bool:
+    """Whether the page is served: as the option says, and without one where nothing is guarded."""
+    enabled: bool | None = conf.explorer.enabled
+    return conf.api.auth_strategy == "noauth2" if enabled is None else enabled

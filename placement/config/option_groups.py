@@ -53,6 +53,13 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "each provider and class) are kept before they are read anew. 0: they are left out.",
         ),
     ],
+    "explorer": [
+        cfg.BoolOpt(
+            "enabled",
+            help="Whether /explorer/ serves a page that shows the cloud to whoever has a token. "
+            "Not set: only with auth_strategy = noauth2.",
+        ),
+    ],
     "placement": [
         cfg.BoolOpt(
             "randomize_allocation_candidates",

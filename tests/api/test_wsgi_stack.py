@@ -8,8 +8,9 @@ from typing import Any
 import falcon.testing
 import pytest
 
+from placement.api import wsgi_stack
 from placement.api.history import LATEST
-from tests.kit.builders import make_app
+from tests.kit.builders import make_app, settings
 
 VERSION = {"OpenStack-API-Version": f"placement {LATEST}"}
 ORIGIN = "https://dashboard.example.org"
@@ -87,3 +88,29 @@ def test_the_headers_of_a_proxy_count_only_when_it_is_trusted(
     )
     assert answer.status_code == 201
     assert answer.headers["location"] == f"{location}traits/CUSTOM_T"
+
+
+# -- the explorer ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("strategy", "option", "shown"),
+    [
+        ("noauth2", {}, True),
+        ("noauth2", {"enabled": False}, False),
+        ("keystone", {}, False),
+        ("keystone", {"enabled": True}, True),
+    ],
+)
+def test_the_explorer_is_shown_where_it_is_enabled_or_nothing_is_guarded(
+    tmp_path: Path, strategy: str, option: dict[str, Any], shown: bool
+) -> None:
+    groups = {"api": {"auth_strategy": strategy}, "explorer": option}
+    assert wsgi_stack.shows_explorer(settings(f"sqlite:///{tmp_path}/x.db", **groups).conf) is shown
+
+
+def test_the_explorer_needs_no_token(tmp_path: Path) -> None:
+    assert client(tmp_path).simulate_get("/explorer/").status_code == 200
+    assert (
+        client(tmp_path, explorer={"enabled": False}).simulate_get("/explorer/").status_code == 401
+    )

@@ -1,0 +1,116 @@
+"""The files of the page, as a WSGI layer beside the API."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+PREFIX = "/explorer"
+INDEX = "index.html"
+
+# How the page says whether somebody checks tokens.
+GUARDED = b'name="placement-guard" content="keystone"'
+UNGUARDED = b'name="placement-guard" content="noauth2"'
+
+CONTENT_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+# Nothing but the page's own files is executed, and nobody but its own server is asked.
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+HEADERS = [
+    ("Cache-Control", "no-cache"),  # a copy is used as long as the tag says that it is true
+    ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Content-Type-Options", "nosniff"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the page, read once. tag: its ETag."""
+
+    content: bytes
+    content_type: str
+    tag: str
+
+
+class Explorer:
+    """Answer for everything below /explorer; all else is the application's."""
+
+    def __init__(self, application: "WSGIApplication", *, guarded: bool) -> None:
+        """guarded: whether the API takes no token at its word, so that the page asks for one."""
+        self._application = application
+        self._files = dict(_read(files(__package__) / "static", ""))
+        if not guarded:
+            index = self._files[INDEX].content.replace(GUARDED, UNGUARDED)
+            self._files[INDEX] = _file(INDEX, index)
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Answer one request; the files need no token."""
+        path = environ.get("PATH_INFO", "")
+        if path == PREFIX:
+            # Relative, for a proxy may have cut something off the path.
+            return _answer(start_response, "308 Permanent Redirect", Location="explorer/")
+        if not path.startswith(f"{PREFIX}/"):
+            return self._application(environ, start_response)
+        if environ["REQUEST_METHOD"] not in {"GET", "HEAD"}:
+            return _answer(start_response, "405 Method Not Allowed", Allow="GET, HEAD")
+        file = self._files.get(path.removeprefix(f"{PREFIX}/") or INDEX)
+        if file is None:
+            return _answer(start_response, "404 Not Found")
+        if environ.get("HTTP_IF_NONE_MATCH") == file.tag:
+            return _answer(start_response, "304 Not Modified", ETag=file.tag)
+        headers = {
+            "Content-Type": file.content_type,
+            "Content-Length": str(len(file.content)),
+            "ETag": file.tag,
+        }
+        start_response("200 OK", [*HEADERS, *headers.items()])
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [file.content]
+
+
+def _answer(start_response: "StartResponse", status: str, **headers: str) -> list[bytes]:
+    """Give an answer without a body."""
+    length = [] if status.startswith("304") else [("Content-Length", "0")]
+    start_response(status, [*HEADERS, *headers.items(), *length])
+    return []
+
+
+def _read(directory: "Traversable", path: str) -> Iterator[tuple[str, File]]:
+    """Yield each file below a directory by its path there."""
+    for entry in directory.iterdir():
+        if entry.is_dir():
+            yield from _read(entry, f"{path}{entry.name}/")
+        else:
+            yield f"{path}{entry.name}", _file(entry.name, entry.read_bytes())
+
+
+def _file(name: str, content: bytes) -> File:
+    suffix = name[name.rindex(".") :]
+    digest = hashlib.sha256(content).hexdigest()[:32]
+    return File(content, CONTENT_TYPES[suffix], f'"{digest}"')

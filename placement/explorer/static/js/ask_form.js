@@ -1,0 +1,163 @@
+// The form that builds a request, group by group. What it edits is the request's JSON form.
+
+import { field, fill, h, newId } from "./dom.js";
+import { SubtreeBoard } from "./subtree_board.js";
+import { tokens } from "./tokens.js";
+
+const GROUP_LISTS = [
+  ["required", "Required traits", "traits"],
+  ["forbidden", "Forbidden traits", "traits"],
+  ["member_of", "In aggregates", null],
+  ["not_member_of", "Not in aggregates", null],
+];
+
+/** Edit a request in an element; onChange is told the request after each change. */
+export class AskForm {
+  constructor(element, onChange) {
+    this._element = element;
+    this._onChange = onChange;
+  }
+
+  /** Show this request. */
+  show(request) {
+    this._request = structuredClone(request);
+    this._draw();
+  }
+
+  _change(redraw = false) {
+    tidy(this._request);
+    if (redraw) this._draw();
+    this._onChange(structuredClone(this._request));
+  }
+
+  _draw() {
+    const request = this._request;
+    const suffixes = Object.keys(request.groups);
+    fill(this._element,
+      suffixes.map((suffix) => this._group(suffix)),
+      h("p", {}, h("button", { type: "button", onclick: () => this._addGroup() }, "Add a group")),
+      suffixes.filter(Boolean).length > 1 ? new SubtreeBoard(request, () => this._change(true)).element : null,
+      this._root(),
+      h("div", { class: "controls" }, field("At most so many candidates", h("input", {
+        type: "number", min: 1, value: request.limit ?? "", onchange: (event) => this._set(request, "limit", Number(event.target.value) || undefined),
+      }))));
+  }
+
+  _group(suffix) {
+    const group = this._request.groups[suffix];
+    const title = suffix ? `Group ${suffix}` : "Any provider of the tree";
+    const lone = Object.keys(this._request.groups).length === 1;
+    return h("fieldset", {}, h("legend", {}, title),
+      suffix ? field("Suffix", h("input", { value: suffix, size: 10, onchange: (event) => this._rename(suffix, event.target) })) : null,
+      this._resources(group),
+      GROUP_LISTS.map(([member, label, options]) => tokens(label, group[member] ?? [], { options, onChange: (values) => this._set(group, member, values) })),
+      h("div", { class: "controls" },
+        ["in_tree", "subtree"].map((member) => field(member === "in_tree" ? "In the tree of" : "At or below", h("input", {
+          value: group[member] ?? "", size: 38, spellcheck: "false", placeholder: "UUID of a provider", onchange: (event) => this._set(group, member, event.target.value.trim()),
+        }))),
+        suffix ? this._isolated(suffix) : null,
+        suffix ? null : this._splits(group)),
+      lone ? null : h("button", { type: "button", class: "quiet", onclick: () => this._remove(suffix) }, suffix ? `Remove group ${suffix}` : "Remove"));
+  }
+
+  _resources(group) {
+    const row = ([name, units]) => {
+      const id = newId("class");
+      return h("div", { class: "resource" },
+        h("input", { id, value: name, list: "classes", "aria-label": "Resource class", size: 22, spellcheck: "false", onchange: (event) => this._renameClass(group, name, event.target.value.trim()) }),
+        h("input", { value: units, type: "number", min: 1, "aria-label": `Amount of ${name || "the class"}`, onchange: (event) => { group.resources[name] = Number(event.target.value); this._change(); } }),
+        h("button", { type: "button", class: "quiet", "aria-label": `Remove ${name}`, onclick: () => { delete group.resources[name]; this._change(true); } }, "×"));
+    };
+    return h("div", { class: "resources", role: "group", "aria-label": "Resources" }, Object.entries(group.resources ?? {}).map(row),
+      h("button", { type: "button", class: "quiet", onclick: () => { (group.resources ??= {})[""] ??= 1; this._draw(); this._element.querySelector(".resource:last-of-type input[list]")?.focus(); } }, "Add a resource"));
+  }
+
+  _renameClass(group, before, now) {
+    const entries = Object.entries(group.resources).map(([name, units]) => [name === before ? now : name, units]);
+    group.resources = Object.fromEntries(entries);
+    this._change(true);
+  }
+
+  _isolated(suffix) {
+    const request = this._request;
+    const checked = request.isolate?.includes(suffix) || request.group_policy === "isolate";
+    const toggle = (event) => {
+      const all = request.group_policy === "isolate" ? Object.keys(request.groups).filter(Boolean) : request.isolate ?? [];
+      delete request.group_policy;
+      request.isolate = event.target.checked ? [...new Set([...all, suffix])] : all.filter((each) => each !== suffix);
+      this._change();
+    };
+    return h("label", { class: "check" }, h("input", { type: "checkbox", checked, onchange: toggle }), " isolated: shares its provider with no other group");
+  }
+
+  _splits(group) {
+    const names = Object.keys(group.resources ?? {}).filter(Boolean);
+    return names.map((name) => h("label", { class: "check" }, h("input", {
+      type: "checkbox", checked: group.can_split?.includes(name), onchange: (event) => {
+        const others = (group.can_split ?? []).filter((each) => each !== name);
+        this._set(group, "can_split", event.target.checked ? [...others, name] : others);
+      },
+    }), ` ${name} may come from several providers`));
+  }
+
+  _root() {
+    const root = (this._request.root ??= {});
+    const used = Object.values(root).some((terms) => terms.length);
+    return h("details", { open: used }, h("summary", {}, "The root of the tree"),
+      GROUP_LISTS.map(([member, label, options]) => tokens(label, root[member] ?? [], { options, onChange: (values) => this._set(root, member, values) })));
+  }
+
+  _set(holder, member, value) {
+    holder[member] = value;
+    this._change();
+  }
+
+  _addGroup() {
+    let number = 1;
+    while (`_${number}` in this._request.groups) number += 1;
+    this._request.groups[`_${number}`] = { resources: {} };
+    this._draw();
+    this._element.querySelector("fieldset:last-of-type input")?.focus();
+  }
+
+  _remove(suffix) {
+    delete this._request.groups[suffix];
+    this._renameEverywhere(suffix, null);
+    this._change(true);
+  }
+
+  _rename(before, input) {
+    const now = input.value.trim();
+    const bad = !/^[A-Za-z0-9_-]{1,64}$/.test(now) || (now !== before && now in this._request.groups);
+    input.setCustomValidity(bad ? "A suffix of its own: letters, digits, _ and -." : "");
+    if (!input.reportValidity()) return;
+    const entries = Object.entries(this._request.groups).map(([suffix, group]) => [suffix === before ? now : suffix, group]);
+    this._request.groups = Object.fromEntries(entries);
+    this._renameEverywhere(before, now);
+    this._change(true);
+  }
+
+  _renameEverywhere(before, now) {
+    const renamed = (suffixes = []) => suffixes.map((suffix) => (suffix === before ? now : suffix)).filter((suffix) => suffix !== null);
+    this._request.isolate = renamed(this._request.isolate);
+    this._request.same_subtree = (this._request.same_subtree ?? []).map((rule) => ({ of: renamed(rule.of), not: renamed(rule.not) }));
+  }
+}
+
+/** Take out of a request what says nothing. */
+export function tidy(request) {
+  for (const group of Object.values(request.groups)) {
+    if (group.resources) delete group.resources[""];
+    prune(group);
+  }
+  request.same_subtree = (request.same_subtree ?? []).filter((rule) => rule.of.length);
+  prune(request.root ?? {});
+  prune(request);
+}
+
+function prune(terms) {
+  for (const [member, value] of Object.entries(terms)) {
+    const empty = value === undefined || value === "" || (typeof value === "object" && !Object.keys(value).length);
+    if (empty && member !== "groups") delete terms[member];
+  }
+}

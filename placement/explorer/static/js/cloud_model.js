@@ -1,0 +1,127 @@
+// What the page knows of the cloud: all providers, in pages as they were read.
+
+import { add, nothing } from "./capacity.js";
+
+const PAGE = 1000; // providers
+const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
+const ORDER = new Intl.Collator("en", { numeric: true }); // host2 before host10
+const FIRST = `resource_providers?limit=${PAGE}&include=inventories,usages,traits,aggregates`;
+
+/** The providers of the cloud by their trees. */
+export class Cloud {
+  constructor() {
+    this.pages = []; // {path, etag, next, providers}
+    this.trees = new Map(); // uuid of a root -> its providers, the root first; by the root's name
+    this.names = new Map(); // uuid of a provider -> its name
+    this._names = new Map(); // texts that many providers repeat, each kept once
+    this._lists = new Map(); // and lists of them, by their text
+  }
+
+  /**
+   * Read all pages, or again those that have changed; onProgress is told after each.
+   *
+   * Throws what the API throws; the pages that were read are kept.
+   */
+  async load(api, { signal, onProgress }) {
+    const known = new Map(this.pages.map((page) => [page.path, page]));
+    const pages = [];
+    for (let path = FIRST; path; ) {
+      const page = await this._page(api, path, known.get(path), signal);
+      pages.push(page);
+      path = page.next;
+      this.pages = path ? [...pages, ...this.pages.slice(pages.length)] : pages;
+      this._gather();
+      onProgress({ providers: this.pages.reduce((sum, each) => sum + each.providers.length, 0), done: !path });
+    }
+  }
+
+  async _page(api, path, known, signal) {
+    const { status, body, etag } = await api.send("GET", path, { etag: known?.etag, signal });
+    if (status === 304) return known;
+    const next = body.resource_providers_links?.find((link) => link.rel === "next")?.href;
+    // A link holds the prefix that the service is reached by; the query is what counts.
+    const query = next?.slice(next.indexOf("?"));
+    return { path, etag, next: query ? `resource_providers${query}` : null, providers: body.resource_providers.map((each) => this._provider(each)) };
+  }
+
+  _provider(body) {
+    return {
+      uuid: body.uuid,
+      name: body.name,
+      root: this._once(body.root_provider_uuid),
+      parent: body.parent_provider_uuid && this._once(body.parent_provider_uuid),
+      stocks: Object.entries(body.inventories ?? {}).map(([name, inventory]) => stock(this._once(name), inventory, body.usages?.[name] ?? 0)),
+      traits: this._list(body.traits),
+      aggregates: this._list(body.aggregates),
+    };
+  }
+
+  _once(text) {
+    const known = this._names.get(text);
+    if (known !== undefined) return known;
+    this._names.set(text, text);
+    return text;
+  }
+
+  /** Return a list of names; hosts of one model have one list. */
+  _list(names = []) {
+    const key = names.join();
+    let list = this._lists.get(key);
+    if (list === undefined) this._lists.set(key, (list = names.map((name) => this._once(name))));
+    return list;
+  }
+
+  _gather() {
+    const trees = new Map();
+    for (const page of this.pages) {
+      for (const provider of page.providers) {
+        this.names.set(provider.uuid, provider.name);
+        const tree = trees.get(provider.root);
+        if (!tree) trees.set(provider.root, [provider]);
+        else if (provider.parent) tree.push(provider);
+        else tree.unshift(provider);
+      }
+    }
+    this.trees = new Map([...trees].sort(([, [a]], [, [b]]) => ORDER.compare(a.name, b.name)));
+  }
+
+  /** Return the names of all classes that some provider has: the usual ones, then by providers. */
+  classes() {
+    const providers = new Map();
+    for (const stock of this._stocks()) providers.set(stock.name, (providers.get(stock.name) ?? 0) + 1);
+    const rank = (name) => (USUAL.includes(name) ? USUAL.indexOf(name) : USUAL.length);
+    return [...providers.keys()].sort((a, b) => rank(a) - rank(b) || providers.get(b) - providers.get(a) || ORDER.compare(a, b));
+  }
+
+  /** Return class -> what all providers of these trees have of it together. */
+  totals(roots = this.trees.keys()) {
+    const sums = new Map();
+    for (const root of roots) {
+      for (const stock of this._stocksOf(root)) {
+        if (!sums.has(stock.name)) sums.set(stock.name, nothing());
+        add(sums.get(stock.name), stock.inventory, stock.used);
+      }
+    }
+    return sums;
+  }
+
+  /** Return what a tree has of one class; null where it has none. */
+  sum(root, name) {
+    const sum = nothing();
+    for (const stock of this._stocksOf(root)) if (stock.name === name) add(sum, stock.inventory, stock.used);
+    return sum.providers ? sum : null;
+  }
+
+  * _stocksOf(root) {
+    for (const provider of this.trees.get(root)) yield* provider.stocks;
+  }
+
+  * _stocks() {
+    for (const root of this.trees.keys()) yield* this._stocksOf(root);
+  }
+}
+
+function stock(name, inventory, used) {
+  const { total, reserved, allocation_ratio, min_unit, max_unit, step_size } = inventory;
+  return { name, used, inventory: { total, reserved, allocation_ratio, min_unit, max_unit, step_size } };
+}

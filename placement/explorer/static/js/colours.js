@@ -1,0 +1,30 @@
+// How full something is, as a colour: from the paper's own tone to the strongest.
+
+const STEPS = 10;
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+/** Tell a listener when the colours of the page change. */
+export function onChange(listener) {
+  DARK.addEventListener("change", listener);
+}
+
+/** Return the colours of tiles: of each step of use, of more than there is, and of no inventory. */
+export function scale() {
+  const [from, to] = DARK.matches ? [[38, 62, 84], [255, 196, 92]] : [[226, 238, 244], [14, 62, 96]];
+  const used = Array.from({ length: STEPS + 1 }, (_, step) => mixed(from, to, step / STEPS));
+  return { used, over: DARK.matches ? "#ff5d73" : "#c1122f", none: DARK.matches ? "#1d2329" : "#f4f4f2", line: DARK.matches ? "#56616b" : "#9aa3aa", focus: DARK.matches ? "#ffffff" : "#000000" };
+}
+
+function mixed(from, to, share) {
+  const parts = from.map((start, index) => Math.round(start + (to[index] - start) * share));
+  return `rgb(${parts.join(" ")})`;
+}
+
+/** Return the colour of a share in a scale. */
+export function colourOf(colours, share) {
+  if (share === null) return colours.none;
+  if (share > 1) return colours.over;
+  // The ends are for nothing and for everything alone.
+  const step = share <= 0 ? 0 : share >= 1 ? STEPS : 1 + Math.floor(share * (STEPS - 1));
+  return colours.used[step];
+}

@@ -1,0 +1,82 @@
+// Elements without markup: whatever a name or a trait says, it stays text.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * Make an HTML element.
+ *
+ * attributes: by name; `on…` are listeners, booleans are there or not, null and undefined are left
+ * out. children: nodes, texts, or arrays of them; null and false are left out.
+ */
+export function h(tag, attributes = {}, ...children) {
+  return complete(document.createElement(tag), attributes, children);
+}
+
+/** Make an SVG element, as `h` does. */
+export function svg(tag, attributes = {}, ...children) {
+  return complete(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function complete(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...nodes(children));
+  return element;
+}
+
+function nodes(children) {
+  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+}
+
+/** Put these children into an element, instead of those that it has. */
+export function fill(element, ...children) {
+  element.replaceChildren(...nodes(children));
+  return element;
+}
+
+/** Say something to those who listen instead of looking. */
+export function announce(text) {
+  document.getElementById("announcement").textContent = text;
+}
+
+let lastId = 0;
+
+/** Return an id that no other element has. */
+export function newId(prefix) {
+  lastId += 1;
+  return `${prefix}-${lastId}`;
+}
+
+/** Make a labelled field: a <label> with its text and its control. */
+export function field(label, control, attributes = {}) {
+  return h("label", { class: "field", ...attributes }, h("span", {}, label), control);
+}
+
+/** Make a button that copies a text, and says that it has. */
+export function copyButton(label, text) {
+  const button = h("button", { type: "button", class: "quiet" }, label);
+  button.addEventListener("click", async () => {
+    await copy(typeof text === "function" ? text() : text);
+    announce("Copied");
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = label; }, 1500);
+  });
+  return button;
+}
+
+async function copy(text) {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  // Browsers keep the clipboard from pages that are served without TLS, but for this old way.
+  const area = h("textarea", { class: "unseen", value: text, "aria-hidden": "true" });
+  (document.querySelector("dialog[open]") ?? document.body).append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}

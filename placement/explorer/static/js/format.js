@@ -1,0 +1,23 @@
+// Numbers and names as people read them.
+
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** Return a whole number with its thousands apart. */
+export function whole(number) {
+  return WHOLE.format(number);
+}
+
+/** Return a share, from 0 to 1 and beyond, as a percentage. */
+export function percent(share) {
+  return share > 10 ? "over 1000%" : `${Math.round(share * 100)}%`;
+}
+
+/** Return "1 host", "2 hosts". */
+export function count(number, noun) {
+  return `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Return the first part of a UUID, which is enough to tell a few apart. */
+export function brief(uuid) {
+  return uuid.slice(0, 8);
+}

@@ -1,0 +1,138 @@
+// The page: which view is shown, who is asking, and what happens when something goes wrong.
+
+import { Api, ApiError } from "./api.js";
+import { Cloud } from "./cloud_model.js";
+import { copyButton, field, fill, h } from "./dom.js";
+import { brief } from "./format.js";
+import { read } from "./state.js";
+import { AskView } from "./views/ask.js";
+import { CloudView } from "./views/cloud.js";
+import { ConsumerView } from "./views/consumer.js";
+import { TreeView } from "./views/tree.js";
+
+const VIEWS = { cloud: CloudView, tree: TreeView, ask: AskView, consumer: ConsumerView };
+const TRUSTING = "admin"; // the token of a service that guards nothing
+
+const main = document.getElementById("main");
+const guarded = document.querySelector("meta[name=placement-guard]").content !== "noauth2";
+
+const page = {
+  // The page stands one level below the API, whatever a proxy has put before both.
+  api: new Api(new URL("../", document.baseURI).href, askForToken),
+  cloud: new Cloud(),
+  signal: null,
+
+  /** Do something that may be refused, and show what went wrong. */
+  async run(action) {
+    const signal = this.signal;
+    try {
+      await action();
+    } catch (error) {
+      if (error.name !== "AbortError" && signal === this.signal) showFault(error);
+    }
+  },
+
+  /** Return the name of a provider, where the page has it. */
+  nameOf(uuid) {
+    return this.cloud.names.get(uuid) ?? brief(uuid);
+  },
+};
+
+let controller = new AbortController();
+let view = null;
+
+function route() {
+  controller.abort();
+  controller = new AbortController();
+  page.signal = controller.signal;
+  view?.hide?.();
+  const place = read(location.hash);
+  const name = place.view in VIEWS ? place.view : "cloud";
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${name[0].toUpperCase()}${name.slice(1)} · Placement explorer`;
+  const element = h("div", { class: `view ${name}` });
+  fill(main, element);
+  view = new VIEWS[name](page, element);
+  page.run(() => view.show(place));
+}
+
+// What went wrong stands above what is there, so that nothing is lost.
+function showFault(error) {
+  main.querySelector(".fault")?.remove();
+  const known = error instanceof ApiError;
+  const again = h("button", { type: "button", onclick: route }, "Try again");
+  main.prepend(h("section", { class: "fault", role: "alert" },
+    h("h2", {}, known ? titleOf(error) : "The page has a fault"),
+    h("p", {}, known ? error.detail : String(error)),
+    known && error.call ? h("p", {}, h("code", {}, `${error.call.method} /${error.call.path}`), error.requestId ? ` Request id: ${error.requestId}` : "") : null,
+    again));
+  for (const state of main.querySelectorAll(".state progress")) state.parentElement.replaceChildren("Stopped.");
+}
+
+function titleOf({ status, title }) {
+  if (status === 0) return "The service does not answer";
+  if (status === 403) return "Your role does not allow this";
+  if (status === 404) return "Not there, or no longer";
+  if (status >= 500) return "The service has failed";
+  return `${status} ${title}`;
+}
+
+// -- who is asking ----------------------------------------------------------------------------
+
+const tokenDialog = document.getElementById("token-dialog");
+let asking = null;
+
+/** Return a promise of a token; several that wait for one get the same. */
+function askForToken(reason) {
+  if (!guarded && !reason) return Promise.resolve(TRUSTING);
+  asking ??= tokenFromUser(reason).finally(() => { asking = null; });
+  return asking;
+}
+
+function tokenFromUser(reason) {
+  return new Promise((resolve) => {
+    const input = h("input", { type: "password", required: true, autocomplete: "off", size: 40, spellcheck: "false" });
+    const form = h("form", { method: "dialog", onsubmit: () => resolve(input.value.trim()) },
+      h("h2", { id: "token-title" }, "Token"),
+      reason ? h("p", { class: "problem", role: "alert" }, reason) : null,
+      h("p", {}, "The page shows what this token may see. ", h("code", {}, "openstack token issue -f value -c id"), " prints one. It is kept in this tab's memory alone."),
+      field("Token", input), h("p", {}, h("button", { class: "main" }, "Use it")));
+    fill(tokenDialog, form);
+    tokenDialog.addEventListener("cancel", (event) => event.preventDefault(), { once: true });
+    if (!tokenDialog.open) tokenDialog.showModal();
+    input.focus();
+  });
+}
+
+document.getElementById("token-button").addEventListener("click", async () => {
+  page.api.token = await tokenFromUser("");
+  page.cloud = new Cloud();
+  route();
+});
+
+// -- what was asked ---------------------------------------------------------------------------
+
+const callsDialog = document.getElementById("calls-dialog");
+
+document.getElementById("calls-button").addEventListener("click", () => {
+  fill(callsDialog, h("h2", { id: "calls-title" }, "REST calls"),
+    h("p", {}, "What this page has asked, the latest first. The token is left to ", h("code", {}, "$TOKEN"), "."),
+    h("ol", { class: "calls" }, page.api.calls.map((call) => h("li", {}, h("code", { class: "long" }, `${call.method} /${call.path}`), ` ${call.status ?? "…"} `, copyButton("Copy curl", () => page.api.curl(call))))),
+    h("form", { method: "dialog" }, h("button", { class: "main" }, "Close")));
+  callsDialog.showModal();
+});
+
+// -- names that are completed -----------------------------------------------------------------
+
+async function catalogue() {
+  const [classes, traits] = await Promise.all([page.api.get("resource_classes"), page.api.get("traits")]);
+  const options = (id, names) => h("datalist", { id }, names.map((name) => h("option", { value: name })));
+  document.body.append(options("classes", classes.resource_classes.map((each) => each.name)), options("traits", traits.traits));
+}
+
+addEventListener("hashchange", route);
+route();
+catalogue().catch(() => {}); // without it names are not completed, and all else works

@@ -1,0 +1,205 @@
+// A request in its three forms: JSON, which everything here works on; a query string; a flavor.
+
+/** What can be said of each group, and whether a suffix may stand behind it in a query. */
+const GROUP_TERMS = {
+  resources: (group, value) => { group.resources = amounts(value); },
+  required: (group, value) => readTraits(group, value),
+  member_of: (group, value) => readAggregates(group, value),
+  in_tree: (group, value) => { group.in_tree = value; },
+  subtree: (group, value) => { group.subtree = value; },
+};
+
+const REQUEST_TERMS = {
+  same_subtree: (request, value) => readRule(request, value),
+  isolate: (request, value) => { request.isolate = [...new Set([...(request.isolate ?? []), ...list(value)])]; },
+  group_policy: (request, value) => { request.group_policy = value; },
+  limit: (request, value) => { request.limit = amount("limit", value); },
+  root_required: (request, value) => readTraits((request.root ??= {}), value),
+  root_member_of: (request, value) => readAggregates((request.root ??= {}), value),
+  can_split: (request, value) => { group(request, "").can_split = list(value); },
+};
+
+/** What is wrong with a text that should be a request. */
+export class RequestError extends Error {}
+
+/** Read a request in whatever form it is pasted.  Throws RequestError. */
+export function parse(text) {
+  const stripped = text.trim();
+  if (stripped.startsWith("{")) return fromJson(stripped);
+  if (/(^|[\s,'"])((resources|trait)[\w-]*:\w+|vcpus|ram|disk)\s*=/.test(stripped)) return fromFlavor(stripped);
+  return fromQuery(stripped);
+}
+
+function fromJson(text) {
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new RequestError(`This is no JSON: ${error.message}`);
+  }
+  const request = value.request ?? value;
+  if (typeof request.groups !== "object" || request.groups === null) throw new RequestError("A request has a member “groups”.");
+  delete request.explain;
+  return request;
+}
+
+/** Read a query string, also behind the path of an address. */
+export function fromQuery(text) {
+  const query = text.slice(text.indexOf("?") + 1).replace(/['"\s].*$/s, "");
+  const request = { groups: {} };
+  for (const [key, value] of new URLSearchParams(query)) readTerm(request, key, value);
+  if (!Object.keys(request.groups).length) throw new RequestError("No group of resources is in this. Begin with resources=VCPU:1.");
+  return request;
+}
+
+function readTerm(request, key, value) {
+  if (key === "explain") return;
+  if (REQUEST_TERMS[key]) return REQUEST_TERMS[key](request, value);
+  const [, term, suffix] = /^(resources|required|member_of|in_tree|subtree)(.*)$/.exec(key) ?? [];
+  if (!term) throw new RequestError(`${key} is no parameter of a request.`);
+  return GROUP_TERMS[term](group(request, suffix), value);
+}
+
+const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
+
+/**
+ * Read a flavor's properties: key=value, on lines, or with commas or blanks between them.
+ *
+ * Where a key has several values, they have ";" between them. Keys of other namespaces, such as
+ * hw:cpu_policy, ask nothing of this service.
+ */
+export function fromFlavor(text) {
+  const request = { groups: {} };
+  for (const item of text.replaceAll("--property", " ").split(/\n+|[,\s]+(?=['"]?[\w.-]+(?::\w+)?\s*=)/)) {
+    const [key, values] = item.trim().replace(/^['"]|['",]+$/g, "").split(/\s*=\s*(.*)/s);
+    if (key) for (const value of (values ?? "").split(";")) readProperty(request, key, value);
+  }
+  for (const terms of Object.values(request.groups)) dropZeros(terms);
+  return request;
+}
+
+function readProperty(request, key, value) {
+  const [, kind, suffix, name] = /^(resources|trait)([\w-]*):(\w+)$/.exec(key) ?? [];
+  if (OWN_AMOUNTS[key]) (group(request, "").resources ??= {})[OWN_AMOUNTS[key]] ??= amount(key, value);
+  else if (kind === "resources") (group(request, suffix).resources ??= {})[name] = amount(key, value);
+  else if (kind === "trait" && value === "required") (group(request, suffix).required ??= []).push(name);
+  else if (kind === "trait" && value === "forbidden") (group(request, suffix).forbidden ??= []).push(name);
+  else if (kind) throw new RequestError(`${key} is “required” or “forbidden”, not “${value}”.`);
+  else if (!key.includes(":")) readTerm(request, key, value);
+}
+
+// "None of it", whatever else the flavor says.
+function dropZeros(terms) {
+  for (const [name, units] of Object.entries(terms.resources ?? {})) if (!units) delete terms.resources[name];
+}
+
+function group(request, suffix) {
+  return (request.groups[suffix] ??= {});
+}
+
+function amounts(value) {
+  const pairs = list(value).map((item) => item.split(":"));
+  return Object.fromEntries(pairs.map(([name, units]) => [name, amount(name, units ?? "")]));
+}
+
+function amount(name, text) {
+  if (!/^\d+$/.test(text)) throw new RequestError(`${name} needs a whole number, not “${text}”.`);
+  return Number(text);
+}
+
+function list(value) {
+  return value.split(",").map((item) => item.trim()).filter(Boolean);
+}
+
+function readTraits(terms, value) {
+  if (value.startsWith("in:")) {
+    (terms.required ??= []).push(list(value.slice(3)));
+    return;
+  }
+  for (const name of list(value)) {
+    if (name.startsWith("!")) (terms.forbidden ??= []).push(name.slice(1));
+    else (terms.required ??= []).push(name);
+  }
+}
+
+function readAggregates(terms, value) {
+  const forbidden = value.startsWith("!");
+  const uuids = list(value.replace(/^!/, "").replace(/^in:/, ""));
+  if (forbidden) (terms.not_member_of ??= []).push(...uuids);
+  else (terms.member_of ??= []).push(uuids.length > 1 ? uuids : uuids[0]);
+}
+
+function readRule(request, value) {
+  const suffixes = list(value);
+  (request.same_subtree ??= []).push({
+    of: suffixes.filter((suffix) => !suffix.startsWith("!")),
+    not: suffixes.filter((suffix) => suffix.startsWith("!")).map((suffix) => suffix.slice(1)),
+  });
+}
+
+/** Return the query string that says the same as a request. */
+export function toQuery(request) {
+  const query = [];
+  const say = (key, value) => query.push(`${key}=${encodeURIComponent(value).replace(/%(3A|2C|21)/g, decodeURIComponent)}`);
+  for (const [suffix, terms] of Object.entries(request.groups)) {
+    const resources = Object.entries(terms.resources ?? {}).map(([name, units]) => `${name}:${units}`);
+    if (resources.length) say(`resources${suffix}`, resources.join(","));
+    writeTraits(say, `required${suffix}`, terms);
+    writeAggregates(say, `member_of${suffix}`, terms);
+    if (terms.in_tree) say(`in_tree${suffix}`, terms.in_tree);
+    if (terms.subtree) say(`subtree${suffix}`, terms.subtree);
+    if (terms.can_split?.length) say("can_split", terms.can_split.join(","));
+  }
+  for (const rule of request.same_subtree ?? []) {
+    say("same_subtree", [...rule.of, ...(rule.not ?? []).map((suffix) => `!${suffix}`)].join(","));
+  }
+  if (request.isolate?.length) say("isolate", request.isolate.join(","));
+  if (request.group_policy) say("group_policy", request.group_policy);
+  writeTraits(say, "root_required", request.root ?? {});
+  writeAggregates(say, "root_member_of", request.root ?? {});
+  if (request.limit) say("limit", String(request.limit));
+  return query.join("&");
+}
+
+function writeTraits(say, key, terms) {
+  const sets = (terms.required ?? []).filter(Array.isArray);
+  const names = (terms.required ?? []).filter((item) => !Array.isArray(item));
+  const all = [...names, ...(terms.forbidden ?? []).map((name) => `!${name}`)];
+  if (all.length) say(key, all.join(","));
+  for (const set of sets) say(key, `in:${set.join(",")}`);
+}
+
+function writeAggregates(say, key, terms) {
+  for (const item of terms.member_of ?? []) say(key, Array.isArray(item) ? `in:${item.join(",")}` : item);
+  const forbidden = terms.not_member_of ?? [];
+  if (forbidden.length) say(key, forbidden.length > 1 ? `!in:${forbidden.join(",")}` : `!${forbidden[0]}`);
+}
+
+/** Return the steps of a path such as groups._NIC.required[0] or groups[""].in_tree. */
+export function steps(path) {
+  const words = path.matchAll(/\["(.*?)"\]|\[(\d+)\]|([^.[\]]+)/g);
+  return [...words].map(([, quoted, index, word]) => quoted ?? word ?? Number(index));
+}
+
+/** Return the request without the condition at a path. */
+export function without(request, path) {
+  const copy = structuredClone(request);
+  const [holder, last] = place(copy, path);
+  if (Array.isArray(holder)) holder.splice(last, 1);
+  else if (holder) delete holder[last];
+  return copy;
+}
+
+/** Return the request with another value at a path. */
+export function altered(request, path, value) {
+  const copy = structuredClone(request);
+  const [holder, last] = place(copy, path);
+  if (holder) holder[last] = value;
+  return copy;
+}
+
+function place(request, path) {
+  const words = steps(path);
+  const last = words.pop();
+  return [words.reduce((holder, word) => holder?.[word], request), last];
+}

@@ -1,0 +1,107 @@
+// One tree of providers, drawn: each a card with its inventories as bars, those below it indented.
+
+import { capacity, largest } from "./capacity.js";
+import { copyButton, h, svg } from "./dom.js";
+import { brief, whole } from "./format.js";
+
+const FEW = 6; // traits that are shown without asking
+
+/**
+ * Return the drawing of a tree.
+ *
+ * providers: as the API lists them, with what `include` adds. marks: uuid -> texts to show on a
+ * card. Cards have their provider's UUID in `data-provider`, and a part of a consumer its own in
+ * `data-consumer`.
+ */
+export function drawTree(providers, { marks = new Map(), onConsumer = null } = {}) {
+  const uuids = new Set(providers.map((provider) => provider.uuid));
+  const below = grouped(providers);
+  const branch = (provider) => h("li", {},
+    card(provider, { marks: marks.get(provider.uuid) ?? [], onConsumer }),
+    below.has(provider.uuid) ? h("ul", { class: "branches" }, below.get(provider.uuid).map(branch)) : null);
+  const tops = providers.filter((provider) => !uuids.has(provider.parent_provider_uuid));
+  return h("ul", { class: "tree" }, tops.map(branch));
+}
+
+function grouped(providers) {
+  const groups = new Map();
+  for (const provider of providers) {
+    const parent = provider.parent_provider_uuid;
+    groups.set(parent, [...(groups.get(parent) ?? []), provider]);
+  }
+  return groups;
+}
+
+/** Return the card of one provider. */
+export function card(provider, { marks = [], onConsumer = null, note = "" } = {}) {
+  const stocks = Object.entries(provider.inventories ?? {});
+  return h("article", { class: marks.length ? "card marked" : "card", "data-provider": provider.uuid, "aria-label": provider.name },
+    h("header", {},
+      h("h3", {}, provider.name),
+      h("code", { title: provider.uuid }, brief(provider.uuid)),
+      copyButton("Copy UUID", provider.uuid),
+      h("small", {}, `generation ${provider.generation}`),
+      marks.map((mark) => h("b", { class: "mark" }, mark))),
+    note ? h("p", { class: "note" }, note) : null,
+    stocks.map(([name, inventory]) => stockRow(provider, name, inventory, onConsumer)),
+    chips("trait", provider.traits ?? []),
+    chips("aggregate", provider.aggregates ?? []));
+}
+
+function stockRow(provider, name, inventory, onConsumer) {
+  const used = provider.usages?.[name] ?? 0;
+  const allocatable = capacity(inventory);
+  const free = Math.max(allocatable - used, 0);
+  const details = [
+    `total ${whole(inventory.total)}`,
+    inventory.reserved ? `reserved ${whole(inventory.reserved)}` : null,
+    inventory.allocation_ratio === 1 ? null : `ratio ${inventory.allocation_ratio}`,
+    inventory.min_unit > 1 ? `least ${whole(inventory.min_unit)}` : null,
+    inventory.max_unit < allocatable ? `most at once ${whole(inventory.max_unit)}` : null,
+    inventory.step_size > 1 ? `in steps of ${whole(inventory.step_size)}` : null,
+    `largest free piece ${whole(largest(inventory, used))}`,
+  ].filter(Boolean).join(", ");
+  return h("div", { class: "stock", title: details },
+    h("span", { class: "name" }, name),
+    stockBar(provider, name, inventory, used, onConsumer),
+    h("span", { class: used > allocatable ? "figures over" : "figures" }, `${whole(used)} of ${whole(allocatable)} used, ${whole(free)} free`),
+    h("span", { class: "unseen" }, details));
+}
+
+function stockBar(provider, name, inventory, used, onConsumer) {
+  const reserved = Math.max(inventory.reserved * inventory.allocation_ratio, 0);
+  const whole = Math.max(capacity(inventory), used, 0) + reserved || 1;
+  const wide = (amount) => (amount / whole) * 100;
+  let from = wide(reserved);
+  const parts = Object.entries(provider.allocations ?? {}).filter(([, each]) => each.resources?.[name]).map(([consumer, each]) => {
+    const width = wide(each.resources[name]);
+    const part = svg("rect", { class: "part", x: from, width, height: 10, "data-consumer": consumer });
+    if (onConsumer) part.addEventListener("click", () => onConsumer(consumer));
+    from += width;
+    return part;
+  });
+  return svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { class: "free", width: 100, height: 10 }),
+    svg("rect", { class: "reserved", width: wide(reserved), height: 10 }),
+    svg("rect", { class: used > capacity(inventory) ? "over" : "used", x: wide(reserved), width: wide(used), height: 10 }),
+    parts);
+}
+
+function chips(kind, names) {
+  if (!names.length) return null;
+  const chip = (name) => h("li", { class: kind, title: name }, kind === "aggregate" ? `in ${brief(name)}` : name);
+  const rest = names.slice(FEW);
+  const list = h("ul", { class: "chips", "aria-label": `${kind}s` }, names.slice(0, FEW).map(chip));
+  if (rest.length) {
+    const more = h("button", { type: "button", class: "quiet", onclick: () => more.parentElement.replaceWith(...rest.map(chip)) }, `${rest.length} more`);
+    list.append(h("li", { class: "more" }, more));
+  }
+  return list;
+}
+
+/** Light up the parts of one consumer in a drawing, and no others; "" for none. */
+export function lightUp(drawing, consumer) {
+  for (const part of drawing.querySelectorAll("[data-consumer]")) {
+    part.classList.toggle("lit", part.dataset.consumer === consumer);
+  }
+}

@@ -1,0 +1,156 @@
+// A question to the service: which providers could serve this request together, and if none, why.
+
+import { AskForm } from "../ask_form.js";
+import { announce, copyButton, fill, h } from "../dom.js";
+import { drawExplanation } from "../explanation.js";
+import { count, whole } from "../format.js";
+import { parse, RequestError, toQuery } from "../request.js";
+import { address, replace } from "../state.js";
+import { drawTree } from "../tree_drawing.js";
+
+const PARTS = "inventories,usages,traits,aggregates";
+const START = { groups: { "": { resources: { VCPU: 1, MEMORY_MB: 1024 } } }, limit: 20 };
+const MOST_CARDS = 100;
+
+/** Show the form and what came of asking in an element. */
+export class AskView {
+  constructor(page, element) {
+    this._page = page;
+    this._element = element;
+  }
+
+  /** Show the request of the address, and ask at once when it has one. */
+  async show({ parameters }) {
+    const text = parameters.get("request");
+    this._request = START;
+    this._build();
+    if (text) {
+      this._set(this._parsed(text) ?? START);
+      await this._ask();
+    } else {
+      this._set(START);
+    }
+    await this._learnNames();
+  }
+
+  // Answers have UUIDs alone; names come with the cloud, which may be large, so afterwards.
+  async _learnNames() {
+    const { api, cloud, signal } = this._page;
+    if (!cloud.names.size) await cloud.load(api, { signal, onProgress: () => {} });
+    for (const name of this._answer.querySelectorAll("[data-uuid]")) name.textContent = this._page.nameOf(name.dataset.uuid);
+  }
+
+  _name(uuid) {
+    return h("span", { "data-uuid": uuid }, this._page.nameOf(uuid));
+  }
+
+  _build() {
+    this._pasted = h("textarea", { rows: 3, cols: 60, spellcheck: "false", "aria-label": "Pasted request", placeholder: "resources=VCPU:2&required=…, or JSON, or a flavor's resources:VCPU=2, trait:…=required" });
+    this._problem = h("p", { class: "problem", role: "alert", hidden: true });
+    this._formElement = h("div");
+    this._form = new AskForm(this._formElement, (request) => this._changed(request));
+    this._forms = h("div", { class: "forms" });
+    this._answer = h("section", { class: "answer", "aria-label": "Answer" });
+    fill(this._element, h("h1", {}, "Ask"), h("div", { class: "beside ask" },
+      h("form", { class: "request", onsubmit: (event) => { event.preventDefault(); this._page.run(() => this._ask()); } },
+        // Above what grows: a button that moves away while it is pressed is not pressed.
+        h("p", { class: "asking" }, h("button", { class: "main" }, "Which hosts can serve this?")),
+        h("details", {}, h("summary", {}, "Paste a query, JSON, or a flavor"), this._pasted, h("p", {}, h("button", { type: "button", onclick: () => this._paste() }, "Take it"))),
+        this._problem, this._formElement,
+        this._forms),
+      this._answer));
+  }
+
+  _paste() {
+    const request = this._parsed(this._pasted.value);
+    if (request) this._set(request);
+  }
+
+  _parsed(text) {
+    this._problem.hidden = true;
+    try {
+      return parse(text);
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      this._problem.hidden = false;
+      this._problem.textContent = error.message;
+      return null;
+    }
+  }
+
+  _set(request) {
+    this._form.show(request);
+    this._changed(request);
+  }
+
+  _changed(request) {
+    this._request = request;
+    const url = `${this._page.api.root}allocation_candidates?${toQuery(request)}`;
+    const call = { method: "POST", path: "allocation_candidates", body: request };
+    fill(this._forms, h("details", {}, h("summary", {}, "As URL, JSON and curl"),
+      h("p", {}, h("code", { class: "long" }, url)), copyButton("Copy URL", url), copyButton("Copy JSON", JSON.stringify(request, null, 2)), copyButton("Copy curl", () => this._page.api.curl(call)),
+      h("pre", { tabindex: "0" }, JSON.stringify(request, null, 2))));
+  }
+
+  async _ask() {
+    replace(address("ask", "", { request: JSON.stringify(this._request) }));
+    fill(this._answer, h("p", { class: "state" }, h("progress"), " Searching…"));
+    const body = await this._candidates();
+    const { allocation_requests: candidates, explanation } = body;
+    announce(candidates.length ? `${count(candidates.length, "candidate")}` : "No candidates");
+    this._drawing = h("div", { class: "drawing", "aria-live": "polite" });
+    const limited = this._request.limit && candidates.length === this._request.limit;
+    fill(this._answer,
+      h("h2", {}, candidates.length ? `${count(candidates.length, "candidate")}${limited ? ", and perhaps more" : ""}` : "No candidates"),
+      explanation ? null : h("p", { class: "note" }, "Your role does not let you see why hosts are left out."),
+      h("div", { class: "cards" }, candidates.slice(0, MOST_CARDS).map((candidate, index) => this._card(candidate, index, body.provider_summaries))),
+      candidates.length > MOST_CARDS ? h("p", { class: "note" }, `The first ${MOST_CARDS} are shown.`) : null,
+      this._drawing,
+      explanation && (!candidates.length || explanation.blocked?.length) ? drawExplanation(explanation, this._request, (request) => this._try(request)) : null);
+    const first = this._answer.querySelector(".cards button");
+    if (first) await this._light(first, candidates[0], body.provider_summaries);
+  }
+
+  // Who may not see explanations may ask all the same.
+  async _candidates() {
+    const { api, signal } = this._page;
+    try {
+      return await api.post("allocation_candidates", { ...this._request, explain: "summary" }, { signal });
+    } catch (error) {
+      if (error.status !== 403) throw error;
+      return api.post("allocation_candidates", this._request, { signal });
+    }
+  }
+
+  _try(request) {
+    this._set(request);
+    this._page.run(() => this._ask());
+    this._answer.scrollIntoView({ block: "start" });
+  }
+
+  _card(candidate, index, summaries) {
+    const roots = [...new Set(Object.keys(candidate.allocations).map((uuid) => summaries[uuid]?.root_provider_uuid ?? uuid))];
+    const button = h("button", { type: "button", "aria-pressed": "false", class: "candidate", onclick: () => this._page.run(() => this._light(button, candidate, summaries)) },
+      h("strong", {}, `${index + 1}. `, roots.map((root, place) => [place ? " + " : "", this._name(root)])),
+      Object.entries(candidate.allocations).map(([uuid, { resources }]) => h("span", {}, this._name(uuid), `: ${spelled(resources)}`)));
+    return button;
+  }
+
+  async _light(button, candidate, summaries) {
+    for (const other of this._answer.querySelectorAll(".candidate")) other.setAttribute("aria-pressed", String(other === button));
+    const marks = new Map();
+    const mark = (uuid, text) => marks.set(uuid, [...(marks.get(uuid) ?? []), text]);
+    for (const [suffix, uuids] of Object.entries(candidate.mappings)) {
+      for (const uuid of uuids) if (suffix) mark(uuid, `group ${suffix}`);
+    }
+    for (const [uuid, { resources }] of Object.entries(candidate.allocations)) mark(uuid, spelled(resources));
+    const roots = [...new Set([...marks.keys()].map((uuid) => summaries[uuid]?.root_provider_uuid ?? uuid))];
+    const { api, signal } = this._page;
+    const trees = await Promise.all(roots.map((root) => api.get(`resource_providers?in_tree=${root}&include=${PARTS}`, { signal })));
+    fill(this._drawing, trees.map(({ resource_providers: providers }) => drawTree(providers, { marks })));
+  }
+}
+
+function spelled(resources) {
+  return Object.entries(resources).map(([name, units]) => `${name} ${whole(units)}`).join(", ");
+}

@@ -1,0 +1,239 @@
+// The cloud: all hosts as tiles, coloured by how much of a class is used; and totals by class.
+
+import { share } from "../capacity.js";
+import { CloudMap } from "../cloud_map.js";
+import * as colours from "../colours.js";
+import { announce, field, fill, h } from "../dom.js";
+import { brief, count, percent, whole } from "../format.js";
+import { totalsTable } from "../totals.js";
+import { address, replace } from "../state.js";
+
+const SIZES = [6, 10, 14, 20, 28, 40, 56];
+const ROWS = 100; // hosts listed at a time
+const REFRESH = 30_000; // milliseconds
+const BETWEEN_DRAWINGS = 700; // milliseconds, while pages come in
+
+/** Show the cloud in an element. */
+export class CloudView {
+  constructor(page, element) {
+    this._page = page;
+    this._element = element;
+    this._matching = null; // roots that the filter lets through; null: all
+    this._map = new CloudMap({
+      onMove: (tile, byKey) => this._tell(tile, byKey),
+      onChoose: (tile) => { location.hash = address("tree", tile.root); },
+    });
+  }
+
+  /** Begin with the parameters of the address, and load what is not there yet. */
+  async show({ parameters }) {
+    this._choices = {
+      class: parameters.get("class") ?? "",
+      group: parameters.get("group") ?? "",
+      trait: parameters.get("trait") ?? "",
+      filter: parameters.get("filter") ?? "",
+      size: parameters.get("size") ?? "",
+      as: parameters.get("as") ?? "",
+    };
+    this._build();
+    this._resized = new ResizeObserver(() => this._map.redraw());
+    this._resized.observe(this._stage);
+    colours.onChange(() => this._map.redraw());
+    if (this._page.cloud.trees.size) this._draw();
+    await this._load();
+    if (this._choices.filter) await this._filter();
+    this._timer = setInterval(() => document.hidden || this._load().catch(() => {}), REFRESH);
+  }
+
+  /** Stop what goes on in the background. */
+  hide() {
+    clearInterval(this._timer);
+    this._resized?.disconnect();
+  }
+
+  _build() {
+    this._progress = h("progress", { "aria-label": "Loading providers" });
+    this._state = h("p", { class: "state" }, this._progress, " ", (this._loaded = h("span", {}, "Loading…")));
+    this._classes = h("select", { onchange: (event) => this._choose({ class: event.target.value }) });
+    this._detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a host, or move to it with the arrow keys.");
+    this._stage = h("div", { class: "stage" });
+    this._totals = h("section", { class: "totals", "aria-labelledby": "totals-title" });
+    this._legend = h("div", { class: "legend" });
+    fill(
+      this._element,
+      h("div", { class: "title" }, h("h1", {}, "Cloud"), this._state, h("button", { type: "button", onclick: () => this._page.run(() => this._load()) }, "Refresh")),
+      h("div", { class: "controls" }, this._controls()),
+      this._legend, this._detail, this._stage, this._totals,
+    );
+  }
+
+  _controls() {
+    const choices = this._choices;
+    const chosen = (value, options) => options.map(([each, text]) => h("option", { value: each, selected: each === value }, text));
+    return [
+      field("Coloured by use of", this._classes),
+      field("Grouped by", h("select", { onchange: (event) => this._choose({ group: event.target.value }) },
+        chosen(choices.group, [["", "nothing"], ["aggregate", "aggregate"], ["trait", "trait"]]))),
+      field("Trait", h("input", { list: "traits", value: choices.trait, size: 24, onchange: (event) => this._choose({ trait: event.target.value.trim(), group: "trait" }) })),
+      field("Tiles", h("select", { onchange: (event) => this._choose({ size: event.target.value }) },
+        chosen(choices.size, [["", "fitting"], ...SIZES.map((size) => [String(size), `${size} px`])]))),
+      field("Shown as", h("select", { onchange: (event) => this._choose({ as: event.target.value }) },
+        chosen(choices.as, [["", "map"], ["list", "list"]]))),
+      h("form", { class: "filter", onsubmit: (event) => { event.preventDefault(); this._page.run(() => this._setFilter(this._filterInput.value.trim())); } },
+        field("Filter, as of the list of providers", (this._filterInput = h("input", { value: choices.filter, size: 40, placeholder: "resources=VCPU:4&required=HW_CPU_X86_AVX2", spellcheck: "false" }))),
+        h("button", {}, "Filter")),
+    ];
+  }
+
+  async _load() {
+    this._progress.hidden = false;
+    this._progress.removeAttribute("value");
+    performance.mark("cloud:begun");
+    await this._page.cloud.load(this._page.api, {
+      signal: this._page.signal,
+      onProgress: ({ providers, done }) => {
+        this._loaded.textContent = `${count(providers, "provider")}${done ? ` · ${new Date().toLocaleTimeString("en-GB")}` : " so far…"}`;
+        // The first page is drawn at once, later ones when there is time, and the last always.
+        if (done || this._due()) {
+          performance.mark("cloud:read");
+          this._draw();
+          requestAnimationFrame(() => performance.mark(done ? "cloud:whole" : "cloud:painted"));
+        }
+      },
+    });
+    this._progress.hidden = true;
+  }
+
+  _due() {
+    return performance.now() - (this._drawn ?? -Infinity) > BETWEEN_DRAWINGS;
+  }
+
+  _choose(choices) {
+    Object.assign(this._choices, choices);
+    replace(address("cloud", "", this._choices));
+    this._draw();
+  }
+
+  async _setFilter(filter) {
+    this._choices.filter = filter;
+    replace(address("cloud", "", this._choices));
+    await this._filter();
+  }
+
+  async _filter() {
+    const filter = this._choices.filter.replace(/^\?/, "");
+    this._matching = null;
+    if (filter) {
+      const { resource_providers: providers } = await this._page.api.get(`resource_providers?${filter}`, { signal: this._page.signal });
+      this._matching = new Set(providers.map((provider) => provider.root_provider_uuid));
+      announce(`${count(this._matching.size, "tree")} pass the filter`);
+    }
+    this._draw();
+  }
+
+  _draw() {
+    this._drawn = performance.now();
+    const cloud = this._page.cloud;
+    const classes = cloud.classes();
+    const name = classes.includes(this._choices.class) ? this._choices.class : classes[0] ?? "";
+    fill(this._classes, classes.map((each) => h("option", { value: each, selected: each === name }, each)));
+    const tiles = [...cloud.trees.keys()].map((root) => this._tile(root, name));
+    fill(this._totals, h("h2", { id: "totals-title" }, this._matching ? `Totals of ${count(this._matching.size, "tree")} that pass the filter` : "Totals"),
+      totalsTable(cloud.totals(this._matching ? [...this._matching].filter((root) => cloud.trees.has(root)) : undefined)));
+    if (!cloud.trees.size) {
+      fill(this._stage, h("p", { class: "empty" }, "No resource providers yet. Load the demonstration cloud, or let an agent report a host; then refresh."));
+      fill(this._legend);
+      return;
+    }
+    if (this._choices.as === "list") fill(this._stage, this._list(tiles, name));
+    else this._drawMap(tiles);
+    fill(this._legend, ...legend(name, tiles));
+  }
+
+  _drawMap(tiles) {
+    if (this._map.canvas.parentElement !== this._stage) fill(this._stage, this._map.canvas);
+    const size = Number(this._choices.size) || fitting(tiles.length, this._stage.clientWidth);
+    this._map.show(this._groups(tiles), size);
+  }
+
+  _tile(root, name) {
+    const sum = this._page.cloud.sum(root, name);
+    return { root, sum, share: sum && share(sum), dimmed: this._matching !== null && !this._matching.has(root) };
+  }
+
+  _groups(tiles) {
+    if (!this._choices.group) return [{ title: "", tiles }];
+    const groups = new Map();
+    for (const tile of tiles) {
+      for (const title of this._titles(tile.root)) {
+        if (!groups.has(title)) groups.set(title, { title, tiles: [] });
+        groups.get(title).tiles.push(tile);
+      }
+    }
+    return [...groups.values()].sort((a, b) => b.tiles.length - a.tiles.length || a.title.localeCompare(b.title));
+  }
+
+  _titles(root) {
+    const providers = this._page.cloud.trees.get(root);
+    if (this._choices.group === "aggregate") {
+      const aggregates = new Set(providers.flatMap((provider) => provider.aggregates));
+      return aggregates.size ? [...aggregates].map((uuid) => `aggregate ${uuid}`) : ["in no aggregate"];
+    }
+    const trait = this._choices.trait;
+    if (!trait) return ["name a trait above"];
+    return [providers.some((provider) => provider.traits.includes(trait)) ? `with ${trait}` : `without ${trait}`];
+  }
+
+  _tell(tile, byKey) {
+    if (!tile) return;
+    const [provider, ...others] = this._page.cloud.trees.get(tile.root);
+    const use = tile.sum ? `${whole(tile.sum.used)} of ${whole(tile.sum.capacity)} used (${percent(tile.share)}), ${whole(tile.sum.free)} free` : "no inventory of this class";
+    const tree = others.length ? `, ${count(others.length + 1, "provider")}` : "";
+    this._detail.setAttribute("aria-live", byKey ? "polite" : "off");
+    fill(this._detail, h("strong", {}, provider.name), ` ${brief(provider.uuid)}${tree}: ${use}`);
+  }
+
+  _list(tiles, name) {
+    const shown = tiles.filter((tile) => !tile.dimmed).sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
+    const body = h("tbody");
+    const more = h("button", { type: "button" }, "Show more");
+    const add = () => {
+      const from = body.children.length;
+      body.append(...shown.slice(from, from + ROWS).map((tile) => this._row(tile)));
+      more.hidden = body.children.length >= shown.length;
+    };
+    more.addEventListener("click", add);
+    add();
+    const columns = ["Host", "Used", "Capacity", "Free", "Largest free piece", "Use"];
+    return h("div", { class: "scroll" }, h("table", {}, h("caption", {}, `${count(shown.length, "host")} by use of ${name}`),
+      h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column)))), body), more);
+  }
+
+  _row({ root, sum, share: used }) {
+    const [provider] = this._page.cloud.trees.get(root);
+    const cells = sum ? [sum.used, sum.capacity, sum.free, sum.largest].map(whole) : ["", "", "", ""];
+    return h("tr", {}, h("th", { scope: "row" }, h("a", { href: address("tree", root) }, provider.name)),
+      [...cells, sum ? percent(used) : "none"].map((text) => h("td", {}, text)));
+  }
+}
+
+/** Return the largest size at which so many tiles fill about a screen. */
+function fitting(tiles, width) {
+  return SIZES.findLast((size) => Math.ceil(tiles / Math.max(1, Math.floor(width / size))) * size <= 560) ?? SIZES[0];
+}
+
+function legend(name, tiles) {
+  const { used, over } = colours.scale();
+  const swatch = (colour, text) => {
+    const box = h("i", { class: "swatch", "aria-hidden": "true" });
+    box.style.background = colour;
+    return h("span", {}, box, text);
+  };
+  const none = tiles.filter((tile) => tile.share === null).length;
+  const overfull = tiles.filter((tile) => tile.share > 1).length;
+  return [
+    swatch(used[0], "0%"), swatch(used[3], "to 30%"), swatch(used[6], "to 60%"), swatch(used[9], "to 99%"), swatch(used[10], "full"),
+    overfull ? swatch(over, `${count(overfull, "host")} over capacity`) : null,
+    none ? h("span", {}, h("i", { class: "swatch none", "aria-hidden": "true" }), `${count(none, "host")} without ${name}`) : null,
+  ];
+}

@@ -1,0 +1,92 @@
+"""A headless Chromium, and what no page of the explorer may do in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+
+EXECUTABLE = shutil.which("chromium") or shutil.which("google-chrome")
+REQUIRED = bool(os.environ.get("PLACEMENT_BROWSER"))  # a missing browser fails, it does not skip
+
+# What the browser would ask other hosts by itself is switched off.
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+WAIT = 10_000  # milliseconds that a view may take on a busy machine
+
+SIZES = {"wide": (1280, 860), "narrow": (390, 844)}
+
+
+expect.set_options(timeout=WAIT)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Run a browser until the block ends."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class Watch:
+    """What a page has said and asked. allowed: texts of console errors that a test provokes."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.allowed: tuple[str, ...] = ()
+        self.errors: list[str] = []
+        self.strangers: list[str] = []
+        self._host = urlsplit(url).netloc
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        page.on("request", self._request)
+        page.set_default_timeout(WAIT)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.errors.append(message.text)
+
+    def _request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme != "data" and address.netloc != self._host:
+            self.strangers.append(request.url)
+
+    def open(self, place: str = "") -> Page:
+        """Open a place of the explorer, such as "#tree/UUID"."""
+        self.page.goto(f"{self.url}/explorer/{place}")
+        return self.page
+
+    def check(self) -> None:
+        """Assert that nothing failed unseen, and that nobody else was asked."""
+        unexpected = [
+            error for error in self.errors if not any(text in error for text in self.allowed)
+        ]
+        assert unexpected == []
+        assert self.strangers == []
+
+
+@contextmanager
+def watched(
+    browser: Browser, url: str, size: str = "wide", *, dark: bool = False
+) -> Iterator[Watch]:
+    """Give a page in a context of its own, and check it at the end."""
+    width, height = SIZES[size]
+    origin = "http://" + urlsplit(url).netloc
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+    )
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=origin)
+    watch = Watch(context.new_page(), url)
+    try:
+        yield watch
+        watch.check()
+    finally:
+        context.close()

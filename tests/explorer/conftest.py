@@ -1,0 +1,45 @@
+"""One server and one browser for all tests; a page of its own for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.explorer.browser import EXECUTABLE, REQUIRED, Watch, chromium, watched
+from tests.explorer.cloud import Demo, demonstration
+
+Open = Callable[..., Watch]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if EXECUTABLE is None and not REQUIRED:
+        pytest.skip("no chromium is installed")
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def demo(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    with demonstration(tmp_path_factory.mktemp("explorer")) as serving:
+        yield serving
+
+
+@pytest.fixture
+def watch(browser: Browser, demo: Demo) -> Iterator[Watch]:
+    with watched(browser, demo.url) as each:
+        yield each
+
+
+@pytest.fixture
+def open_watch(browser: Browser, demo: Demo) -> Iterator[Open]:
+    """Open a page as a test wishes: its size, its colours, another server."""
+    with ExitStack() as exits:
+
+        def begin(size: str = "wide", *, dark: bool = False, url: str = demo.url) -> Watch:
+            return exits.enter_context(watched(browser, url, size, dark=dark))
+
+        yield begin

@@ -1,0 +1,156 @@
+"""Services that are broken, slow, refuse, or stand behind something; and names that are scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from playwright.sync_api import Route, expect
+
+from tests.explorer.browser import Watch
+from tests.explorer.cloud import Demo
+from tests.explorer.conftest import Open
+from tests.explorer.prefix import behind_prefix
+from tests.kit.processes import send
+
+
+def refusal(status: int, detail: str, **members: str) -> str:
+    return json.dumps({"errors": [{"status": status, "detail": detail, **members}]})
+
+
+SCRIPT = "<img src=x onerror=alert(1)>"
+
+
+def test_a_service_that_does_not_answer_is_told_and_tried_again(watch: Watch) -> None:
+    watch.allowed = ("ERR_CONNECTION_REFUSED",)
+    page = watch.page
+    page.route("**/resource_providers*", lambda route: route.abort("connectionrefused"))
+    watch.open()
+    expect(page.get_by_role("alert")).to_contain_text("The service does not answer")
+    page.unroute("**/resource_providers*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".state")).to_contain_text("201 providers ·")
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_service_that_fails_is_told_with_the_id_of_the_request(watch: Watch) -> None:
+    watch.allowed = ("status of 503",)
+    error = refusal(503, "The database is away.", request_id="req-7")
+    watch.page.route("**/resource_providers*", lambda route: route.fulfill(status=503, body=error))
+    page = watch.open()
+    expect(page.get_by_role("alert")).to_contain_text("The database is away.")
+    expect(page.get_by_role("alert")).to_contain_text("req-7")
+
+
+def test_an_answer_of_something_else_is_told(watch: Watch) -> None:
+    watch.page.route(
+        "**/resource_providers*", lambda route: route.fulfill(status=200, body="<h1>Welcome</h1>")
+    )
+    page = watch.open()
+    expect(page.get_by_role("alert")).to_contain_text("Is something else between?")
+
+
+def test_a_slow_service_shows_that_something_goes_on(watch: Watch) -> None:
+    held: list[Route] = []
+    page = watch.page
+    page.route("**/resource_providers*", lambda route: held.append(route))
+    watch.open()
+    expect(page.get_by_role("progressbar", name="Loading providers")).to_be_visible()
+    # Whoever goes elsewhere meanwhile does not wait for it.
+    page.unroute("**/resource_providers*")
+    page.get_by_role("link", name="Consumer").click()
+    expect(page.get_by_role("heading", name="Consumer")).to_be_visible()
+
+
+def test_what_a_role_may_not_see_is_told_plainly(watch: Watch) -> None:
+    watch.allowed = ("status of 403",)
+    error = refusal(403, "The rule placement:inventories:list does not admit you.")
+    watch.page.route("**/resource_providers*", lambda route: route.fulfill(status=403, body=error))
+    page = watch.open()
+    expect(page.get_by_role("alert")).to_contain_text("Your role does not allow this")
+
+
+def test_who_may_not_explain_still_gets_candidates(watch: Watch) -> None:
+    watch.allowed = ("status of 403",)
+
+    def answer(route: Route) -> None:
+        if "explain" in (route.request.post_data or ""):
+            route.fulfill(status=403, body=refusal(403, "no"))
+        else:
+            route.continue_()
+
+    watch.page.route("**/allocation_candidates", answer)
+    page = watch.open("#ask")
+    page.get_by_role("button", name="Which hosts can serve this?").click()
+    expect(page.locator(".answer h2").first).to_contain_text(re.compile("^[0-9]+ candidates"))
+    expect(page.locator(".answer")).to_contain_text("Your role does not let you see why")
+
+
+def test_a_guarded_service_asks_for_a_token_and_keeps_it_in_memory(watch: Watch) -> None:
+    watch.allowed = ("status of 401",)
+    page = watch.page
+
+    def guard(route: Route) -> None:
+        if route.request.headers.get("x-auth-token") == "right":
+            headers = {**route.request.headers, "x-auth-token": "admin"}
+            route.continue_(headers=headers)
+        else:
+            route.fulfill(status=401, body='{"error": {"message": "no"}}')
+
+    def as_guarded(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('"noauth2"', '"keystone"'))
+
+    page.route("**/explorer/", as_guarded)
+    for path in ("**/resource_providers*", "**/resource_classes", "**/traits"):
+        page.route(path, guard)
+    watch.open()
+    dialog = page.get_by_role("dialog", name="Token")
+    dialog.get_by_label("Token").fill("wrong")
+    dialog.get_by_role("button", name="Use it").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("refused this token")
+    dialog.get_by_label("Token").fill("right")
+    dialog.get_by_role("button", name="Use it").click()
+    expect(page.locator(".state")).to_contain_text("201 providers ·")
+    kept = page.evaluate(
+        "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])"
+    )
+    assert kept == '[{},{},""]'
+
+
+def test_names_that_are_scripts_stay_text(watch: Watch, demo: Demo) -> None:
+    answer = send(demo.process.port, "POST", "/resource_providers", {"name": SCRIPT}, "2.0")
+    uuid = answer.body["uuid"]
+    try:
+        page = watch.open(f"#tree/{uuid}")
+        expect(page.get_by_role("heading", level=1)).to_have_text(SCRIPT)
+        page = watch.open("#cloud?as=list")
+        expect(page.get_by_role("link", name=SCRIPT)).to_be_attached()
+        assert page.locator("img[src=x]").count() == 0
+    finally:
+        send(demo.process.port, "DELETE", f"/resource_providers/{uuid}")
+
+
+def test_a_script_that_is_not_the_page_s_own_does_not_run(watch: Watch) -> None:
+    watch.allowed = ("Content Security Policy",)
+    page = watch.open()
+    page.evaluate(
+        """() => {
+            const script = document.createElement('script');
+            script.textContent = 'window.ran = 1';
+            const box = document.createElement('div');
+            box.innerHTML = '<img src="#" onerror="window.ran = 2">';
+            document.body.append(script, box);
+        }"""
+    )
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.ran") is None
+
+
+def test_the_page_works_behind_a_prefix(open_watch: Open, demo: Demo) -> None:
+    with behind_prefix(demo.process.port) as url:
+        page = open_watch(url=url).open()
+        expect(page.locator(".state")).to_contain_text("201 providers ·")
+        page.goto(f"{url}/explorer")
+        expect(page.get_by_role("heading", name="Cloud")).to_be_visible()
+        assert page.url.startswith(f"{url}/explorer/")

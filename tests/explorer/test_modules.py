@@ -1,0 +1,95 @@
+"""The parts of the page that only think: requests in their forms, what an inventory can give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Page
+
+from placement.client.flavors import flavor_of_request
+from placement.client.query import parse_query, query_of
+from placement.client.request_errors import RequestError
+from placement.objects.capacity import Stock, capacity, fits
+from tests.explorer.browser import Watch
+from tests.unit.client.any_request import json_requests
+
+EXAMPLES = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture
+def page(watch: Watch) -> Page:
+    return watch.open()
+
+
+def call(page: Page, module: str, function: str, *arguments: Any) -> Any:
+    """Call a function of one of the page's modules, in the browser."""
+    script = """async ([module, name, given]) => (await import(module))[name](...given)"""
+    return page.evaluate(script, [f"./js/{module}.js", function, list(arguments)])
+
+
+def canonical(request: dict[str, Any]) -> dict[str, Any]:
+    """Return a request as it is once it has been a query."""
+    return parse_query(query_of(request))
+
+
+@EXAMPLES
+@given(request=json_requests())
+def test_the_page_writes_queries_that_say_the_same(page: Page, request: dict[str, Any]) -> None:
+    assert parse_query(call(page, "request", "toQuery", request)) == canonical(request)
+
+
+@EXAMPLES
+@given(request=json_requests())
+def test_the_page_reads_queries_as_the_clients_do(page: Page, request: dict[str, Any]) -> None:
+    assert canonical(call(page, "request", "parse", query_of(request))) == canonical(request)
+
+
+@EXAMPLES
+@given(request=json_requests())
+def test_the_page_reads_flavors_as_the_clients_do(page: Page, request: dict[str, Any]) -> None:
+    try:
+        flavor = flavor_of_request(request)
+    except RequestError:  # a flavor cannot say it
+        return
+    text = "\n".join(f"{key}={value}" for key, value in flavor.items())
+    parsed = call(page, "request", "parse", text)
+    assert canonical(parsed) == canonical(request)
+
+
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        ("groups._NIC.required[0]", ["groups", "_NIC", "required", 0]),
+        ('groups[""].resources.VCPU', ["groups", "", "resources", "VCPU"]),
+        ("groups.1.member_of[1]", ["groups", "1", "member_of", 1]),
+        ("isolate[0]", ["isolate", 0]),
+        ("root.required[2]", ["root", "required", 2]),
+        ("group_policy", ["group_policy"]),
+    ],
+)
+def test_a_path_of_a_request_is_taken_apart(page: Page, path: str, steps: list[object]) -> None:
+    assert call(page, "request", "steps", path) == steps
+
+
+AMOUNTS = st.integers(1, 40)
+
+
+@EXAMPLES
+@given(
+    total=AMOUNTS, reserved=st.integers(0, 10), ratio=st.sampled_from([1.0, 1.5, 0.3, 16.0]),
+    used=st.integers(0, 60), units=st.tuples(AMOUNTS, AMOUNTS, st.integers(1, 7)),
+)  # fmt: skip
+def test_the_largest_free_piece_is_what_the_service_would_give(
+    page: Page, total: int, reserved: int, ratio: float, used: int, units: tuple[int, int, int]
+) -> None:
+    least, most, step = units
+    stock = Stock(capacity(total, reserved, ratio), used, least, most, step)
+    inventory = {
+        "total": total, "reserved": reserved, "allocation_ratio": ratio,
+        "min_unit": least, "max_unit": most, "step_size": step,
+    }  # fmt: skip
+    pieces = [amount for amount in range(1, 41) if fits(stock, amount)]
+    assert call(page, "capacity", "largest", inventory, used) == max(pieces, default=0)

@@ -1,0 +1,129 @@
+"""Keyboard alone, screen readers, small screens, both themes."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.explorer.browser import Watch
+from tests.explorer.cloud import Demo
+from tests.explorer.conftest import Open
+
+# One that nobody can meet, so that the answer is an explanation.
+REQUEST = {
+    "groups": {
+        "": {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX"]},
+        "_NIC": {"resources": {"SRIOV_NET_VF": 1}},
+        "_NUMA": {"required": ["HW_NUMA_ROOT"]},
+    },
+    "same_subtree": [{"of": ["_NIC", "_NUMA"], "not": []}],
+    "isolate": ["_NIC"],
+}
+
+
+def places(demo: Demo) -> dict[str, str]:
+    """Return each view in a state that has something to show."""
+    return {
+        "cloud": "",
+        "cloud as a list": "#cloud?as=list",
+        "tree": f"#tree/{demo.provider('numa-d01')}",
+        "tree without a name": "#tree",
+        "ask": "#ask",
+        "ask with an explanation": f"#ask?request={quote(json.dumps(REQUEST))}",
+        "consumer": f"#consumer/{demo.consumers[0]}",
+        "project": "#consumer?project=web",
+    }
+
+
+NAMES = (
+    "cloud", "cloud as a list", "tree", "tree without a name", "ask", "ask with an explanation",
+    "consumer", "project",
+)  # fmt: skip
+
+
+def settle(page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".state progress:visible")).to_have_count(0)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", ["wide", "narrow"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_view_has_no_fault_that_axe_knows(
+    open_watch: Open, demo: Demo, name: str, size: str, dark: bool
+) -> None:
+    watch = open_watch(size, dark=dark)
+    page = watch.open(places(demo)[name])
+    settle(page)
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in violations] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_narrow_page_is_not_wider_than_the_screen(
+    open_watch: Open, demo: Demo, name: str
+) -> None:
+    page = open_watch("narrow").open(places(demo)[name])
+    settle(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_keyboard_alone_leads_from_the_map_to_a_consumer(watch: Watch) -> None:
+    page = watch.open()
+    settle(page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.get_by_role("application").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".detail strong")).to_have_text("compute-a02")
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    expect(page.locator(".detail strong")).to_have_text("compute-a01")
+    page.keyboard.press("Enter")
+    consumer = page.locator(".consumers button").first
+    consumer.focus()
+    page.keyboard.press("Enter")
+    expect(consumer).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("link", name="All that it holds").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Consumer", exact=True)).to_be_visible()
+
+
+def test_the_keyboard_alone_joins_two_groups(watch: Watch) -> None:
+    request = {"groups": {"_A": {"resources": {"PCPU": 1}}, "_B": {"resources": {"FPGA": 1}}}}
+    page = watch.open(f"#ask?request={quote(json.dumps(request))}")
+    settle(page)
+    page.locator(".node[data-suffix=_A]").focus()
+    page.keyboard.press("Enter")
+    page.locator(".node[data-suffix=_B]").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".rules li")).to_have_count(1)
+
+
+def test_every_control_can_be_reached_with_tab(watch: Watch) -> None:
+    page = watch.open("#ask")
+    settle(page)
+    kinds = ("a[href]", "button", "input", "select", "summary")
+    controls = page.locator(", ".join(f"{kind}:visible" for kind in kinds)).count()
+    focused = "[...document.querySelectorAll('*')].indexOf(document.activeElement)"
+    reached = set()
+    for _ in range(controls + 10):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate(focused))
+    assert len(reached) >= controls
+
+
+def test_an_address_shows_the_same_to_somebody_else(open_watch: Open, watch: Watch) -> None:
+    page = watch.open()
+    settle(page)
+    page.get_by_label("Coloured by use of").select_option("DISK_GB")
+    page.get_by_label("Grouped by").select_option("aggregate")
+    place = page.url.partition("/explorer/")[2]
+    other = open_watch().open(place)
+    settle(other)
+    expect(other.get_by_label("Coloured by use of")).to_have_value("DISK_GB")
+    expect(other.get_by_label("Grouped by")).to_have_value("aggregate")

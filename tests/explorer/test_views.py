@@ -1,0 +1,253 @@
+"""Each view, as somebody who looks at the demonstration cloud uses it."""
+
+from __future__ import annotations
+
+import json
+import re
+from urllib.parse import parse_qs, quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.explorer.browser import Watch
+from tests.explorer.cloud import Demo
+
+SMALL = {"groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096}}}, "limit": 5}
+NUMA = {
+    "groups": {
+        "_CPU": {"resources": {"PCPU": 4}},
+        "_FPGA": {"resources": {"FPGA": 1}},
+        "_NUMA": {"required": ["HW_NUMA_ROOT"]},
+    },
+    "same_subtree": [{"of": ["_NUMA", "_CPU", "_FPGA"], "not": []}],
+}
+
+
+def asking(request: object) -> str:
+    return f"#ask?request={quote(json.dumps(request))}"
+
+
+def loaded(page: Page) -> None:
+    expect(page.locator(".state")).to_contain_text("201 providers ·")
+
+
+# -- cloud ----------------------------------------------------------------------------------
+
+
+def test_the_cloud_is_a_map_of_all_roots_with_totals(watch: Watch) -> None:
+    page = watch.open()
+    loaded(page)
+    expect(page.get_by_role("application")).to_be_visible()
+    row = page.locator("tr", has=page.get_by_role("rowheader", name="VCPU", exact=True))
+    expect(row.get_by_role("cell").first).to_have_text("13,376")
+
+
+def test_totals_are_those_that_the_service_has(watch: Watch, demo: Demo) -> None:
+    page = watch.open()
+    loaded(page)
+    providers = demo.get("/resource_providers?include=usages")["resource_providers"]
+    used = sum(provider["usages"].get("MEMORY_MB", 0) for provider in providers)
+    row = page.locator("tr", has=page.get_by_role("rowheader", name="MEMORY_MB", exact=True))
+    expect(row.get_by_role("cell").nth(1)).to_have_text(f"{used:,}")
+
+
+def test_a_tile_tells_its_host_and_opens_its_tree(watch: Watch) -> None:
+    page = watch.open()
+    loaded(page)
+    page.get_by_role("application").hover(position={"x": 20, "y": 20})
+    expect(page.locator(".detail strong")).to_have_text("compute-a01")
+    page.get_by_role("application").click(position={"x": 20, "y": 20})
+    expect(page.get_by_role("heading", name="compute-a01", level=1)).to_be_visible()
+
+
+def test_the_cloud_is_grouped_by_a_trait(watch: Watch) -> None:
+    page = watch.open("#cloud?group=trait&trait=HW_CPU_X86_AMD_SEV&as=list")
+    loaded(page)
+    page.get_by_label("Shown as").select_option("map")
+    page.get_by_role("application").focus()
+    expect(page.locator(".detail strong")).to_have_text("compute-a01")
+
+
+def test_the_filter_is_that_of_the_list_of_providers(watch: Watch) -> None:
+    page = watch.open()
+    loaded(page)
+    page.get_by_label("Filter, as of the list of providers").fill("required=HW_CPU_X86_AMD_SEV")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("#totals-title")).to_have_text("Totals of 8 trees that pass the filter")
+    assert "filter=required" in page.url
+
+
+def test_a_filter_that_the_service_refuses_says_why(watch: Watch) -> None:
+    watch.allowed = ("status of 400",)
+    page = watch.open("#cloud?filter=colour%3Dred")
+    expect(page.get_by_role("alert")).to_contain_text("colour")
+
+
+def test_the_list_of_hosts_begins_with_the_fullest(watch: Watch) -> None:
+    page = watch.open("#cloud?as=list&class=VCPU")
+    loaded(page)
+    shares = page.locator(".stage tbody tr td:last-child").all_inner_texts()
+    numbers = [int(text.rstrip("%")) for text in shares if text != "none"]
+    assert len(numbers) == 50
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_a_refresh_asks_only_for_what_has_changed(watch: Watch) -> None:
+    page = watch.open()
+    loaded(page)
+    with page.expect_response(lambda answer: "include=" in answer.url) as again:
+        page.get_by_role("button", name="Refresh").click()
+    assert again.value.status == 304
+    loaded(page)
+
+
+# -- tree -----------------------------------------------------------------------------------
+
+
+def test_a_tree_shows_each_provider_and_what_is_shared_with_it(watch: Watch, demo: Demo) -> None:
+    page = watch.open(f"#tree/{demo.provider('diskless-c01')}")
+    expect(page.get_by_role("article", name="diskless-c01")).to_contain_text("MEMORY_MB")
+    sharing = page.get_by_role("region", name="Sharing providers")
+    expect(sharing.get_by_role("article")).to_have_count(2)
+
+
+def test_a_nested_tree_is_drawn_below_its_root(watch: Watch, demo: Demo) -> None:
+    page = watch.open(f"#tree/{demo.provider('numa-d01')}")
+    expect(page.locator("ul.tree > li > article")).to_have_count(1)
+    assert page.locator("ul.branches ul.branches article").count() > 0
+
+
+def test_a_consumer_lights_up_here_and_tells_what_it_holds_elsewhere(
+    watch: Watch, demo: Demo
+) -> None:
+    held, *_others = demo.get(f"/allocations/{demo.consumers[0]}")["allocations"]
+    page = watch.open(f"#tree/{held}")
+    page.get_by_role("button", name=re.compile(demo.consumers[0])).click()
+    expect(page.locator(".part.lit").first).to_be_attached()
+    expect(page.get_by_role("link", name="All that it holds")).to_be_visible()
+    assert f"consumer={demo.consumers[0]}" in page.url
+
+
+def test_a_provider_that_vanished_is_said_to_be_gone(watch: Watch) -> None:
+    page = watch.open("#tree/00000000-0000-4000-8000-000000000000")
+    expect(page.locator(".empty")).to_contain_text("It may have been deleted")
+
+
+def test_a_provider_is_found_by_its_name(watch: Watch) -> None:
+    page = watch.open("#tree")
+    page.get_by_label("Name or UUID").fill("compute-a02")
+    page.get_by_role("button", name="Find").click()
+    expect(page.get_by_role("heading", name="compute-a02", level=1)).to_be_visible()
+
+
+# -- ask ------------------------------------------------------------------------------------
+
+
+def test_candidates_are_cards_that_light_up_on_the_tree(watch: Watch) -> None:
+    page = watch.open(asking(NUMA))
+    expect(page.locator(".candidate[aria-pressed=true]")).to_have_count(1)
+    marked = page.locator(".drawing .card.marked")
+    expect(marked).to_have_count(2)  # the group that asks for no resources is where the CPUs are
+    expect(marked.filter(has_text="group _FPGA")).to_contain_text("FPGA 1")
+
+
+def test_the_form_builds_a_request_of_groups(watch: Watch) -> None:
+    page = watch.open("#ask")
+    page.get_by_role("button", name="Add a group").click()
+    group = page.get_by_role("group", name="Group _1")
+    group.get_by_role("button", name="Add a resource").click()
+    group.get_by_label("Resource class").fill("SRIOV_NET_VF")
+    group.get_by_label("Resource class").press("Tab")
+    group.get_by_label("Required traits: add").fill("CUSTOM_PHYSNET_NET1")
+    page.get_by_role("button", name="Which hosts can serve this?").click()
+    expect(page.locator(".answer h2").first).to_contain_text(re.compile("^[0-9]+ candidates"))
+    parameters = parse_qs(page.url.partition("?")[2])
+    request = json.loads(parameters["request"][0])
+    assert request["groups"]["_1"] == {
+        "resources": {"SRIOV_NET_VF": 1},
+        "required": ["CUSTOM_PHYSNET_NET1"],
+    }
+
+
+def test_a_line_between_two_groups_is_a_rule(watch: Watch) -> None:
+    request = {"groups": {"_A": {"resources": {"PCPU": 1}}, "_B": {"resources": {"FPGA": 1}}}}
+    page = watch.open("#ask")
+    page.get_by_text("Paste a query").click()
+    page.get_by_label("Pasted request").fill(json.dumps(request))
+    page.get_by_role("button", name="Take it").click()
+    one, other = page.get_by_label("Group _A").last, page.get_by_label("Group _B").last
+    one.hover()
+    page.mouse.down()
+    other.hover()
+    page.mouse.up()
+    expect(page.locator(".rules li")).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "resources=VCPU:2&required=COMPUTE_NODE",
+        "GET /allocation_candidates?resources=VCPU:2&required=COMPUTE_NODE",
+        '{"groups": {"": {"resources": {"VCPU": 2}, "required": ["COMPUTE_NODE"]}}}',
+        "resources:VCPU=2\ntrait:COMPUTE_NODE=required",
+    ],
+)
+def test_a_request_is_pasted_as_query_json_or_flavor(watch: Watch, text: str) -> None:
+    page = watch.open("#ask")
+    page.get_by_text("Paste a query").click()
+    page.get_by_label("Pasted request").fill(text)
+    page.get_by_role("button", name="Take it").click()
+    expect(page.get_by_label("Resource class")).to_have_value("VCPU")
+    expect(page.get_by_role("group", name="Required traits").first).to_contain_text("COMPUTE_NODE")
+
+
+def test_what_cannot_be_read_is_told(watch: Watch) -> None:
+    page = watch.open("#ask")
+    page.get_by_text("Paste a query").click()
+    page.get_by_label("Pasted request").fill("colour=red")
+    page.get_by_role("button", name="Take it").click()
+    expect(page.get_by_role("alert")).to_have_text("colour is no parameter of a request.")
+
+
+def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -> None:
+    request = {"groups": {"": {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX"]}}}
+    page = watch.open(asking(request))
+    expect(page.get_by_role("heading", name="Why no host can serve this")).to_be_visible()
+    page.locator(".relaxations li", has_text="HW_CPU_X86_SGX").get_by_role("button").click()
+    expect(page.locator(".answer h2").first).to_contain_text(re.compile("^[0-9]+ candidates"))
+    assert "HW_CPU_X86_SGX" not in page.url
+
+
+def test_the_url_and_the_curl_line_can_be_copied(watch: Watch, demo: Demo) -> None:
+    page = watch.open(asking(SMALL))
+    page.get_by_text("As URL, JSON and curl").click()
+    page.get_by_role("button", name="Copy URL").click()
+    url = page.evaluate("navigator.clipboard.readText()")
+    assert url == f"{demo.url}/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096&limit=5"
+    page.get_by_role("button", name="REST calls").click()
+    page.get_by_role("dialog").get_by_role("button", name="Copy curl").first.click()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("curl -s ")
+
+
+# -- consumer -------------------------------------------------------------------------------
+
+
+def test_a_consumer_is_drawn_on_its_trees(watch: Watch, demo: Demo) -> None:
+    page = watch.open(f"#consumer/{demo.consumers[0]}")
+    expect(page.get_by_role("heading", level=2)).to_have_text(f"INSTANCE {demo.consumers[0]}")
+    expect(page.locator(".card.marked").first).to_contain_text("VCPU")
+    expect(page.locator(".part.lit").first).to_be_attached()
+
+
+def test_a_project_tells_its_usages_and_finds_its_consumers(watch: Watch, demo: Demo) -> None:
+    page = watch.open("#consumer?project=web")
+    page.get_by_role("button", name="Find its consumers").click()
+    expect(page.get_by_role("progressbar")).to_be_hidden()
+    heading = page.get_by_role("heading", name=re.compile(r"INSTANCE: \d+ consumers"))
+    [number] = re.findall(r"\d+", heading.inner_text())
+    expect(page.locator(".consumers li")).to_have_count(int(number))
+
+
+def test_a_consumer_that_holds_nothing_is_told_so(watch: Watch) -> None:
+    page = watch.open("#consumer/00000000-0000-4000-8000-000000000000")
+    expect(page.locator(".empty")).to_contain_text("holds nothing, or does not exist")
