@@ -22,7 +22,8 @@ def read_owners(path: str) -> set[str]:
         with _lines(path) as lines:
             uuids = set(_uuids(lines, name))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{name}: cannot be read: {error}") from None
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ConfigurationError(f"{name}: cannot be read: {reason}") from None
     if not uuids:
         raise ConfigurationError(f"{name}: the list of owners is empty")
     return uuids

@@ -187,7 +187,8 @@ def test_empty_projects_are_told_and_not_wrong(service: Service, run: Run) -> No
         ("", "the list of owners is empty"),
         ("ID\n\n", "the list of owners is empty"),
         (f"{FIRST}\n<html>\n", ":2: '<html>' is not a UUID"),
-        (None, "cannot be read"),
+        (None, "cannot be read: No such file or directory"),
+        ("\udcff", "cannot be read: it is not UTF-8 text"),
     ],
 )
 def test_a_list_that_is_none_is_refused(
@@ -195,7 +196,7 @@ def test_a_list_that_is_none_is_refused(
 ) -> None:
     path = tmp_path / "owners"
     if text is not None:
-        path.write_text(text)
+        path.write_bytes(text.encode(errors="surrogateescape"))
     code, out, err = run("--owners", str(path))
     assert (code, out) == (1, "")
     assert complaint in err
