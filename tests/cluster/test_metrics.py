@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -123,7 +124,9 @@ def test_every_value_is_right_with_four_workers_one_of_them_killed(tmp_path: Pat
         kill_the_busiest(process, counts)
         assert send_all(process.port, load(hosts)) == expected
         said = await_count(port, 2 * HOSTS + 2 * 9 * ROUNDS + 1)
+        log = process.log()
     check_requests(before, said)
+    check_statements(said, log)
     check_searches(said)
     check_what_went_wrong(said)
     check_pools(before, said)
@@ -188,9 +191,14 @@ def check_requests(before: kit.Samples, said: kit.Samples) -> None:
         assert buckets == sorted(buckets)
         assert buckets[-1] == count
     assert kit.of(said, "placement_slow_requests_total") == {}
-    assert kit.of(said, "placement_statements_total")["operation=show_resource_provider"] == (
-        2 * rounds
-    )
+
+
+def check_statements(said: kit.Samples, log: str) -> None:
+    """The metrics and the log have counted the same."""
+    shown = re.findall(r'"GET /resource_providers/[^/ ]+" .* statements: (\d+)$', log, re.MULTILINE)
+    assert len(shown) == 2 * 2 * ROUNDS
+    statements = kit.of(said, "placement_statements_total")["operation=show_resource_provider"]
+    assert statements == sum(map(int, shown))
 
 
 def check_searches(said: kit.Samples) -> None:
