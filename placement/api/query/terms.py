@@ -8,9 +8,8 @@ from placement.api.microversion import Microversion
 from placement.api.query.strings import Pairs, bad, check_feature
 from placement.errors import BadQuery
 from placement.objects import identifiers
-from placement.vocabulary import MAX_INTEGER
 
-TOO_MUCH = MAX_INTEGER + 1  # more than any max_unit: an amount that fits nowhere
+TOO_MUCH = 10**18  # more than all providers of a tree have together, whatever they are
 
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 
@@ -24,7 +23,7 @@ def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
             raise bad(key, value, "expected CLASS:AMOUNT pairs, separated by commas")
         digits = number.strip().lstrip("+")
         # Reading a number of thousands of digits would take long.
-        amount = TOO_MUCH if len(digits) > 10 and digits[0] != "-" else int(digits[:12])
+        amount = TOO_MUCH if len(digits) > 18 and digits[0] != "-" else int(digits[:18])
         if amount < 1:
             raise bad(key, value, f"the amount of {name} must be at least 1")
         amounts[name] = min(amount, TOO_MUCH)
