@@ -297,7 +297,9 @@ def test_a_directory_of_its_own_goes_with_the_service(tmp_path: Path) -> None:
     directory.mkdir()
     with serving(tmp_path, [database], 2, TMPDIR=str(directory)) as [process]:
         assert len(list(directory.glob("placement-metrics-*"))) == 1
-        process.kill_worker()
+        victim = process.worker_ids()[0]
+        os.kill(victim, signal.SIGKILL)
+        await_others(process, {victim})
         assert send(process.port, "GET", "/traits").status == 200
         assert len(list(directory.glob("placement-metrics-*"))) == 1
     assert list(directory.glob("placement-metrics-*")) == []
