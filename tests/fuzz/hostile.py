@@ -349,7 +349,7 @@ class Hostile:
             return self.text(AGGREGATES if aggregates else UUIDS)
         usual = {
             **dict.fromkeys(("required", "forbidden", "traits", "resource_class"), NAMES),
-            **dict.fromkeys(("of", "not", "isolate"), SUFFIXES[1:]),
+            **dict.fromkeys(("of", "not", "isolate"), SUFFIXES),
             "name": ["host1", "host2", "CUSTOM_B"],
             "group_policy": ["none", "isolate"],
         }

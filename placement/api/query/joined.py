@@ -6,6 +6,7 @@ from placement.api.history import Feature
 from placement.api.query.strings import bad
 from placement.api.versioned import Versioned
 from placement.candidates.request import (
+    UNSUFFIXED,
     CandidateRequest,
     Place,
     RequestGroup,
@@ -91,11 +92,13 @@ def check_splits(request: CandidateRequest) -> None:
 
 
 def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collection[str]) -> None:
-    """Raise BadQuery where some of the suffixes are those of no group."""
-    unknown = set(suffixes).difference(group.suffix for group in request.groups)
+    """Raise BadQuery where some of the suffixes are those of no suffixed group."""
+    unknown = set(suffixes).difference(group.suffix for group in request.groups if group.suffixed)
     if unknown:
         place = request.place(keyword, "", min(unknown))
         text = "no request group has this suffix"
+        if UNSUFFIXED in unknown:
+            text = "only groups with a suffix can be named"
         raise bad(place, ",".join(sorted(unknown)), text, QUERY_BAD_VALUE)
 
 
