@@ -106,7 +106,8 @@ def part_texts(
     for provider_id, value in by_provider.items():
         fragment, size = common.get(id(value)), 0
         if fragment is None:
-            text = orjson.dumps(render(value))
+            # A copy: whatever its length, what orjson returns holds its buffer of 4 KiB.
+            text = bytes(memoryview(orjson.dumps(render(value))))
             fragment, size = orjson.Fragment(text), len(text)
             common[id(value)] = fragment
         texts[provider_id] = (fragment, OVERHEAD + size)
