@@ -4,6 +4,7 @@
 #   make reset             forget the demonstration's data
 #   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
 #   make lint              ruff, mypy (strict), import-linter
+#   make docs              the documentation, built in docs/_build and opened (OPEN=: not opened)
 #   make samples           generate etc/placement.conf.sample and etc/policy.yaml.sample
 #   make lock              write locked/: hashes and licences of what constraints.txt pins
 #   make audit             known vulnerabilities of it, as far as the index knows any
@@ -16,9 +17,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= test
 INSTALLED := $(VENV)/installed-$(INSTALL)
+OPEN ?= $(BIN)/python -m webbrowser
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
 
-.PHONY: serve reset test lint wheel samples lock audit screenshots
+.PHONY: serve reset test lint wheel docs samples lock audit screenshots
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -42,7 +44,7 @@ $(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	@touch $@
 
 extras-postgresql := [postgresql]
-extras-test := [test,lint]
+extras-test := [test,lint,docs]
 
 serve: $(VENV)/installed-$(if $(filter postgresql%,$(DB)),postgresql,serve)
 	@BIN=$(BIN) PORT=$(PORT) DB='$(DB)' exec sh etc/serve-demo.sh
@@ -56,6 +58,12 @@ reset:
 
 test: $(INSTALLED)
 	$(BIN)/python -m tests
+
+# Every warning is an error, so what is there after a build has no link that leads nowhere.
+docs: $(INSTALLED)
+	$(BIN)/python -m sphinx --builder html --quiet --fail-on-warning --keep-going docs docs/_build/html
+	@echo "The documentation: $(CURDIR)/docs/_build/html/index.html"
+	$(if $(OPEN),@$(OPEN) '$(CURDIR)/docs/_build/html/index.html' || true)
 
 samples: $(INSTALLED)
 	$(BIN)/oslo-config-generator --config-file etc/generators/placement.conf

@@ -37,6 +37,7 @@ ON_SQLITE_ALONE = (
     "tests/api/test_wsgi_stack.py",
     "tests/cluster/test_make_serve.py",
     "tests/cluster/test_serving.py",
+    "tests/docs",
     "tests/explorer",
 )
 GALERA = "galera"

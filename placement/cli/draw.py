@@ -34,7 +34,7 @@ def _draw(conf: cfg.ConfigOpts) -> int:
     try:
         cloud = load_file(options.file)
         if options.only:
-            cloud = _only(cloud, options.only)
+            cloud = only(cloud, options.only)
         picture = draw(cloud, title=options.title, collapse=not options.all)
         if options.picture == "-":
             sys.stdout.write(picture)
@@ -49,7 +49,7 @@ def _draw(conf: cfg.ConfigOpts) -> int:
     return 0
 
 
-def _only(cloud: Cloud, names: list[str]) -> Cloud:
+def only(cloud: Cloud, names: list[str]) -> Cloud:
     """Return the trees whose roots have these names.  Raises UnusableFile."""
     roots = {provider.name for provider in cloud.providers if provider.parent_uuid is None}
     for name in names:

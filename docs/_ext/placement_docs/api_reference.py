@@ -1,0 +1,173 @@
+"""`.. api-reference::`: every operation as declared, with a request and its answer."""
+
+import inspect
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import requests
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from placement.api.history import HISTORY
+from placement.api.problems import title
+from placement.api.routes import OPERATIONS, Route
+from placement.api.shapes import Fragment
+from placement_docs import service, text
+from placement_docs.parameters import literal
+
+EXAMPLES = Path(__file__).parents[2] / "api-examples.yaml"
+NEWEST = max(HISTORY)
+LONGEST = 40  # lines of an answer that are shown
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request, and what was answered to it. request: method and path. answer: status first."""
+
+    request: str
+    body: Any
+    answer: str
+
+
+@cache
+def exchanges() -> Mapping[str, Exchange]:
+    """Ask a service everything that the file of examples has, in its order; return it by operation.
+
+    Raises RuntimeError where an answer is an error.
+    """
+    script = yaml.safe_load(EXAMPLES.read_text())
+    made: dict[str, Exchange] = {}
+    with service.service(service.ROOT / script["cloud"]) as asked:
+        for step in script["requests"]:
+            method, _, path = step["ask"].partition(" ")
+            answer = asked.send(method, path, step.get("body"), str(NEWEST))
+            if answer.status_code >= 400:
+                raise RuntimeError(f"{EXAMPLES.name}: {step['ask']}: {answer.text}")
+            if "operation" in step:
+                made[step["operation"]] = Exchange(
+                    step["ask"], step.get("body"), _shown(answer).replace(asked.url, "")
+                )
+    return made
+
+
+def _shown(answer: requests.Response) -> str:
+    lines = [f"HTTP/1.1 {answer.status_code} {answer.reason}"]
+    if "location" in answer.headers:
+        lines.append(f"Location: {answer.headers['location']}")
+    if "etag" in answer.headers:
+        lines.append('ETag: W/"…"')  # another one each time
+    if answer.text:
+        body = service.pretty(json.loads(answer.text)).splitlines()
+        if len(body) > LONGEST:
+            body = [*body[:LONGEST], f"… and {len(body) - LONGEST} lines more"]
+        lines += ["", *body]
+    return "\n".join(lines)
+
+
+def operations() -> Iterator[Route]:
+    """Return every operation as the newest version has it."""
+    for methods in OPERATIONS.values():
+        for routes in methods.values():
+            yield routes.at(NEWEST)
+
+
+def reference() -> str:
+    """Return the reference: a section for each noun, a part for each operation."""
+    by_noun: dict[str, list[Route]] = {}
+    for route in operations():
+        noun = route.handler.__module__.rpartition(".")[2]
+        by_noun.setdefault(noun, []).append(route)
+    return "\n".join(line for noun, routes in by_noun.items() for line in _section(noun, routes))
+
+
+def _section(noun: str, routes: Iterable[Route]) -> Iterator[str]:
+    yield text.heading(noun.replace("_", " ").capitalize(), "-")
+    for route in routes:
+        yield from _operation(route)
+
+
+def _operation(route: Route) -> Iterator[str]:
+    yield f".. _operation-{route.operation.replace('_', '-')}:\n"
+    yield text.heading(f"{route.method} {route.path}", "~")
+    about = inspect.getdoc(route.handler) or ""
+    yield literal(about) + "\n"
+    yield from _facts(route)
+    if route.parameters:
+        yield "Parameters of the query:\n"
+        yield text.table(
+            ("Parameter", "Since", "What it does"),
+            [
+                (f"``{name}``", parameter.since, literal(parameter.about))
+                for name, parameter in route.parameters.items()
+            ],
+            (20, 10, 70),
+        )
+    if route.body_schema is not None:
+        schema = route.body_schema.at(NEWEST).schema
+        rows = list(_members(schema))
+        if rows:
+            yield "Members of the body:\n"
+            yield text.table(("Member", "Type", "What it is"), rows, (34, 18, 48))
+    exchange = exchanges()[route.operation]
+    asked = exchange.request
+    if exchange.body is not None:
+        asked = f"{asked}\n\n{service.pretty(exchange.body)}"
+    yield text.block("text", asked, "Request")
+    yield text.block("text", exchange.answer, "Answer")
+
+
+def _facts(route: Route) -> Iterator[str]:
+    first, *later = [str(each.since) for each in _versions(route)]
+    changed = f"; changed at {', '.join(later)}" if later else ""
+    yield f":since: {first}{changed}"
+    rule = "free for all, without a token" if route.rule is None else f"``{route.rule}``"
+    yield f":policy: {rule}"
+    for other in route.asks:
+        yield f":also: ``{other}``, for what only some requests ask"
+    statuses = [f"{status} {title(status)}" for status in route.response.statuses]
+    yield f":answers: {', '.join(statuses)}"
+    yield ""
+
+
+def _versions(route: Route) -> Iterable[Route]:
+    return [each for _since, each in OPERATIONS[route.path][route.method].entries]
+
+
+def _members(schema: Fragment, prefix: str = "") -> Iterator[Sequence[str]]:
+    """Return a row for each member that a schema names, also those of members."""
+    required = schema.get("required", ())
+    for name, member in schema.get("properties", {}).items():
+        path = f"{prefix}{name}"
+        about = literal(member.get("description", ""))
+        yield f"``{path}``" + ("" if name in required else " (optional)"), _type(member), about
+        if prefix.count(".") < 1:
+            yield from _members(member, f"{path}.")
+
+
+def _type(schema: Fragment) -> str:
+    kind = schema.get("type", "")
+    if isinstance(kind, list):
+        return " or ".join(kind)
+    if "enum" in schema:
+        return " or ".join(f"``{value}``" for value in schema["enum"])
+    return str(kind) or "any of several"
+
+
+class ApiReference(SphinxDirective):
+    """All operations."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return their sections."""
+        self.env.note_dependency(str(EXAMPLES))
+        return self.parse_text_to_nodes(reference(), allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> None:
+    """Add the directive."""
+    app.add_directive("api-reference", ApiReference)

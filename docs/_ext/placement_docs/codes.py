@@ -1,0 +1,134 @@
+"""`.. error-codes::`, `.. statuses::`, `.. explanation-codes::`: their meaning, and what to do."""
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from placement import errors
+from placement.api.openapi import REASONS
+from placement.api.problems import STATUS, title
+from placement.candidates.trace import Refusal
+from placement_docs import text
+
+# What a caller does about each code. A test compares the codes with those of the errors.
+WHAT_TO_DO: Mapping[str, str] = {
+    errors.UNDEFINED: "The status and ``detail`` say it all: do what the detail asks for. "
+    "No retry helps before that.",
+    errors.CONCURRENT_UPDATE: "Read again what the request was made of: the provider, its "
+    "inventories or the consumer. Make the request anew with the generation that is there now, "
+    "and send it. If a consumer was meant to be new, look whether it is your own, claimed by an "
+    "earlier try.",
+    errors.INVENTORY_IN_USE: "Move or delete the allocations of these classes first, or move "
+    "inventory and allocations together with ``POST /reshaper``. ``GET "
+    "/resource_providers/{uuid}/allocations`` names the consumers.",
+    errors.DUPLICATE_NAME: "Choose another name or UUID. If the provider is your own, made by an "
+    "earlier try, read it by its name and go on with it.",
+    errors.PROVIDER_IN_USE: "Delete or move the allocations on the provider first; ``GET "
+    "/resource_providers/{uuid}/allocations`` lists them.",
+    errors.NO_CANDIDATES: "Nothing has room for the request now. The detail ends with the reason "
+    "for callers who may ask for it; ``placement-manage explain`` has the numbers. Ask for less, "
+    "or wait until something is released.",
+    errors.CANNOT_DELETE_PARENT: "Delete the providers below it first, the deepest ones before "
+    "the others; ``GET /resource_providers?in_tree={uuid}`` lists them.",
+    errors.PROVIDER_NOT_FOUND: "Create the provider before the reshape: ``POST /reshaper`` makes "
+    "none.",
+    errors.QUERY_DUPLICATE_KEY: "Give the parameter once.",
+    errors.QUERY_BAD_VALUE: "Correct the parameter that the detail names.",
+    errors.QUERY_MISSING_VALUE: "Complete the parameter that the detail names.",
+}
+
+
+def classes() -> Iterator[type[errors.PlacementError]]:
+    """Return every class of errors that a client may see."""
+    waiting = [errors.PlacementError]
+    while waiting:
+        kind = waiting.pop(0)
+        subclasses = kind.__subclasses__()
+        waiting += subclasses
+        if kind is not errors.PlacementError and kind not in STATUS:
+            yield kind
+
+
+def codes() -> list[str]:
+    """Return every code, those of single errors before the one that says nothing."""
+    names = {
+        value
+        for name, value in vars(errors).items()
+        if name.isupper() and isinstance(value, str) and value.startswith("placement.")
+    }
+    return sorted(names, key=lambda code: (code == errors.UNDEFINED, code))
+
+
+def status_of(kind: type[errors.PlacementError]) -> int:
+    """Return the status that errors of a class have."""
+    return next(STATUS[each] for each in kind.__mro__ if each in STATUS)
+
+
+def error_codes() -> str:
+    """Return all codes with the errors that have them and what to do."""
+    rows = []
+    for code in codes():
+        kinds = [kind for kind in classes() if kind.code == code]
+        statuses = sorted({status_of(kind) for kind in kinds}) or [400]
+        rows.append(
+            (f"``{code}``", ", ".join(map(str, statuses)), _meaning(code, kinds), WHAT_TO_DO[code])
+        )
+    return text.table(("Code", "Status", "When", "What to do"), rows, (26, 8, 33, 33))
+
+
+def _meaning(code: str, kinds: Iterable[type[errors.PlacementError]]) -> str:
+    if code == errors.UNDEFINED:
+        return "All other errors; most have this one."
+    summaries = [inspect.getdoc(kind) or "" for kind in kinds]
+    lines = [" ".join(each.partition("\n\n")[0].split()) for each in summaries]
+    return "\n\n".join(lines) or "A parameter of the query is wrong."
+
+
+def statuses() -> str:
+    """Return all statuses with their meaning."""
+    rows = ((f"{status} {title(status)}", _literal(meaning)) for status, meaning in REASONS.items())
+    return text.table(("Status", "Meaning"), rows, (30, 70))
+
+
+def _literal(sentence: str) -> str:
+    return sentence.replace("`", "``")
+
+
+def explanation_codes() -> str:
+    """Return the codes of explanations with their meaning."""
+    rows = ((f"``{code.value}``", f"{code.meaning}.") for code in Refusal)
+    return text.table(("Code", "Meaning"), rows, (30, 70))
+
+
+class ErrorCodes(SphinxDirective):
+    """The codes of errors."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        return self.parse_text_to_nodes(error_codes())
+
+
+class Statuses(SphinxDirective):
+    """The statuses of answers."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        return self.parse_text_to_nodes(statuses())
+
+
+class ExplanationCodes(SphinxDirective):
+    """The codes of explanations."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        return self.parse_text_to_nodes(explanation_codes())
+
+
+def setup(app: Sphinx) -> None:
+    """Add the directives."""
+    app.add_directive("error-codes", ErrorCodes)
+    app.add_directive("statuses", Statuses)
+    app.add_directive("explanation-codes", ExplanationCodes)

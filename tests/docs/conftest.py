@@ -1,0 +1,25 @@
+"""The documentation, built once for all tests of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the pages; a warning is an error, as in `make docs`."""
+    folder = tmp_path_factory.mktemp("docs")
+    command = [
+        *(sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fresh-env"),
+        *("--fail-on-warning", "--keep-going", "--doctree-dir", str(folder / "doctrees")),
+        *(str(ROOT / "docs"), str(folder / "html")),
+    ]
+    build = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert (build.returncode, build.stderr) == (0, "")
+    return folder / "html"

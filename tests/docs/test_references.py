@@ -1,0 +1,66 @@
+"""The references leave nothing out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+from placement import errors
+from placement_docs import api_reference, codes, repository_links, worked_examples
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def test_every_operation_has_one_request_and_its_answer() -> None:
+    steps = yaml.safe_load(api_reference.EXAMPLES.read_text())["requests"]
+    names = [step["operation"] for step in steps if "operation" in step]
+    assert sorted(names) == sorted(route.operation for route in api_reference.operations())
+
+
+def test_every_code_of_errors_says_what_to_do() -> None:
+    assert codes.codes() == sorted(
+        codes.WHAT_TO_DO, key=lambda code: (code == errors.UNDEFINED, code)
+    )
+    assert {kind.code for kind in codes.classes()} <= set(codes.WHAT_TO_DO)
+
+
+def test_every_page_that_shows_a_document_includes_it() -> None:
+    for name, page in repository_links.PAGES.items():
+        text = (DOCS / f"{page}.rst").read_text()
+        assert page == "index" or text.strip() == f".. include:: ../../{name}", name
+
+
+def test_examples_of_a_cloud_are_in_a_gabbit_that_asks_that_cloud() -> None:
+    """A drawing beside examples is the one of their gabbit."""
+    text = (DOCS / "modelling.rst").read_text()
+    shown = re.findall(r"^\.\. (cloud|worked-example):: (\S+)", text, re.MULTILINE)
+    drawn = ""
+    for kind, name in shown:
+        if kind == "cloud":
+            drawn = name
+            continue
+        gabbit = yaml.load((ROOT / "gabbits" / f"{name}.yaml").read_text(), yaml.BaseLoader)
+        (fixture,) = gabbit["fixtures"]
+        words = Path(drawn).stem.split("-")
+        assert fixture == "".join(word.capitalize() for word in words) + "Cloud", name
+
+
+def test_an_example_is_the_request_of_the_gabbit_and_its_candidates(tmp_path: Path) -> None:
+    gabbit = tmp_path / "gabbit.yaml"
+    gabbit.write_text(
+        "defaults: {request_headers: {openstack-api-version: placement 2.0}}\n"
+        "tests:\n"
+        "- a case: GET /allocation_candidates\n"
+        "  query_parameters: {resources: 'VCPU:1', required: '!CUSTOM_A'}\n"
+        "  answer: 200\n"
+        "  response_candidates: ['cn{VCPU:1} + ss{DISK_GB:2} | _A=cn']\n"
+    )
+    asked = worked_examples.example(gabbit, "a case")
+    assert asked.version == "2.0"
+    assert asked.request == "GET /allocation_candidates?resources=VCPU:1&required=!CUSTOM_A"
+    page = worked_examples.shown(asked)
+    assert "**cn** VCPU 1 + **ss** DISK_GB 2" in page
+    assert "``_A``: cn" in page
