@@ -98,7 +98,7 @@ def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
 
 def _is_synced(database: Database) -> bool:
     with database.read() as conn:
-        return schema.version(conn) == schema.newest() and derived.is_correct(conn)
+        return schema.fits(conn) and derived.is_correct(conn)
 
 
 @dataclass(frozen=True, slots=True)

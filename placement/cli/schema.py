@@ -24,7 +24,11 @@ def _sync(conf: cfg.ConfigOpts) -> int:
     """Migrate and say what was done."""
     migration = app.migrate(connect(conf))
     before = ", was " + (migration.before or "none")
-    print(f"schema: {migration.now}{' as before' if migration.before == migration.now else before}")
+    if migration.before == migration.now:
+        before = " as before"
+    if schema.is_later(migration.now):
+        before = ", of a later release, stays; this one needs " + str(schema.newest())
+    print(f"schema: {migration.now}{before}")
     print(f"tables: those of {migration.adopted}")
     print(f"trees: {migration.corrections.trees}, all with a new revision")
     print(

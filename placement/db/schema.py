@@ -2,9 +2,14 @@
 
 An adopted database has another table, `alembic_version`, which names the schema of the software
 that made it. It tells whether that schema is known, and migrations never change it.
+
+The name of a revision says which releases can work on what it makes. With `0005_since_0003` those
+that need 0003, or 0004, can go on: it only adds what they need not know. With `0005` none can but
+those that know it. So the version that a database records tells it even a release that is older.
 """
 
 import logging
+import re
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -26,6 +31,7 @@ ADOPTABLE = frozenset({"422ece571366", "a082b8bb98d0"})
 FIRST = "0001"  # the revision that has the tables of those
 MOST_SHOWN = 5  # names in a message
 TABLES = frozenset({"resource_providers", "inventories", "allocations", "consumers"})
+_REVISION = re.compile(r"(?P<number>[0-9]{4})(?:_since_(?P<since>[0-9]{4}))?")
 
 
 class Overtaken(ConfigurationError):
@@ -67,6 +73,30 @@ def version(conn: Connection) -> str | None:
     return next(iter(heads), None)
 
 
+def is_later(recorded: str | None) -> bool:
+    """Whether a later release has made the schema of a database, and this one can work on it."""
+    needed, made = _numbers(newest()), _numbers(recorded)
+    return needed is not None and made is not None and made[1] <= needed[0] < made[0]
+
+
+def fits(conn: Connection) -> bool:
+    """Whether the schema is the newest that this release knows, or a later one that it can use."""
+    recorded = version(conn)
+    return recorded == newest() or is_later(recorded)
+
+
+def _numbers(revision: str | None) -> tuple[int, int] | None:
+    """Return the number of a revision, and of the first whose release can work on it."""
+    match = _REVISION.fullmatch(revision or "")
+    if match is None:
+        return None
+    return (int(match["number"]), int(match["since"] or match["number"]))
+
+
+def _is_known(recorded: str) -> bool:
+    return any(recorded == each.revision for each in _script().walk_revisions())
+
+
 def _migration_context(conn: Connection) -> MigrationContext:
     return MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
 
@@ -106,13 +136,15 @@ def refuse_unknown(conn: Connection) -> bool:
 
 
 def upgrade(conn: Connection) -> None:
-    """Bring the schema to the newest revision.
+    """Bring the schema to the newest revision; a later one that this release can use stays.
 
     Raises Overtaken when the version is unknown, or another process changes it meanwhile.
     """
     try:
         with dialect_of(conn).migration_lock(conn):
             recorded = version(conn)
+            if is_later(recorded):
+                return
             missing = [] if recorded is None else lacking(conn, recorded)
             if missing:
                 # Begin with the first revision: each that is complete finds its work done.
@@ -174,10 +206,18 @@ def _stamp_adopted(conn: Connection, revision: str) -> None:
 
 
 def check(conn: Connection) -> None:
-    """Raise ConfigurationError, one line, unless the schema is the newest."""
+    """Raise ConfigurationError, one line, unless this release can work on the schema."""
     recorded = version(conn)
-    if recorded != newest():
+    if fits(conn):
+        if is_later(recorded):
+            LOG.info("the database schema is at %s, of a later release", recorded)
+        return
+    if recorded is not None and not _is_known(recorded):
         raise ConfigurationError(
-            f"the database schema is at {recorded or 'no version'}, this release needs {newest()}: "
-            f"run placement-manage db sync, or set [placement_database] sync_on_startup"
+            f"the database schema is at {recorded}, which this release (it needs {newest()}) does "
+            f"not know or cannot work on: start the release that made it, or a later one"
         )
+    raise ConfigurationError(
+        f"the database schema is at {recorded or 'no version'}, this release needs {newest()}: "
+        f"run placement-manage db sync, or set [placement_database] sync_on_startup"
+    )

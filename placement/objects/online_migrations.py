@@ -27,7 +27,7 @@ def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[s
         root_ids = {provider_id: roots[provider_id] for provider_id in provider_ids}
         statements.set_roots(root_ids).execute(conn)
         # Before the migration of the schema, trees have no revision that could be renewed.
-        if schema.version(conn) == schema.newest():
+        if schema.fits(conn):
             locking.renew_revisions(conn, set(root_ids.values()))
     return len(provider_ids)
 

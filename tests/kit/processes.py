@@ -84,10 +84,12 @@ class Process:
         database: str,
         workers: int = 1,
         application: str = "placement.wsgi.api:application",
+        code: str = str(REPOSITORY),
         **environment: str,
     ) -> None:
-        """The process is started; `await_answer` waits for it."""
+        """The process is started from a tree of the code; `await_answer` waits for it."""
         self.port = free_port()
+        self._code = code
         self._home = home
         home.mkdir(parents=True, exist_ok=True)
         self.configure("")
@@ -112,7 +114,7 @@ class Process:
         with (self._home / "gunicorn.log").open("ab") as log:
             self._process = subprocess.Popen(
                 self._command,
-                cwd=REPOSITORY,
+                cwd=self._code,
                 env=self._environment,
                 stdout=log,
                 stderr=log,
