@@ -6,6 +6,7 @@ others begin where it began: with the same first assignment, or with the same re
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
@@ -126,7 +127,7 @@ class AnchorSearches:
         if pool.sharing and self._all_from_elsewhere(pool, options):
             return self._refused(pool, Refusal.ELSEWHERE, UNSERVED)
         return self._begin_together(
-            pool, self._shape(pool, options), self._solutions(pool, options)
+            pool, self._shape(pool, options), partial(self._solutions, pool, options)
         )
 
     def _all_from_elsewhere(self, pool: Pool, options: Options) -> bool:
@@ -138,25 +139,31 @@ class AnchorSearches:
         return pool.anchor is not None and all(providers[0] >= local for providers in options)
 
     def _begin_together(
-        self, pool: Pool, shape: Hashable | None, solutions: Solutions, spell: Spell = Candidate
+        self,
+        pool: Pool,
+        shape: Hashable | None,
+        solutions: Callable[[], Solutions],
+        spell: Spell = Candidate,
     ) -> Search:
-        """Search for who can serve the slots together; `solutions` is not begun yet."""
+        """Search for who can serve the slots together; `solutions` begins that."""
         beginning = self._beginnings.get(shape)
-        others: Iterator[tuple[Assignment, bool]]
+        others: Iterator[tuple[Assignment, bool]] | None = None
         if beginning is None:
-            others = solutions
+            others = solutions()
             beginning = self._beginning(pool, others)
             self._remember(shape, beginning, pool)
         else:
             # An equal pool was searched: this one's first assignment is known.
             self._budget.step()
-            others = islice(solutions, 1, None)
         if beginning.assignment is None:
             refusal = beginning.refusal or Refusal.ELSEWHERE
             return self._refused(pool, refusal, Outcome(unmet_traits=beginning.unmet_traits))
         self.served += 1
-        more = None if beginning.last else others
-        return Search(SERVED, self._plan, pool, beginning.assignment, more, spell)
+        if beginning.last:
+            others = None
+        elif others is None:
+            others = islice(solutions(), 1, None)
+        return Search(SERVED, self._plan, pool, beginning.assignment, others, spell)
 
     def _refused(self, pool: Pool, code: Refusal, outcome: Outcome, suffix: str = "") -> Search:
         self._trace.refuse_tree(pool.root, code, suffix)
@@ -201,9 +208,9 @@ class AnchorSearches:
 
         return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
 
-    def _beginning(self, pool: Pool, found: Solutions) -> Beginning:
+    def _beginning(self, pool: Pool, solutions: Solutions) -> Beginning:
         try:
-            assignment, last = next(found)
+            assignment, last = next(solutions)
         except StopIteration as end:
             return Beginning(None, True, end.value, self._plan.unmet_traits(pool))
         return Beginning(assignment, last)

@@ -22,6 +22,7 @@ class SearchPlan:
     shared_slots: those of the other suffixed groups.
     contended_classes: classes that several slots ask for, each as a whole.
     contended_splits: splittable slots of classes that others ask for, too.
+    sums: contended class -> what any of its slots may take together, in order.
     combined_amounts: class -> units that one provider gives when it serves every slot.
     """
 
@@ -55,7 +56,7 @@ class SearchPlan:
             for slot in self.splittable
             if len(self._amounts[self.slots[slot].resources[0][0]]) > 1
         )
-        self._sums = {
+        self.sums = {
             name: _sums(list(self._amounts[name].values())) for name in self.contended_classes
         }
         self.combined_amounts = {
@@ -90,10 +91,6 @@ class SearchPlan:
     def amounts_of(self, name: str) -> Mapping[int, int]:
         """Return slot -> units of a class, for the slots that ask for it."""
         return self._amounts[name]
-
-    def sums_of(self, name: str) -> Sequence[int]:
-        """Return what any of the slots that ask for a contended class may take together."""
-        return self._sums[name]
 
     def root_refusal(self, anchor: Tree) -> Refusal | None:
         """Return why the anchor's root is not as the request says, or None."""

@@ -59,7 +59,7 @@ class SplitSearches(AnchorSearches):
         return self._begin_together(
             pool,
             self._shape_with(pool, options, splits),
-            self._solutions_with(pool, options, splits),
+            partial(self._solutions_with, pool, options, splits),
             self._spelled,
         )
 

@@ -8,6 +8,7 @@ Revision 0 was written by somebody who does not renew revisions, so such a tree 
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from placement.candidates.model import Root, Tree
 
@@ -29,14 +30,16 @@ class TreeCache:
         """How many providers the trees have together."""
         return self._providers
 
-    def get(self, root: Root) -> Tree | None:
-        """Return the tree at exactly this revision, if it is kept."""
+    def get(self, roots: Iterable[Root]) -> dict[int, Tree]:
+        """Return root id -> tree, of those trees that are kept at exactly these revisions."""
+        trees: dict[int, Tree] = {}
         with self._lock:
-            tree = self._trees.get(root.id)
-            if tree is None or tree.revision != root.revision:
-                return None
-            self._trees.move_to_end(root.id)
-            return tree
+            for root_id, revision in roots:
+                tree = self._trees.get(root_id)
+                if tree is not None and tree.revision == revision:
+                    self._trees.move_to_end(root_id)
+                    trees[root_id] = tree
+        return trees
 
     def put(self, tree: Tree) -> None:
         """Keep a tree in the place of its root's other one, letting go of those least used."""

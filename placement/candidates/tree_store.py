@@ -56,30 +56,28 @@ class TreeStore:
 
     def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
         """Divide roots into those whose trees need not be read, and the others."""
-        known = [root for root in roots if self._known(root) is not None]
-        if len(known) in {0, len(roots)}:
+        trees = self._known(roots)
+        if len(trees) in {0, len(roots)}:
             return [roots]
-        names = set(known)
-        return [known, [root for root in roots if root not in names]]
+        known = [root for root in roots if root.id in trees]
+        return [known, [root for root in roots if root.id not in trees]]
 
-    def _known(self, root: Root) -> Tree | None:
-        return self._ahead.get(root.id) or self._cache.get(root)
+    def _known(self, roots: Sequence[Root]) -> dict[int, Tree]:
+        """Return root id -> tree, of those that need not be read."""
+        trees = self._cache.get(roots)
+        if self._ahead:
+            trees |= {root.id: self._ahead[root.id] for root in roots if root.id in self._ahead}
+        return trees
 
     def pinned(self) -> Collection[Tree]:
         """Return the trees that the request needs throughout."""
         self.trees(())
         return self._pinned.values()
 
-    def _get(self, roots: Iterable[Root]) -> dict[int, Tree]:
+    def _get(self, roots: Sequence[Root]) -> dict[int, Tree]:
         """Return root id -> tree."""
-        trees: dict[int, Tree] = {}
-        missing: list[Root] = []
-        for root in roots:
-            tree = self._known(root)
-            if tree is None:
-                missing.append(root)
-            else:
-                trees[root.id] = tree
+        trees = self._known(roots)
+        missing = [root for root in roots if root.id not in trees]
         cached = len(trees)
         for tree in self._load(missing):
             self._cache.put(tree)

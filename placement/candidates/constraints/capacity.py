@@ -54,7 +54,7 @@ class Capacity(Constraint):
         """
         classes = []
         for name in plan.contended_classes:
-            sums = plan.sums_of(name)
+            sums = plan.sums[name]
             rooms = [stock and bisect_right(sums, stock.room) for stock in pool.stocks(name)]
             classes.append(tuple(rooms))
         return tuple(classes)
