@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.__main__ import Databases
 from bench.clouds import AGGREGATES, flat, wide
 from bench.scenarios import FLAT, devices
-from bench.servers import serving
+from bench.servers import REPOSITORY, serving
 from placement.objects import catalog
 from tests.kit.cloud import Cloud, Provider, Stock, aggregate_uuid
 from tests.kit.engines import SERVERS
@@ -144,7 +144,7 @@ def attack(port: int, path: str) -> tuple[int | None, int]:
 def measure(databases: Databases, each: Attack, home: Path) -> Cost:
     """Send one request to a new server."""
     url = databases.of("ours", each.cloud)
-    with serving("ours", url, home, databases.server, workers=1) as server:
+    with serving("ours", url, home, databases.server, checkout=REPOSITORY, workers=1) as server:
         attack(server.port, "/resource_providers?name=nobody")
         before, memory, started = server.spent(), server.peak_memory(), time.monotonic()
         status, size = attack(server.port, each.path)

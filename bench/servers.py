@@ -121,8 +121,8 @@ def serving(
     home: Path,
     database: DatabaseServer | None,
     *,
+    checkout: Path | None,
     workers: int = 2,
-    checkout: Path | None = None,
 ) -> Iterator[Server]:
     """Serve on a database until the block ends; `database` is none on SQLite.
 

@@ -21,7 +21,7 @@ from bench.__main__ import Databases
 from bench.clients import KINDS
 from bench.clouds import flat
 from bench.scenarios import FLAT, limited
-from bench.servers import Server, serving
+from bench.servers import REPOSITORY, Server, serving
 from tests.kit.engines import SERVERS
 
 ESTABLISHED = 1
@@ -128,7 +128,8 @@ def main() -> None:
         url = databases.of("ours", flat(1000, 20))
         print(f"{'':24} {'GET median':>8} {'worst':>5} {'number':>6}      PUT")
         for name in options.only.split(","):
-            with serving("ours", url, Path(scratch) / "ours", databases.server) as server:
+            home = Path(scratch) / "ours"
+            with serving("ours", url, home, databases.server, checkout=REPOSITORY) as server:
                 row(server, name, options.seconds)
 
 
