@@ -98,9 +98,9 @@ class Candidate:
     def _mappings(self, providers: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         mappings: dict[str, tuple[str, ...]] = {}
         for slot, uuid in zip(self._plan.slots, providers, strict=True):
-            serving = mappings.get(slot.group.suffix, ())
-            if uuid not in serving:
-                mappings[slot.group.suffix] = (*serving, uuid)
+            servers = mappings.get(slot.group.suffix, ())
+            if uuid not in servers:
+                mappings[slot.group.suffix] = (*servers, uuid)
         return mappings
 
     @property

@@ -46,16 +46,8 @@ class SearchPlan:
         self.suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.slots))
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
         self._amounts = _amounts_by_class(self.slots)
-        self.contended_classes = tuple(
-            name
-            for name, amounts in self._amounts.items()
-            if len(amounts) > 1 and not amounts.keys() & set(self.splittable)
-        )
-        self.contended_splits = tuple(
-            slot
-            for slot in self.splittable
-            if len(self._amounts[self.slots[slot].resources[0][0]]) > 1
-        )
+        self.contended_classes = self._contended_classes()
+        self.contended_splits = self._contended_splits()
         self.sums = {
             name: _sums(list(self._amounts[name].values())) for name in self.contended_classes
         }
@@ -83,6 +75,20 @@ class SearchPlan:
             if not group.suffixed:
                 return group.required
         return ()
+
+    def _contended_classes(self) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name, amounts in self._amounts.items()
+            if len(amounts) > 1 and amounts.keys().isdisjoint(self.splittable)
+        )
+
+    def _contended_splits(self) -> tuple[int, ...]:
+        return tuple(
+            slot
+            for slot in self.splittable
+            if len(self._amounts[self.slots[slot].resources[0][0]]) > 1
+        )
 
     def slot_of(self, suffix: str) -> int:
         """Return the slot of a suffixed group."""
@@ -121,7 +127,7 @@ def _sums(amounts: Sequence[int]) -> Sequence[int]:
     """Return the sums of some of the amounts, in order; all numbers where there are too many."""
     sums = {0}
     for amount in amounts:
-        sums |= {each + amount for each in sums}
+        sums |= {total + amount for total in sums}
         if len(sums) > MOST_SUMS:
             return range(1, sum(amounts) + 1)
     return sorted(sums - {0})

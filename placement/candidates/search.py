@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
+from typing import Self
 
 from sqlalchemy.engine import Connection
 
@@ -74,6 +75,15 @@ class SearchStats:
     trees_served: int = 0
     exhausted: bool = False
 
+    @classmethod
+    def of(cls, budget: Budget, searches: Iterable[AnchorSearches]) -> Self:
+        """Return what these searches took of one budget."""
+        searched, served = 0, 0
+        for anchors in searches:
+            searched += anchors.searched
+            served += anchors.served
+        return cls(budget.steps, budget.looks, searched, served, budget.spent)
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
@@ -121,11 +131,7 @@ def _find(
     with stopwatch.NAMES:
         resolved = resolve(conn, request)
     if resolved.unsatisfiable:
-        for code, suffix in resolved.unsatisfiable:
-            trace.refuse_request(code, suffix)
-        LOG.debug("no candidates: %s", trace)
-        _tell(0, None, SearchStats())
-        return SearchResult((), (), trace)
+        return _refused(resolved, trace)
 
     # What is asked of each tree: in Python's terms, and in the database's.
     plan = SearchPlan(resolved.request)
@@ -170,17 +176,13 @@ def _find(
         splits = interleave(split_searches, breadth_first=settings.breadth_first)
         offered = text.within(chain(offered, splits))
     candidates = _collect(islice(offered, limit.count), trace)
+
+    # What ended the answer, and what it took.
     bound = limit.option if len(candidates) == limit.count else None
     bound = MAX_ANSWER_SIZE if text.cut else bound
     if bound == MAX_ANSWER_SIZE:
         LOG.warning("max_answer_size cut an answer short at %s candidates", len(candidates))
-    stats = SearchStats(
-        budget.steps,
-        budget.looks,
-        sum(each.searched for each in searched),
-        sum(each.served for each in searched),
-        budget.spent,
-    )
+    stats = SearchStats.of(budget, searched)
     _tell(len(candidates), MAX_SEARCH_STEPS if stats.exhausted else bound, stats)
     if stats.exhausted and not candidates:
         raise SearchExhausted(settings.max_search_steps)
@@ -189,6 +191,15 @@ def _find(
         candidates.sort(key=attrgetter("split"))
     candidate_size = max(candidate_size, text.longest)
     return SearchResult(candidates, _trees_of(candidates), trace, stats, candidate_size)
+
+
+def _refused(resolved: ResolvedRequest, trace: Trace) -> SearchResult:
+    """Return the result for a request that nothing can meet, whatever trees there are."""
+    for code, suffix in resolved.unsatisfiable:
+        trace.refuse_request(code, suffix)
+    LOG.debug("no candidates: %s", trace)
+    _tell(0, None, SearchStats())
+    return SearchResult((), (), trace)
 
 
 def _tell(candidates: int, bound: str | None, stats: SearchStats) -> None:

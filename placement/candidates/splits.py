@@ -38,15 +38,15 @@ class _Kind(NamedTuple):
 
 
 class _Count(NamedTuple):
-    """How many of a kind are chosen. before: sums of some of those chosen of earlier kinds."""
+    """How many of a kind are chosen. earlier: sums of any of those chosen of earlier kinds."""
 
     kind: _Kind
     times: int
-    before: Sums
+    earlier: Sums
 
 
-# Some of the kinds, up to a depth: the counts chosen, sums of all chosen, sums of some of them,
-# and what they bring.
+# The kinds up to a depth: the counts chosen, sums of all chosen, sums of any of them, and what they
+# bring.
 _State = tuple[int, tuple[_Count, ...], Sums, Sums, int]
 
 
@@ -60,7 +60,8 @@ class Splits:
     def __init__(self, amount: int, givers: Sequence[Giver], spend: Spend = free) -> None:
         self.givers = [giver for giver in givers if amount not in giver.sizes]
         # Amounts in units of the common step, so that like steps make runs of amounts.
-        steps = [each.sizes.step if len(each.sizes) > 1 else each.sizes[0] for each in self.givers]
+        all_sizes = [giver.sizes for giver in self.givers]
+        steps = [sizes.step if len(sizes) > 1 else sizes[0] for sizes in all_sizes]
         self._unit = gcd(*steps) or 1
         self._amount, rest = divmod(amount, self._unit)
         self._spend = spend
@@ -87,32 +88,36 @@ class Splits:
         rests = self._rests(kinds)
         states: list[_State] = [(0, (), NOTHING, NOTHING, 0)]
         while states:
-            depth, chosen, total, some, brings = states.pop()
+            depth, chosen, sums, any_sums, brings = states.pop()
+            # Step back where the other kinds cannot complete the amount, or what is to be brought.
             rest, rest_brings = rests[depth]
-            self._spend(1 + len(total.runs) + len(rest.runs))
-            if needed & ~(brings | rest_brings) or not total.completes(rest, self._amount):
+            self._spend(1 + len(sums.runs) + len(rest.runs))
+            if needed & ~(brings | rest_brings) or not sums.completes(rest, self._amount):
                 continue
             if depth == len(kinds):
                 continue
+            # None of the next kind, then one, two and so on; the most, pushed last, go on first.
             kind = kinds[depth]
-            states.append((depth + 1, chosen, total, some, brings))
-            before = some
+            states.append((depth + 1, chosen, sums, any_sums, brings))
+            earlier = any_sums
             brings |= kind.brings
             for count in range(1, len(kind.members) + 1):
-                self._spend(2 + len(total.runs) + len(some.runs))
-                total = total.plus(kind.sizes, self._amount)
-                if not total.runs:
+                self._spend(2 + len(sums.runs) + len(any_sums.runs))
+                sums = sums.plus(kind.sizes, self._amount)
+                if not sums.runs:
                     break
-                some = some.maybe(kind.sizes, self._amount)
-                counts = (*chosen, _Count(kind, count, before))
-                if some.has(self._amount):
+                any_sums = any_sums.maybe(kind.sizes, self._amount)
+                counts = (*chosen, _Count(kind, count, earlier))
+                if any_sums.has(self._amount):
+                    # Some of these may serve already. If they can without one, so can they with
+                    # more; if all of them do, whoever joins them is one too many.
                     if self._can_do_with_less(counts):
                         break
                     if self._complete(_sizes(counts), optional=False) is not None:
                         if not needed & ~brings:
-                            yield from self._picked(counts)
+                            yield from self._sets_of(counts)
                         break
-                states.append((depth + 1, counts, total, some, brings))
+                states.append((depth + 1, counts, sums, any_sums, brings))
 
     def _kinds(self, needed: int, crowds: Mapping[int, float]) -> list[_Kind]:
         """Return the kinds, those with the largest parts first; sizes in units."""
@@ -147,21 +152,22 @@ class Splits:
 
         It cannot without the one chosen last.
         """
-        after = NOTHING
+        later = NOTHING
         for place in range(len(counts) - 1, -1, -1):
-            kind, count, before = counts[place]
+            kind, count, earlier = counts[place]
             if place < len(counts) - 1:
-                some = before
+                # With one less of this kind: any of those before it, and any of those after it.
+                others = earlier
                 for _member in range(count - 1):
-                    some = some.maybe(kind.sizes, self._amount)
-                self._spend(count + len(some.runs) + len(after.runs))
-                if some.completes(after, self._amount):
-                    less = [*counts[:place], _Count(kind, count - 1, before), *counts[place + 1 :]]
-                    exact = some.exact and after.exact
+                    others = others.maybe(kind.sizes, self._amount)
+                self._spend(count + len(others.runs) + len(later.runs))
+                if others.completes(later, self._amount):
+                    less = [*counts[:place], _Count(kind, count - 1, earlier), *counts[place + 1 :]]
+                    exact = others.exact and later.exact
                     if exact or self._complete(_sizes(less), optional=True) is not None:
                         return True
             for _member in range(count):
-                after = after.maybe(kind.sizes, self._amount)
+                later = later.maybe(kind.sizes, self._amount)
         return False
 
     def _complete(self, sizes: Sequence[range], *, optional: bool) -> tuple[int, ...] | None:
@@ -169,50 +175,53 @@ class Splits:
 
         optional: parts may be left out, and are 0. None where there are no such parts.
         """
+        # What each part and those after it can add up to.
         rests = [NOTHING]
-        for each in reversed(sizes):
+        for part_sizes in reversed(sizes):
             add = rests[-1].maybe if optional else rests[-1].plus
-            rests.append(add(each, self._amount))
+            rests.append(add(part_sizes, self._amount))
         rests.reverse()
         self._spend(2 * sum(len(rest.runs) for rest in rests))
         if not rests[0].has(self._amount):
             return None
-        left = self._amount
+        # Each part is the largest that the others can complete. Where sums are not exact, one may
+        # turn out to be one that they cannot, and the next smaller one is tried.
+        remainder = self._amount
         parts: list[int] = []
         trials: list[Iterator[int]] = []
-        # Where sums are not exact, a part may turn out to be one that cannot be completed.
         while True:
             if len(parts) == len(sizes):
                 return tuple(parts)
             if len(trials) == len(parts):
                 rest = rests[len(parts) + 1]
-                trial = largest_first(sizes[len(parts)], left, rest)
-                trials.append(chain(trial, (0,) if optional and rest.has(left) else ()))
+                trial = largest_first(sizes[len(parts)], remainder, rest)
+                trials.append(chain(trial, (0,) if optional and rest.has(remainder) else ()))
             part = next(trials[-1], None)
             self._spend(1)
             if part is not None:
                 parts.append(part)
-                left -= part
+                remainder -= part
                 continue
             trials.pop()
             if not parts:
                 return None
-            left += parts.pop()
+            remainder += parts.pop()
 
-    def _picked(self, counts: Sequence[_Count]) -> Iterator[Split]:
+    def _sets_of(self, counts: Sequence[_Count]) -> Iterator[Split]:
         """Yield the parts of each set with so many of each kind."""
-        kind_of = {
-            member: place for place, each in enumerate(counts) for member in each.kind.members
-        }
-        sizes = [each.kind.sizes for each in counts]
+        kind_of: dict[int, int] = {}
+        for place, count in enumerate(counts):
+            kind_of |= dict.fromkeys(count.kind.members, place)
+        sizes = [count.kind.sizes for count in counts]
         # Sets whose members come in like order have like parts.
-        known: dict[tuple[int, ...], tuple[int, ...] | None] = {}
+        parts_by_order: dict[tuple[int, ...], tuple[int, ...] | None] = {}
         for members in _selections(counts):
             self._spend(2 * len(members))
             order = tuple([kind_of[member] for member in members])
-            if order not in known:
-                known[order] = self._complete([sizes[place] for place in order], optional=False)
-            parts = known[order]
+            if order not in parts_by_order:
+                ordered_sizes = [sizes[place] for place in order]
+                parts_by_order[order] = self._complete(ordered_sizes, optional=False)
+            parts = parts_by_order[order]
             if parts is not None:
                 yield tuple(
                     [
@@ -223,7 +232,7 @@ class Splits:
 
 
 def _sizes(counts: Sequence[_Count]) -> list[range]:
-    return [each.kind.sizes for each in counts for _member in range(each.times)]
+    return list(chain.from_iterable([count.kind.sizes] * count.times for count in counts))
 
 
 def _selections(counts: Sequence[_Count]) -> Iterator[list[int]]:

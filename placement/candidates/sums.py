@@ -32,6 +32,7 @@ class Sums:
         for first, last in self.runs:
             starts = range(first + smallest, min(first + largest, most) + 1, step)
             length = last - first
+            # A run that spans a step leaves no gaps; a shorter one is repeated at each step.
             if length + 1 >= step:
                 runs.append((first + smallest, last + largest))
             elif len(runs) + len(starts) <= MOST_RUNS:
@@ -48,6 +49,7 @@ class Sums:
 
     def completes(self, others: "Sums", amount: int) -> bool:
         """Whether one of these and one of the others add up to the amount."""
+        # The smallest of these with the largest of the others; whichever is out moves on.
         place, other = 0, len(others.runs) - 1
         while place < len(self.runs) and other >= 0:
             first, last = self.runs[place]
@@ -66,20 +68,21 @@ NOTHING = Sums(((0, 0),))
 
 def _sums(runs: Iterable[Run], most: int, exact: bool) -> Sums:
     """Join runs that meet, and also others where there are too many."""
-    joined: list[Run] = []
+    merged: list[Run] = []
     for first, last in sorted(runs):
         if first > most:
             break
-        if joined and first <= joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], min(last, most)))
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], min(last, most)))
         else:
-            joined.append((first, min(last, most)))
-    while len(joined) > MOST_RUNS:
+            merged.append((first, min(last, most)))
+    # Too many: pairs of neighbours become one, with the gap between them, until few are left.
+    while len(merged) > MOST_RUNS:
         exact = False
-        odd = [joined.pop()] if len(joined) % 2 else []
-        pairs = zip(joined[::2], joined[1::2], strict=True)
-        joined = [(one[0], other[1]) for one, other in pairs] + odd
-    return Sums(tuple(joined), exact)
+        odd = [merged.pop()] if len(merged) % 2 else []
+        pairs = zip(merged[::2], merged[1::2], strict=True)
+        merged = [(lower[0], upper[1]) for lower, upper in pairs] + odd
+    return Sums(tuple(merged), exact)
 
 
 def largest_first(sizes: range, amount: int, others: Sums) -> Iterator[int]:
