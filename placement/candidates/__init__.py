@@ -1,7 +1,7 @@
 """Allocation candidates: the search for every way in which a request can be met now."""
 
 from placement.candidates.claiming import Claimed, Demand, claim
-from placement.candidates.explanation import Explanation, explain, traced
+from placement.candidates.explanation import Explanation, explain, explain_trace
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search import SearchResult, find_candidates
 from placement.candidates.tree_cache import TreeCache
@@ -18,6 +18,6 @@ __all__ = [
     "TreeCache",
     "claim",
     "explain",
+    "explain_trace",
     "find_candidates",
-    "traced",
 ]

@@ -20,7 +20,7 @@ from sqlalchemy.engine import Connection
 from placement import events
 from placement.candidates.budget import LOOKS_PER_STEP
 from placement.candidates.candidate import Candidate
-from placement.candidates.explanation import explain, traced
+from placement.candidates.explanation import explain, explain_trace
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import resolve
@@ -166,7 +166,7 @@ def _choices(
         result = find_candidates(conn, cache, request, bounds, sizes, ahead)
         if not result.candidates:
             if LOG.isEnabledFor(logging.INFO):
-                why = traced(demand.request, result.trace).text
+                why = explain_trace(demand.request, result.trace).text
                 LOG.info("no candidates for consumer %s: %s", demand.claim.consumer, why)
             raise _UnmetError(demand, ahead)
         candidates = random.sample(result.candidates, len(result.candidates))

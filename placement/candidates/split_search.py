@@ -4,7 +4,7 @@ Candidates without a split come first, over the whole answer. So this search com
 looks at all anchors again, and finds nothing that the other one has found.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 
 from placement.candidates.anchors import AnchorSearches, Search, Solutions
@@ -47,7 +47,7 @@ class SplitSearches(AnchorSearches):
             requirement = self._requirements[slot]
             self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
             splits[slot] = self._splits(pool, slot, requirement)
-        if not any(each.exist for each in splits.values()):
+        if not any(ways.exist for ways in splits.values()):
             return Search(Outcome(unmet_slot=plan.splittable[0]), plan, pool)
 
         # Who could serve each slot alone.
@@ -64,23 +64,15 @@ class SplitSearches(AnchorSearches):
         )
 
     def _splits(self, pool: Pool, slot: int, requirement: Requirement) -> Splits:
-        """Return the ways to serve the slot in parts, largest room first (ties by UUID)."""
+        """Return the ways to serve the slot in parts, those with most room giving first."""
         name, amount = self._plan.slots[slot].resources[0]
         sizes = requirement.part_sizes(pool, name, amount)
         trait_sets, members = self._plan.collective_traits, pool.members
-
-        def order(position: int) -> tuple[int, str]:
-            stock = members[position].stocks[name]
-            return stock.used - stock.capacity, members[position].uuid
-
-        return Splits(
-            amount,
-            [
-                Giver(position, sizes[position], bits_met(trait_sets, members[position]))
-                for position in sorted(sizes, key=order)
-            ],
-            self._budget.spend,
-        )
+        givers = [
+            Giver(position, sizes[position], bits_met(trait_sets, members[position]))
+            for position in by_room(pool, name, sizes)
+        ]
+        return Splits(amount, givers, self._budget.spend)
 
     def _shape_with(
         self, pool: Pool, options: Options, splits: Mapping[int, Splits]
@@ -91,7 +83,7 @@ class SplitSearches(AnchorSearches):
             return None
         return (
             shape,
-            tuple([tuple(each.givers) for each in splits.values()]),
+            tuple([tuple(ways.givers) for ways in splits.values()]),
             CollectiveTraits.signature(self._plan, pool),
             SplitCapacity.signature(self._plan, pool),
         )
@@ -104,15 +96,13 @@ class SplitSearches(AnchorSearches):
         Those before it are served whole, those after it either way.
         """
         refusal: Refusal | None = None
-        whole: set[int] = set()
-        for first in self._plan.splittable:
-            given = {slot: each for slot, each in splits.items() if slot not in whole}
-            whole.add(first)
+        splittable = self._plan.splittable
+        for place, first in enumerate(splittable):
             if not splits[first].exist:
                 continue
+            ways = {slot: splits[slot] for slot in splittable[place:] if splits[slot].exist}
             split_options = list(options)
-            split_options[first] = ()
-            ways = {slot: each for slot, each in given.items() if each.exist}
+            split_options[first] = ()  # nobody serves it whole
             if all(providers or slot in ways for slot, providers in enumerate(split_options)):
                 refusal = yield from self._solutions_of(pool, split_options, ways)
         return refusal
@@ -138,8 +128,8 @@ class SplitSearches(AnchorSearches):
             self._plan, pool, options, givers, self._numbers.split, spend
         )
         offers = {
-            slot: partial(self._offer, each, self._crowds(slot, options))
-            for slot, each in splits.items()
+            slot: partial(self._offer, ways, self._crowds(slot, options))
+            for slot, ways in splits.items()
         }
 
         def refuse(code: Refusal) -> None:
@@ -202,6 +192,17 @@ class SplitSearches(AnchorSearches):
             wording = SplitWording(slots, self._plan.suffixes)
             self._wordings[key] = wording
         return Candidate(wording, pool, tuple(positions))
+
+
+def by_room(pool: Pool, name: str, positions: Iterable[int]) -> list[int]:
+    """Return providers with inventory of a class, those with most room first (ties by UUID)."""
+    members = pool.members
+
+    def order(position: int) -> tuple[int, str]:
+        stock = members[position].stocks[name]
+        return stock.used - stock.capacity, members[position].uuid
+
+    return sorted(positions, key=order)
 
 
 class _BitsOfSplits(dict[int, int]):

@@ -11,7 +11,7 @@ from placement.api.handler import NOW, Call, Reply
 from placement.api.policy import EXPLAIN
 from placement.api.responses.candidates import Candidates
 from placement.api.responses.explanations import Explained
-from placement.candidates import CandidateRequest, explain, find_candidates, traced
+from placement.candidates import CandidateRequest, explain, explain_trace, find_candidates
 from placement.logs import escaped
 
 LOG = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
         if request.explain:
             explained = Explained(explain(conn, service.trees, request, settings, tuning), body)
     if not result.candidates and LOG.isEnabledFor(logging.INFO):
-        why = explained.explanation if explained else traced(request, result.trace)
+        why = explained.explanation if explained else explain_trace(request, result.trace)
         LOG.info("no candidates for %s: %s", _asked(call), why.text)
     return Reply(200, Candidates(result, request, explained), changed_at=NOW)
 

@@ -9,7 +9,7 @@ from placement.api.responses.common import UUID, UUID_KEY
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Ready, Renderer, Table
 from placement.candidates.explanation import CODES, Explanation
 from placement.candidates.explanation.terms import Term
-from placement.candidates.explanation.value import Host, Relaxed
+from placement.candidates.explanation.value import Relaxed, UnservedHost
 from placement.candidates.request import SubtreeRule
 
 
@@ -159,7 +159,7 @@ def _providers(explained: Explained) -> Sequence[Mapping[str, Any]]:
     return [_host(host) for host in explained.explanation.providers or ()]
 
 
-def _host(host: Host) -> Mapping[str, Any]:
+def _host(host: UnservedHost) -> Mapping[str, Any]:
     members: dict[str, Any] = {
         "host": host.host,
         "code": host.code,

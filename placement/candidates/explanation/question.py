@@ -9,11 +9,11 @@ from placement.candidates.explanation.relaxed import (
     without_root_term,
     without_term,
 )
-from placement.candidates.explanation.screens import Masks, RootScreen, Screen
+from placement.candidates.explanation.screens import Filters, Masks, RootScreen, Screen
 from placement.candidates.explanation.terms import Term
-from placement.candidates.model import Pool
+from placement.candidates.model import Pool, Slot
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest
+from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.trace import Refusal
 
 Kinds = Sequence[type[Constraint]]
@@ -64,9 +64,7 @@ class Question:
         plan = self.joins.plan
         self.root = RootScreen(request.root, stated.root)
         by_suffix = {group.suffix: group for group in stated.groups}
-        # Several providers may bring traits where some give parts.
         self.split = any(group.can_split for group in request.groups)
-        alone = plan.alone and not self.split
         self.screens: list[Screen] = []
         self.distinct: list[Screen] = []
         self.place: list[int] = []
@@ -74,15 +72,8 @@ class Question:
         self.groups: dict[str, list[int]] = {group.suffix: [] for group in request.groups}
         for position, slot in enumerate(plan.slots):
             group = by_suffix[slot.group.suffix]
-            in_parts = not group.suffixed and slot.resources[0][0] in group.can_split
-            others = self.groups[group.suffix]
-            screen = Screen(
-                slot,
-                group,
-                alone=alone or group.suffixed,
-                in_parts=in_parts,
-                filters=self.screens[others[0]].filters if others else None,
-            )
+            screen = self._screen(slot, group)
+            # What slots ask alike is looked at once.
             key = group.suffixed, replace(group, suffix=""), slot.resources
             if key not in places:
                 places[key] = len(self.distinct)
@@ -90,10 +81,22 @@ class Question:
             self.screens.append(screen)
             self.place.append(places[key])
             self.groups[group.suffix].append(position)
-        self._filters = list({id(each.filters): each.filters for each in self.distinct}.values())
+        self._filters = _unique_filters(self.distinct)
         self._filter_of = [self._filters.index(screen.filters) for screen in self.distinct]
         self.looks = sum(screen.looks for screen in self.distinct)
         self.relaxations = _relaxations(self, stated)
+
+    def _screen(self, slot: Slot, stated: RequestGroup) -> Screen:
+        """Return the screen of a slot; the slots of one group share its filters."""
+        earlier = self.groups[stated.suffix]
+        return Screen(
+            slot,
+            stated,
+            # Where amounts are served in parts, several providers may bring the traits.
+            alone=stated.suffixed or (self.joins.plan.alone and not self.split),
+            in_parts=not stated.suffixed and slot.resources[0][0] in stated.can_split,
+            filters=self.screens[earlier[0]].filters if earlier else None,
+        )
 
     def masks(self, pool: Pool) -> tuple[Masks, ...]:
         """Return the masks of a pool, of each distinct screen."""
@@ -130,6 +133,10 @@ class Question:
             if any(screen.soft for screen in self.screens):
                 codes.add(Refusal.COLLECTIVE_TRAITS)
         return [code for code in Refusal if code in codes]
+
+
+def _unique_filters(screens: Sequence[Screen]) -> list[Filters]:
+    return list({id(screen.filters): screen.filters for screen in screens}.values())
 
 
 def _relaxations(question: Question, stated: CandidateRequest) -> list[Relaxation]:

@@ -13,13 +13,13 @@ from placement.candidates.explanation.question import Joins, Question
 from placement.candidates.explanation.relaxed import with_amount
 from placement.candidates.explanation.terms import Term
 from placement.candidates.explanation.value import Relaxed
-from placement.candidates.explanation.verdicts import Judge, Verdict, signatures
+from placement.candidates.explanation.verdicts import Judge, Shortage, Verdict, signatures
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
 from placement.objects.capacity import Stock, fits
 
 MOST_PLANS = 256  # of smaller requests that are kept
-MOST_KNOWN = 1000  # answers that are kept for hosts that are alike
+MOST_ANSWERS = 1000  # answers that are kept for hosts that are alike
 MOST_SUMS = 4096  # of what other groups may take of the class
 
 
@@ -51,19 +51,19 @@ class Reductions:
             self.served = True
         if self.served:
             return
-        if verdict.reducible is None:
-            verdict.reducible = list(self._reducible(pool, verdict))
-        for slot, place, providers in verdict.reducible:
-            best = self._best.setdefault((slot, place), Best())
-            for amount in self._amounts(pool, slot, place, providers, best.amount):
-                if self._serves(pool, verdict, slot, place, providers, amount):
+        if verdict.shortages is None:
+            verdict.shortages = list(self._shortages(pool, verdict))
+        for shortage in verdict.shortages:
+            best = self._best.setdefault((shortage.slot, shortage.place), Best())
+            for amount in self._amounts(pool, shortage, best.amount):
+                if self._serves(pool, verdict, shortage, amount):
                     if amount > best.amount:
                         best.amount, best.hosts = amount, 0
                     best.hosts += 1
                     break
 
-    def _reducible(self, pool: Pool, verdict: Verdict) -> Iterator[tuple[int, int, Sequence[int]]]:
-        """Yield slots and classes that alone may be in the way, with the providers that might."""
+    def _shortages(self, pool: Pool, verdict: Verdict) -> Iterator[Shortage]:
+        """Yield the amounts each of which alone may be in the way of a host."""
         if not verdict.masks or verdict.root_refused:
             return
         question = self._question
@@ -75,74 +75,64 @@ class Reductions:
             if not unserved <= {slot}:
                 continue
             masks = verdict.masks[question.place[slot]]
-            for place, (_name, amount) in enumerate(question.joins.plan.slots[slot].resources):
-                if amount == 1:
-                    continue
+            for place, (name, amount) in enumerate(question.joins.plan.slots[slot].resources):
                 providers = screen.providers(masks, len(pool.members), screen.units(place))
-                if providers:
-                    yield slot, place, providers
+                if providers and amount > 1:
+                    yield Shortage(slot, place, name, amount, providers)
 
-    def _amounts(
-        self, pool: Pool, slot: int, place: int, providers: Sequence[int], least: int
-    ) -> Sequence[int]:
+    def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Sequence[int]:
         """Return the amounts worth trying, largest first, none below `least`."""
-        plan = self._question.joins.plan
-        name, asked = plan.slots[slot].resources[place]
-        stocks = [pool.members[position].stocks[name] for position in providers]
-        largest = max([_largest(stock, asked, 0) for stock in stocks])
+        name, limit = shortage.resource_class, shortage.amount
+        stocks = [pool.members[position].stocks[name] for position in shortage.providers]
+        largest = max([_largest(stock, limit) for stock in stocks])
         if largest < max(least, 1):
             return ()
         if not self._question.joins.kinds:
             return (largest,)
-        amounts = {_largest(stock, asked, 0) for stock in stocks}
-        if name in plan.contended_classes:
-            for taken in self._taken_by_others(slot, name):
-                amounts |= {_largest(stock, asked, taken) for stock in stocks}
+        amounts = {_largest(stock, limit) for stock in stocks}
+        if name in self._question.joins.plan.contended_classes:
+            for usage in self._usages_of_others(shortage):
+                amounts |= {_largest(stock, limit, usage) for stock in stocks}
         return sorted([amount for amount in amounts if amount >= max(least, 1)], reverse=True)
 
-    def _taken_by_others(self, slot: int, name: str) -> list[int]:
+    def _usages_of_others(self, shortage: Shortage) -> list[int]:
+        """Return what some of the other slots may take of the class together."""
         sums = {0}
-        for other, amount in self._question.joins.plan.amounts_of(name).items():
-            if other != slot:
-                sums |= {each + amount for each in sums}
+        amounts = self._question.joins.plan.amounts_of(shortage.resource_class)
+        for slot, amount in amounts.items():
+            if slot != shortage.slot:
+                sums |= {usage + amount for usage in sums}
             if len(sums) > MOST_SUMS:
                 self.undecided = True
                 return sorted(sums)[:MOST_SUMS]
         return sorted(sums)
 
-    def _serves(
-        self,
-        pool: Pool,
-        verdict: Verdict,
-        slot: int,
-        place: int,
-        providers: Sequence[int],
-        amount: int,
-    ) -> bool:
+    def _serves(self, pool: Pool, verdict: Verdict, shortage: Shortage, amount: int) -> bool:
+        """Whether the host would be served with this amount; False where that is undecided."""
         if not self._question.joins.kinds:
             return True
-        joins = self._joins(slot, place, amount)
-        name, _asked = joins.plan.slots[slot].resources[place]
-        able = [
-            position for position in providers if fits(pool.members[position].stocks[name], amount)
+        slot, name = shortage.slot, shortage.resource_class
+        joins = self._joins(slot, name, amount)
+        options = [*verdict.options]
+        options[slot] = [
+            position
+            for position in shortage.providers
+            if fits(pool.members[position].stocks[name], amount)
         ]
-        key = slot, place, amount, tuple(able), signatures(joins, pool)
-        serves = verdict.known.get(key)
+        # Hosts that are alike differ here in who fits, and in what the new amount joins.
+        key = slot, shortage.place, amount, tuple(options[slot]), signatures(joins, pool)
+        serves = verdict.answers.get(key)
         if serves is None:
-            options = [*verdict.options]
-            options[slot] = able
             answer = self._judge.serves(joins.plan, joins.kinds, pool, options)
             self.undecided |= answer is None
             serves = bool(answer)
-            if len(verdict.known) < MOST_KNOWN:
-                verdict.known[key] = serves
+            if len(verdict.answers) < MOST_ANSWERS:
+                verdict.answers[key] = serves
         return serves
 
-    def _joins_with(self, slot: int, place: int, amount: int) -> Joins:
-        """Return what joins the slots when one asks for another amount."""
-        plan = self._question.joins.plan
-        name, _asked = plan.slots[slot].resources[place]
-        suffix = plan.slots[slot].group.suffix
+    def _joins_with(self, slot: int, name: str, amount: int) -> Joins:
+        """Return what joins the slots when one asks for another amount of a class."""
+        suffix = self._question.joins.plan.slots[slot].group.suffix
         return Joins.of(with_amount(self._question.request, suffix, name, amount))
 
     def relaxed(self) -> Sequence[Relaxed]:
@@ -150,17 +140,17 @@ class Reductions:
         if self.served:
             return []
         slots = self._question.joins.plan.slots
-        relaxed = []
+        reductions = []
         for (slot, place), best in self._best.items():
             if best.hosts:
                 suffix, resource = slots[slot].group.suffix, slots[slot].resources[place]
                 term = Term(Refusal.CAPACITY, "resources", suffix, resource)
-                relaxed.append(Relaxed(term, best.hosts, best.amount))
-        return sorted(relaxed, key=lambda each: -each.hosts)
+                reductions.append(Relaxed(term, best.hosts, best.amount))
+        return sorted(reductions, key=lambda reduction: -reduction.hosts)
 
 
-def _largest(stock: Stock, asked: int, taken: int) -> int:
-    """Return the most below `asked` that fits beside what is taken; 0 where nothing does."""
-    room = min(stock.room - taken, asked - 1)
+def _largest(stock: Stock, limit: int, usage: int = 0) -> int:
+    """Return the most below the limit that fits beside what others use; 0 where nothing does."""
+    room = min(stock.room - usage, limit - 1)
     amount = room - room % stock.step_size
     return amount if amount >= max(stock.min_unit, 1) else 0

@@ -17,7 +17,7 @@ def without_term(
 ) -> CandidateRequest:
     """Return a request without a term of one of its groups; stated: with names as stated."""
     groups = []
-    for group, said in zip(request.groups, stated.groups, strict=True):
+    for group, stated_group in zip(request.groups, stated.groups, strict=True):
         if group.suffix != term.suffix:
             groups.append(group)
         elif term.keyword == "in_tree":
@@ -25,7 +25,7 @@ def without_term(
         elif term.keyword == "subtree":
             groups.append(replace(group, subtree=None))
         else:
-            groups.append(_without(group, said, term.keyword, term))
+            groups.append(_without(group, stated_group, term.keyword, term))
     return replace(request, groups=tuple(groups))
 
 
@@ -37,16 +37,18 @@ def without_root_term(
     return replace(request, root=_without(request.root, stated.root, keyword, term))
 
 
-def _without(terms: Terms, said: Terms, keyword: str, term: Term) -> Terms:
+def _without(terms: Terms, stated: Terms, keyword: str, term: Term) -> Terms:
     if keyword == "required":
-        return replace(terms, required=tuple(each for each in terms.required if each != term.value))
+        return replace(
+            terms, required=tuple(names for names in terms.required if names != term.value)
+        )
     if keyword == "forbidden":
         return replace(terms, forbidden=terms.forbidden - {str(term.value)})
     if keyword == "member_of":
-        pairs = zip(terms.member_of, said.member_of, strict=True)
-        return replace(terms, member_of=tuple(keys for keys, each in pairs if each != term.value))
+        pairs = zip(terms.member_of, stated.member_of, strict=True)
+        return replace(terms, member_of=tuple(keys for keys, uuids in pairs if uuids != term.value))
     # Another spelling of the same aggregate forbids it as well.
-    others = said.not_member_of - {str(term.value)}
+    others = stated.not_member_of - {str(term.value)}
     return replace(terms, not_member_of=frozenset(map(identifiers.key, others)))
 
 
@@ -60,7 +62,7 @@ def without_joins(request: CandidateRequest) -> Iterator[tuple[Term, CandidateRe
             term = Term(Refusal.ISOLATE, "isolate", None, suffix)
             yield term, replace(request, isolate=request.isolate - {suffix})
     for rule in request.same_subtree:
-        rules = tuple(each for each in request.same_subtree if each != rule)
+        rules = tuple(other for other in request.same_subtree if other != rule)
         term = Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule)
         yield term, replace(request, same_subtree=rules)
 

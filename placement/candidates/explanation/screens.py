@@ -16,7 +16,7 @@ from placement.objects.capacity import Stock, fits, sizes
 
 Masks = tuple[int, ...]
 
-MOST_KNOWN = 10_000  # sets of traits or aggregates that are remembered, for each screen
+MOST_MASKS = 10_000  # of sets of traits or aggregates that are kept, for each screen
 
 UNKNOWN = -1  # no mask
 
@@ -27,7 +27,7 @@ class _Conditions:
     def __init__(self) -> None:
         self.count = 0
         self._conditions: list[tuple[int, Condition]] = []
-        self._known: dict[Hashable, int] = {}
+        self._mask_of: dict[Hashable, int] = {}
 
     def add(self, bit: int, condition: Condition) -> None:
         """Add a condition, whose bit says that it fails."""
@@ -43,14 +43,14 @@ class _Conditions:
         return mask
 
     def masks(self, pool: Pool, reads: Sequence[Hashable]) -> list[int]:
-        """Return what each member fails, worked out once for all of which this is read."""
-        known = self._known
-        masks = [known.get(read, UNKNOWN) for read in reads]
+        """Return what each member fails, worked out once for all in which the same is read."""
+        mask_of = self._mask_of
+        masks = [mask_of.get(read, UNKNOWN) for read in reads]
         if UNKNOWN in masks:
-            if len(known) + len(masks) > MOST_KNOWN:
-                known.clear()
+            if len(mask_of) + len(masks) > MOST_MASKS:
+                mask_of.clear()
             for position, read in enumerate(reads):
-                masks[position] = known[read] = self.failed(pool, position)
+                masks[position] = mask_of[read] = self.failed(pool, position)
         return masks
 
 
@@ -99,14 +99,14 @@ class Filters:
         return self._with_membership(pool, masks) if self._membership.count else masks
 
     def _with_membership(self, pool: Pool, masks: list[int]) -> Sequence[int]:
-        own = self._membership.masks(pool, [member.aggregates for member in pool.members])
+        of_members = self._membership.masks(pool, [member.aggregates for member in pool.members])
         if not self._spans or pool.anchor is None:
-            return list(map(or_, masks, own))
-        of_root, local = own[0], pool.local
+            return list(map(or_, masks, of_members))
+        of_root, local = of_members[0], pool.local
         if self._membership.count > 1:
-            as_root = [of_root] * local + own[local:]
-            return [*map(or_, masks, own), *map(or_, masks, as_root)]
-        spanned = [mask & of_root for mask in own[:local]] + own[local:]
+            as_root = [of_root] * local + of_members[local:]
+            return [*map(or_, masks, of_members), *map(or_, masks, as_root)]
+        spanned = [mask & of_root for mask in of_members[:local]] + of_members[local:]
         return list(map(or_, masks, spanned))
 
 
@@ -225,18 +225,18 @@ class RootScreen:
         self._conditions = [
             (1 << place, condition) for place, (_term, condition) in enumerate(pairs)
         ]
-        self._known: dict[tuple[frozenset[str], frozenset[str]], int] = {}
+        self._mask_of: dict[tuple[frozenset[str], frozenset[str]], int] = {}
 
     def mask(self, root: Member) -> int:
         """Return the bits of the terms that a root fails."""
         if not self._conditions:
             return 0
         read = root.traits, root.aggregates
-        mask = self._known.get(read)
+        mask = self._mask_of.get(read)
         if mask is None:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            mask = self._known[read] = sum(
+            if len(self._mask_of) >= MOST_MASKS:
+                self._mask_of.clear()
+            mask = self._mask_of[read] = sum(
                 bit for bit, holds in self._conditions if not holds(root)
             )
         return mask

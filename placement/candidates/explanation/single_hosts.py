@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.explanation.value import Host
+from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.explanation.verdicts import Fall, Verdict
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
@@ -20,7 +20,7 @@ class SingleHosts:
     """The first hosts that are not served; where the request names a tree, only that one's."""
 
     def __init__(self, request: CandidateRequest) -> None:
-        self._hosts: list[Host] = []
+        self._hosts: list[UnservedHost] = []
         self._trees = {group.in_tree for group in request.groups} - {None}
 
     def add(self, pool: Pool, verdict: Verdict) -> None:
@@ -32,7 +32,7 @@ class SingleHosts:
             return
         self._hosts.append(_host(pool, verdict.fall, anchor.uuid))
 
-    def read(self, conn: Connection) -> Sequence[Host]:
+    def read(self, conn: Connection) -> Sequence[UnservedHost]:
         """Return the hosts with the inventories that they lack room in, of two statements."""
         uuids = {host.provider for host in self._hosts if host.provider and host.resource_class}
         stocks = _stocks(conn, sorted(uuids)) if uuids else {}
@@ -42,23 +42,23 @@ class SingleHosts:
         ]
 
 
-def _host(pool: Pool, fall: Fall, uuid: str) -> Host:
-    host = Host(uuid, fall.code, fall.group)
+def _host(pool: Pool, fall: Fall, uuid: str) -> UnservedHost:
+    host = UnservedHost(uuid, fall.code, fall.group)
     if not fall.providers:
         return host
     name = fall.term.resource_class if fall.term is not None else ""
     members = [pool.members[position] for position in fall.providers]
     if not name or fall.term is None:
         return host._replace(provider=members[0].uuid)
-    asked = fall.term.amount
+    amount = fall.term.amount
     stocked = [member for member in members if name in member.stocks]
     if not stocked:
         # Nobody has an inventory, so no provider is to blame before others.
-        return host._replace(resource_class=name, asked=asked)
+        return host._replace(resource_class=name, asked=amount)
     rooms = [member.stocks[name].capacity - member.stocks[name].used for member in stocked]
     room = max(rooms)
     nearest = stocked[rooms.index(room)]
-    return host._replace(provider=nearest.uuid, resource_class=name, asked=asked, room=room)
+    return host._replace(provider=nearest.uuid, resource_class=name, asked=amount, room=room)
 
 
 def _stocks(

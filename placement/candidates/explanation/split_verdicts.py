@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from placement.candidates.budget import Budget, BudgetSpentError
+from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
 from placement.candidates.explanation.question import Joins, Question, Relaxation
 from placement.candidates.explanation.reductions import Reductions
@@ -19,17 +19,18 @@ from placement.candidates.explanation.verdicts import (
     Fall,
     Judge,
     Profile,
+    Shortage,
     Verdict,
     signatures,
 )
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import UNSUFFIXED, CandidateRequest
-from placement.candidates.split_search import SplitSearches
+from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms
+from placement.candidates.split_search import SplitSearches, by_room
 from placement.candidates.trace import Refusal
 from placement.objects.capacity import sizes
 
-MOST_TRIED = 64  # amounts of one class on one host
+MOST_AMOUNTS = 64  # tried, amounts of one class on one host
 MOST_VARIANTS = 256
 
 
@@ -51,25 +52,23 @@ class Variant:
         options: list[Sequence[int]] = [()] * len(plan.slots)
         for requirement in plan.requirements:
             providers = requirement.providers(pool)
+            judge.budget.spend(len(pool.members) * requirement.looks)
             for slot in requirement.slots:
                 options[slot] = providers
-        judge.budget.spend(len(pool.members) * sum(each.looks for each in plan.requirements))
-        whole = judge.serves(plan, self._whole.kinds, pool, options)
-        if whole:
+        without_split = judge.serves(plan, self._whole.kinds, pool, options)
+        if without_split:
             return True
-        split = self._serves_in_parts(pool, judge)
-        return True if split else None if whole is None else split
+        with_split = self._serves_in_parts(pool, judge)
+        if without_split is None and not with_split:
+            return None
+        return with_split
 
     def _serves_in_parts(self, pool: Pool, judge: Judge) -> bool | None:
         if not self._split.splittable:
             return False
-        budget = Budget(judge.share)
-        try:
-            return SplitSearches(self._split, budget).begin(pool).outcome.served
-        except BudgetSpentError:
-            return None
-        finally:
-            judge.budget.spend(budget.looks)
+        return judge.within_share(
+            lambda budget: SplitSearches(self._split, budget).begin(pool).outcome.served
+        )
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
         """Return all that is read of a pool, besides what masks tell."""
@@ -87,14 +86,8 @@ def _parts(plan: SearchPlan, slot: int, pool: Pool) -> Iterator[tuple[int, range
     """Yield who may serve parts of a slot, those with most room first, and how large these are."""
     ((name, amount),) = plan.slots[slot].resources
     members = pool.members
-
-    def order(position: int) -> tuple[int, str]:
-        stock = members[position].stocks[name]
-        return stock.used - stock.capacity, members[position].uuid
-
-    for position in sorted(
-        (each for each in range(pool.local) if name in members[each].stocks), key=order
-    ):
+    givers = [position for position in range(pool.local) if name in members[position].stocks]
+    for position in by_room(pool, name, givers):
         yield position, sizes(members[position].stocks[name], amount)
 
 
@@ -123,25 +116,29 @@ class _SplitCase(Case):
         return self._variant(request).serves(self._pool, self._judge)
 
     def _possible(self) -> bool | None:
-        # Where the root alone is refused, the rest is asked of the same request without it.
         request = self._question.request
-        return self._serves(replace(request, root=type(request.root)()) if self._root else request)
+        if self._root:
+            # The root is to blame already. What else is, the request says that asks nothing of it.
+            request = replace(request, root=RootTerms())
+        return self._serves(request)
 
     def _fall_together(self, possible: bool | None) -> Fall | None:
         """Return what the request must do without: first the last of what joins groups."""
+        if possible:
+            return None
+        if possible is None:
+            return Fall(Refusal.BUDGET, None)
+        # Rules are given up, the last one first, until the host is served.
         request = self._question.request
-        alone = replace(request, same_subtree=(), isolate=frozenset())
-        if possible or possible is None:
-            return None if possible else Fall(Refusal.BUDGET, None)
-        served = self._serves(alone)
-        if served is None:
+        apart = replace(request, same_subtree=())
+        free = replace(apart, isolate=frozenset())
+        served_free = self._serves(free)
+        if served_free is False:
+            return Fall(self._fall_of_parts(free), None)
+        served_apart = self._serves(apart) if served_free else None
+        if served_apart is None:
             return Fall(Refusal.BUDGET, None)
-        if not served:
-            return Fall(self._fall_of_parts(alone), None)
-        served = self._serves(replace(request, same_subtree=()))
-        if served is None:
-            return Fall(Refusal.BUDGET, None)
-        return Fall(Refusal.SAME_SUBTREE if served else Refusal.ISOLATE, None)
+        return Fall(Refusal.SAME_SUBTREE if served_apart else Refusal.ISOLATE, None)
 
     def _fall_of_parts(self, request: CandidateRequest) -> Refusal:
         """Return whether traits are in the way, or the sums of the parts."""
@@ -164,24 +161,23 @@ class SplitReductions(Reductions):
             *(group.can_split for group in question.request.groups)
         )
 
-    def _amounts(
-        self, pool: Pool, slot: int, place: int, providers: Sequence[int], least: int
-    ) -> Sequence[int]:
-        plan = self._question.joins.plan
-        name, asked = plan.slots[slot].resources[place]
-        amounts = super()._amounts(pool, slot, place, providers, least)
+    def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Sequence[int]:
+        amounts = super()._amounts(pool, shortage, least)
+        name, limit = shortage.resource_class, shortage.amount
         if name not in self._split_classes:
             return amounts
-        stocks = [pool.members[position].stocks[name] for position in providers]
-        rooms = [max(0, min(stock.room, asked - 1)) for stock in stocks]
-        most = sum(rooms) if plan.slots[slot].group.suffix == UNSUFFIXED else max(rooms, default=0)
-        tried = range(min(most, asked - 1), max(least, 1) - 1, -1)
-        if tried and not self._may_help(pool, slot, name):
+        # The unsuffixed group may add up what is left anywhere, so each number may be the one.
+        stocks = [pool.members[position].stocks[name] for position in shortage.providers]
+        rooms = [max(0, min(stock.room, limit - 1)) for stock in stocks]
+        suffix = self._question.joins.plan.slots[shortage.slot].group.suffix
+        most = sum(rooms) if suffix == UNSUFFIXED else max(rooms, default=0)
+        numbers = range(min(most, limit - 1), max(least, 1) - 1, -1)
+        if numbers and not self._may_help(pool, shortage.slot, name):
             return ()
-        if len(tried) > MOST_TRIED:
-            tried = tried[:MOST_TRIED]
+        if len(numbers) > MOST_AMOUNTS:
+            numbers = numbers[:MOST_AMOUNTS]
             self.undecided = True
-        return sorted({*amounts, *tried}, reverse=True)
+        return sorted({*amounts, *numbers}, reverse=True)
 
     def _may_help(self, pool: Pool, slot: int, name: str) -> bool:
         """Whether the host would be served if the group did not ask for the class at all.
@@ -195,25 +191,15 @@ class SplitReductions(Reductions):
         request = without_class(self._question.request, group.suffix, name)
         return self._variant(request).serves(pool, self._judge) is not False
 
-    def _serves(
-        self,
-        pool: Pool,
-        verdict: Verdict,
-        slot: int,
-        place: int,
-        providers: Sequence[int],
-        amount: int,
-    ) -> bool:
-        key = slot, place, amount
-        serves = verdict.known.get(key)
+    def _serves(self, pool: Pool, verdict: Verdict, shortage: Shortage, amount: int) -> bool:
+        key = shortage.slot, shortage.place, amount
+        serves = verdict.answers.get(key)
         if serves is None:
-            plan = self._question.joins.plan
-            name, _asked = plan.slots[slot].resources[place]
-            suffix = plan.slots[slot].group.suffix
-            request = with_amount(self._question.request, suffix, name, amount)
+            suffix = self._question.joins.plan.slots[shortage.slot].group.suffix
+            request = with_amount(self._question.request, suffix, shortage.resource_class, amount)
             answer = self._variant(request).serves(pool, self._judge)
             self.undecided |= answer is None
-            serves = verdict.known[key] = bool(answer)
+            serves = verdict.answers[key] = bool(answer)
         return serves
 
 

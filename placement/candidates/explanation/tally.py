@@ -16,7 +16,7 @@ from placement.objects.capacity import Stock
 MOST_EXAMPLES = 5
 MOST_VERDICTS = 10_000  # kept at a time
 
-# What is told of the inventories at which hosts fall out: the most, or the least, there is.
+# What is told of the inventories at which hosts fall out: the most, or the least, of what.
 _EXTREMES: Mapping[Refusal, tuple[Callable[[int, int], int], Callable[[Stock], int]]] = {
     Refusal.MIN_UNIT: (min, lambda stock: stock.min_unit),
     Refusal.MAX_UNIT: (max, lambda stock: stock.max_unit),
@@ -29,13 +29,14 @@ _EXTREMES: Mapping[Refusal, tuple[Callable[[int, int], int], Callable[[Stock], i
 class Fallen:
     """The hosts that fell out at one step.
 
-    terms: the terms to blame, by hosts. there: term -> what inventories have at the most.
+    terms: the terms to blame, by hosts. extremes: term -> the most, or least, that inventories
+    have.
     """
 
     hosts: int = 0
     examples: list[str] = field(default_factory=list)
     terms: Counter[Term] = field(default_factory=Counter)
-    there: dict[Term, int] = field(default_factory=dict)
+    extremes: dict[Term, int] = field(default_factory=dict)
 
 
 class Tally:
@@ -74,7 +75,7 @@ class Tally:
             if len(verdict.examples) < MOST_EXAMPLES:
                 verdict.examples.append(anchor.uuid)
             if fall.code in _EXTREMES:
-                verdict.there = _what_is_there(pool, fall, verdict.there)
+                verdict.extreme = _extreme_of(pool, fall, verdict.extreme)
         return verdict
 
     def _fold(self) -> None:
@@ -94,10 +95,10 @@ class Tally:
         fallen.examples += verdict.examples[: MOST_EXAMPLES - len(fallen.examples)]
         if fall.term is not None:
             fallen.terms[fall.term] += hosts
-            if verdict.there is not None:
-                extreme, _of_stock = _EXTREMES[fall.code]
-                there = fallen.there.get(fall.term, verdict.there)
-                fallen.there[fall.term] = extreme(there, verdict.there)
+            if verdict.extreme is not None:
+                choose, _of_stock = _EXTREMES[fall.code]
+                extreme = fallen.extremes.get(fall.term, verdict.extreme)
+                fallen.extremes[fall.term] = choose(extreme, verdict.extreme)
         for place in verdict.gains:
             self._gains[place] += hosts
         # A host whose root is refused has no provider for any group.
@@ -150,10 +151,10 @@ class Tally:
         fallen = sorted(
             self._fallen.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0]))
         )
-        return [self._blocked(code, group, each) for (code, group), each in fallen if each.hosts]
+        return [self._blocked(code, group, hosts) for (code, group), hosts in fallen if hosts.hosts]
 
     def _blocked(self, code: Refusal, group: str | None, fallen: Fallen) -> Blocked:
-        terms = [(term, fallen.there.get(term)) for term, _hosts in fallen.terms.most_common()]
+        terms = [(term, fallen.extremes.get(term)) for term, _hosts in fallen.terms.most_common()]
         if terms:
             several = len(self._question.groups) > 1
             detail = wording.refused(terms)
@@ -172,13 +173,13 @@ class Tally:
         ]
 
 
-def _what_is_there(pool: Pool, fall: Fall, before: int | None) -> int:
-    """Return the extreme of what a host's inventories have, and of what was there before."""
+def _extreme_of(pool: Pool, fall: Fall, extreme: int | None) -> int:
+    """Return the extreme of what a host's inventories have, and of that of the hosts before it."""
     assert fall.term is not None
-    extreme, of_stock = _EXTREMES[fall.code]
+    choose, of_stock = _EXTREMES[fall.code]
     name = fall.term.resource_class
     for position in fall.providers:
         value = of_stock(pool.members[position].stocks[name])
-        before = value if before is None else extreme(before, value)
-    assert before is not None
-    return before
+        extreme = value if extreme is None else choose(extreme, value)
+    assert extreme is not None
+    return extreme

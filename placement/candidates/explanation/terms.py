@@ -15,8 +15,8 @@ from placement.candidates.requirements import (
 from placement.candidates.trace import Refusal
 from placement.objects import identifiers
 
-# What a term asks: (class, units), any of some names, one name, or a rule of `same_subtree`.
-Asked = tuple[str, int] | frozenset[str] | str | SubtreeRule
+# What a term states: (class, units), any of some names, one name, or a rule of `same_subtree`.
+TermValue = tuple[str, int] | frozenset[str] | str | SubtreeRule
 
 # What `fits` says, in the order in which it is looked at.
 STOCK_CODES = (Refusal.NO_INVENTORY, *(code for code, _allows in STOCK_CONDITIONS))
@@ -35,7 +35,7 @@ class Term(NamedTuple):
     code: Refusal
     keyword: str
     suffix: str | None
-    value: Asked
+    value: TermValue
 
     @property
     def resource_class(self) -> str:
@@ -66,7 +66,7 @@ def group_terms(group: RequestGroup, stated: RequestGroup) -> Iterator[tuple[Ter
 
 def _single_groups(
     group: RequestGroup, stated: RequestGroup
-) -> Iterator[tuple[str, RequestGroup, Asked]]:
+) -> Iterator[tuple[str, RequestGroup, TermValue]]:
     bare, itself = RequestGroup(group.suffix), RequestGroup(_ITSELF)
     for names in group.required:
         yield "required", replace(bare, required=(names,)), names
@@ -90,7 +90,7 @@ def root_terms(root: RootTerms, stated: RootTerms) -> Iterator[tuple[Term, RootC
         yield Term(code, f"root.{keyword}", None, value), condition
 
 
-def _single_roots(root: RootTerms, stated: RootTerms) -> Iterator[tuple[str, RootTerms, Asked]]:
+def _single_roots(root: RootTerms, stated: RootTerms) -> Iterator[tuple[str, RootTerms, TermValue]]:
     for names in root.required:
         yield "required", RootTerms(required=(names,)), names
     for name in sorted(root.forbidden):

@@ -1,4 +1,4 @@
-"""What an explanation says: values, made by `hosts` and by `traced`, read by the API."""
+"""What an explanation says: values, made by `explain` and `explain_trace`, read by the API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ class Relaxed(NamedTuple):
     to: int | None = None
 
 
-class Host(NamedTuple):
+class UnservedHost(NamedTuple):
     """Why one host is not served, as far as a single provider, and a class, is to blame.
 
     stock: fields of the inventory, by name.
@@ -106,4 +106,4 @@ class Explanation:
     blocked: Sequence[Blocked]
     relaxations: Sequence[Relaxed]
     text: str
-    providers: Sequence[Host] | None = None
+    providers: Sequence[UnservedHost] | None = None

@@ -5,7 +5,7 @@ request, up to its first assignment. Hosts are alike that have equal masks and, 
 request joins slots, an equal signature of each constraint.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,8 +27,8 @@ _ORDER = {code: place for place, code in enumerate(Refusal)}
 class Fall(NamedTuple):
     """Where a group loses its last provider on a host, or a host all of its assignments.
 
-    group: None for the root and for what joins groups. slot, bit: the term, of the slot's screen;
-    bit 0 where none is to blame. providers: positions of those that fall out there.
+    group: None for the root and for what joins groups. term: None where no single one is to blame.
+    slot: the one that lost its last provider. providers: positions of those that fall out there.
     """
 
     code: Refusal
@@ -38,15 +38,29 @@ class Fall(NamedTuple):
     providers: Sequence[int] = ()
 
 
+class Shortage(NamedTuple):
+    """An amount that alone may be in the way of a host.
+
+    slot, place: which amount of the request. providers: positions of those that would serve the
+    slot if less of the class were asked.
+    """
+
+    slot: int
+    place: int
+    resource_class: str
+    amount: int
+    providers: Sequence[int]
+
+
 @dataclass(slots=True, eq=False)
 class Verdict:
     """What holds for all hosts that are alike.
 
     fall: None for hosts that are served. by_group: suffix -> the code at which the group falls
     out, of those that do. gains: places of the relaxations with which they would be served.
-    options: of each slot, whoever falls out. hosts: how many there are; there: the most, or least,
-    that their inventories have of what is asked; examples: some of them. reducible and known are
-    those of `reductions`.
+    options: of each slot, whoever falls out. hosts: how many there are; extreme: the most, or
+    least, that their inventories have of what is asked; examples: some of them. shortages and
+    answers belong to `reductions`: what alone may be in the way, and whether less of it would do.
     """
 
     fall: Fall | None
@@ -57,10 +71,10 @@ class Verdict:
     undecided: bool = False
     root_refused: bool = False
     hosts: int = 0
-    there: int | None = None
+    extreme: int | None = None
     examples: list[str] = field(default_factory=list)
-    reducible: list[tuple[int, int, Sequence[int]]] | None = None
-    known: dict[Hashable, bool] = field(default_factory=dict)
+    shortages: list[Shortage] | None = None
+    answers: dict[Hashable, bool] = field(default_factory=dict)
 
 
 class Profile(NamedTuple):
@@ -120,9 +134,18 @@ class Judge:
             return False
         if not kinds:
             return True
+        return self.within_share(
+            lambda budget: any(True for _ in solutions(kinds, plan, pool, options, budget, _ignore))
+        )
+
+    def within_share(self, decide: Callable[[Budget], bool]) -> bool | None:
+        """Return what is decided; None where that takes more than a share of all work.
+
+        Raises BudgetSpentError where all work is done.
+        """
         budget = Budget(self.share)
         try:
-            return next(solutions(kinds, plan, pool, options, budget, _ignore), None) is not None
+            return decide(budget)
         except BudgetSpentError:
             return None
         finally:
@@ -149,22 +172,18 @@ class Case:
 
     def verdict(self, fall: Fall | None) -> Verdict:
         """Return the verdict; fall: that of the root.  Raises BudgetSpentError."""
-        falls = [self._fall_of(suffix) for suffix in self._question.groups]
-        by_group = {
-            suffix: each.code
-            for suffix, each in zip(self._question.groups, falls, strict=True)
-            if each is not None
-        }
-        # Of several groups, the one that falls out at the first code is to blame.
-        blamed = min(
-            (each for each in falls if each is not None),
-            key=lambda each: _ORDER[each.code],
-            default=None,
-        )
-        possible = blamed is None and self._possible()
-        fall = fall or blamed or self._fall_together(possible)
+        # Each group by itself. Of several that fall out, the one at the first code is to blame.
+        falls = {suffix: self._fall_of(suffix) for suffix in self._question.groups}
+        by_group = {suffix: lost.code for suffix, lost in falls.items() if lost is not None}
+        fall = fall or _first(falls.values())
+
+        # All groups together; what cannot be served singly cannot be served so either.
+        possible = not by_group and self._possible()
+        fall = fall or self._fall_together(possible)
         if fall is None:
             return Verdict(None)
+
+        # What would serve the host, if it were not asked.
         gains = self._gains(by_group, possible)
         return Verdict(
             fall,
@@ -182,24 +201,21 @@ class Case:
 
     def _fall_of(self, suffix: str) -> Fall | None:
         falls = [self._fall_of_slot(slot) for slot in self._question.groups[suffix]]
-        falls.append(self._missing_trait(suffix))
-        return min(
-            (fall for fall in falls if fall is not None),
-            key=lambda fall: _ORDER[fall.code],
-            default=None,
-        )
+        return _first([*falls, self._missing_trait(suffix)])
 
     def _fall_of_slot(self, slot: int) -> Fall | None:
         """Return the term at which the last provider falls out."""
         screen = self._question.screens[slot]
         masks = self._masks[self._question.place[slot]]
         bits = [lowest(mask & screen.hard) for mask in masks]
-        bit = min(bits) and max(bits)
-        if not bit:
-            return None
+        if 0 in bits:
+            return None  # somebody fails nothing
+        bit = max(bits)
         term = screen.term(bit)
         size = len(self._pool.members)
-        providers = dict.fromkeys(place % size for place, each in enumerate(bits) if each == bit)
+        providers = dict.fromkeys(
+            place % size for place, failed in enumerate(bits) if failed == bit
+        )
         return Fall(term.code, term.suffix, term, slot, tuple(providers))
 
     def _missing_trait(self, suffix: str) -> Fall | None:
@@ -284,8 +300,17 @@ def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
     if not pool.sharing:
         return tuple(of_kinds)
     # Which sharing providers a host reaches. Their trees are the same throughout a request.
-    reached = [(each.tree.id, each.position) for each in pool.sharing]
+    reached = [(member.tree.id, member.position) for member in pool.sharing]
     return (*of_kinds, tuple(reached))
+
+
+def _first(falls: Iterable[Fall | None]) -> Fall | None:
+    """Return the fall with the first code; None where there is none."""
+    return min(
+        (fall for fall in falls if fall is not None),
+        key=lambda fall: _ORDER[fall.code],
+        default=None,
+    )
 
 
 def _ignore(code: Refusal) -> None:

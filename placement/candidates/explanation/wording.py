@@ -1,6 +1,7 @@
 """What an explanation says in words: details for those who read members, and one text for all."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from placement.candidates.explanation.terms import Term
 from placement.candidates.explanation.value import Blocked, Hosts, Relaxed
@@ -12,8 +13,8 @@ MOST_NAMES = 5  # in a list of them
 MOST_TERMS = 3  # of one step
 MOST_REASONS = 3  # in the text
 
-# A term, and what there is of it at the most.
-Found = tuple[Term, int | None]
+# A term, and the most, or least, that there is of it.
+TermExtreme = tuple[Term, int | None]
 
 
 def asked(terms: Iterable[Term]) -> str:
@@ -22,9 +23,9 @@ def asked(terms: Iterable[Term]) -> str:
 
 
 def _listed(names: Collection[str], between: str = ", ", most: int = MOST_NAMES) -> str:
-    shown = list(names)[:most]
-    more = len(names) - len(shown)
-    return between.join(shown) + (f"{between}{more} more" if more else "")
+    first = list(names)[:most]
+    more = len(names) - len(first)
+    return between.join(first) + (f"{between}{more} more" if more else "")
 
 
 def _any_of(names: Iterable[str]) -> str:
@@ -97,10 +98,10 @@ _LACKING: Mapping[Refusal, str] = {
 def _code_of(forms: Mapping[Refusal, str], term: Term) -> str:
     if term.code is not Refusal.ROOT_AGGREGATE:
         return forms[term.code]
-    barred = term.keyword.endswith("not_member_of")
+    forbidden = term.keyword.endswith("not_member_of")
     if forms is _REFUSED:
-        return "the root is in {value}" if barred else "the root is not in {value}"
-    return "{have} a root in {noun}" if barred else "{have} a root not in {noun}"
+        return "the root is in {value}" if forbidden else "the root is not in {value}"
+    return "{have} a root in {noun}" if forbidden else "{have} a root not in {noun}"
 
 
 def _filled(form: str, term: Term, there: int | None, **more: str) -> str:
@@ -109,13 +110,13 @@ def _filled(form: str, term: Term, there: int | None, **more: str) -> str:
     )
 
 
-def refused(terms: Sequence[Found]) -> str:
+def refused(terms: Sequence[TermExtreme]) -> str:
     """Return what was asked and what was there, of terms of one step."""
     said = [_filled(_code_of(_REFUSED, term), term, there) for term, there in terms]
     return _listed(said, "; ", MOST_TERMS)
 
 
-def lacking(terms: Sequence[Found], hosts: int, several: bool) -> str:
+def lacking(terms: Sequence[TermExtreme], hosts: int, several: bool) -> str:
     """Return the same as said of so many hosts.  several: there are several groups."""
     (term, there), *others = terms
     form = _code_of(_LACKING, term)
@@ -201,14 +202,14 @@ def text(
 ) -> str:
     """Return the whole in two or three sentences.  several: there are several groups."""
     sentences = [_outcome(hosts)]
-    reasons = [f"{each.hosts:,} {each.phrase}" for each in blocked[:MOST_REASONS]]
-    others = sum(each.hosts for each in blocked[MOST_REASONS:])
+    reasons = [f"{step.hosts:,} {step.phrase}" for step in blocked[:MOST_REASONS]]
+    others = sum(step.hosts for step in blocked[MOST_REASONS:])
     if others:
         reasons.append(f"{others:,} fall out for other reasons")
     if reasons:
         sentences.append(f"{'; '.join(reasons)}.")
     if relaxations:
-        sentences.append(_without(max(relaxations, key=lambda each: each.hosts), several))
+        sentences.append(_without(max(relaxations, key=attrgetter("hosts")), several))
     return " ".join(sentences)
 
 

@@ -77,4 +77,4 @@ def test_what_is_remembered_of_traits_and_aggregates_is_bounded() -> None:
         tree = Tree(1, "m", 1, (member,), member.aggregates)
         (mask,) = screen.filters.masks(Pool(tree, (member,), ()))
         assert mask == 3
-    assert len(screen.filters._traits._known) <= 10_000
+    assert len(screen.filters._traits._mask_of) <= 10_000

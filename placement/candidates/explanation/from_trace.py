@@ -1,4 +1,4 @@
-"""What a search that found nothing can say of it, from its own trace.
+"""An explanation made of a trace alone: what a search that found nothing can say of it.
 
 It looks at no further tree. So it knows how many hosts fell out at which code, of those that it has
 looked at, and not what they had; the database may have ruled out others.
@@ -13,7 +13,7 @@ from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.trace import Refusal, Trace
 
 
-def traced(request: CandidateRequest, trace: Trace) -> Explanation:
+def explain_trace(request: CandidateRequest, trace: Trace) -> Explanation:
     """Return the explanation of an empty answer, which is incomplete."""
     hosts = Hosts(None, trace.trees.total(), 0, complete=False)
     groups = {group.suffix: group for group in request.groups}
@@ -40,7 +40,9 @@ def _terms(request: CandidateRequest, group: RequestGroup | None, code: Refusal)
     if group is not None:
         terms += [term for term, _condition in group_terms(group, group)]
         if code in STOCK_CODES:
-            terms += [Term(code, "resources", group.suffix, each) for each in group.resources]
+            terms += [
+                Term(code, "resources", group.suffix, resource) for resource in group.resources
+            ]
     return [term for term in terms if term.code is code]
 
 
