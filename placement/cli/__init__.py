@@ -1,5 +1,6 @@
 """`placement-manage`: what an operator does by hand."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +21,10 @@ from placement.cli import (
     schema,
 )
 from placement.errors import ConfigurationError, PlacementError
+
+
+INTERRUPTED = 130  # exit codes, those of a process that a signal ends: SIGINT
+UNREAD = 141  # SIGPIPE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,10 +50,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         if action is None:
             parsers[conf.category.name].print_help()
             return 0
-        return action(conf)
+        code = action(conf)
+        sys.stdout.flush()  # here, where it can still be said that nobody reads on
     except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
         console.fail(error)
-    return 1
+        return 1
+    except KeyboardInterrupt:
+        console.fail(Exception("interrupted"))
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever reads the output wants no more of it, such as `head`. What is left goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    return code
 
 
 def _add_commands(subparsers: Any, parsers: dict[str, Any]) -> None:

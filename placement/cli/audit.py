@@ -98,7 +98,12 @@ def _owners(options: Any) -> Owners | None:
         return None
     # The database has times in UTC, without a zone.
     now = datetime.now(UTC).replace(tzinfo=None)
-    created_before = now - timedelta(seconds=options.older_than)
+    try:
+        created_before = now - timedelta(seconds=options.older_than)
+    except OverflowError:
+        raise ConfigurationError(
+            f"--older-than {options.older_than}: that is before the first year"
+        ) from None
     return Owners(read_owners(options.owners), created_before, options.consumer_type)
 
 
@@ -126,7 +131,11 @@ def _can_ask() -> bool:
 
 
 def _agreed(count: int) -> bool:
-    answer = input(f"Delete the allocations of {count} consumers? [y/N] ")
+    try:
+        answer = input(f"Delete the allocations of {count} consumers? [y/N] ")
+    except EOFError:
+        print()
+        return False
     return answer.strip().lower() in ("y", "yes")
 
 

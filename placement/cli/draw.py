@@ -35,16 +35,17 @@ def _draw(conf: cfg.ConfigOpts) -> int:
         cloud = load_file(options.file)
         if options.only:
             cloud = only(cloud, options.only)
-        picture = draw(cloud, title=options.title, collapse=not options.all)
-        if options.picture == "-":
-            sys.stdout.write(picture)
-        else:
-            Path(options.picture).write_text(picture, encoding="utf-8")
-    except OSError as error:
-        console.fail(Exception(f"{options.picture}: cannot be written: {error.strerror}"))
-        return 1
     except UnusableFile as error:
         console.fail(error)
+        return 1
+    picture = draw(cloud, title=options.title, collapse=not options.all)
+    if options.picture == "-":
+        sys.stdout.write(picture)
+        return 0
+    try:
+        Path(options.picture).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        console.fail(Exception(f"{options.picture}: cannot be written: {error.strerror}"))
         return 1
     return 0
 

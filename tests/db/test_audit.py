@@ -208,6 +208,8 @@ def test_a_list_that_is_none_is_refused(
         (["--delete"], "--delete needs --owners"),
         (["--check", "without-owner"], "needs --owners"),
         (["--delete", "--owners", "owners"], "--delete needs --yes"),
+        (["--older-than", "99999999999", "--owners", "owners"], "is before the first year"),
+        (["--older-than", "9" * 20, "--owners", "owners"], "is before the first year"),
     ],
 )
 def test_what_is_asked_must_fit_together(run: Run, arguments: list[str], complaint: str) -> None:
@@ -324,6 +326,7 @@ def test_who_is_asked_can_say_no(
         code, out, _err = run(*every, stdin=f"{answer}\n")
         assert code == 3
         assert out.endswith("Delete the allocations of 1 consumers? [y/N] ")
+    assert run(*every, stdin="")[0] == 3  # Ctrl-D
     assert len(found_without_owner(service)) == 1
     assert run(*every, stdin="y\n")[0] == 0
     assert found_without_owner(service) == []
