@@ -42,7 +42,8 @@ class PlacementDirect:
 
     The adapter has `get`, `put`, `post`, `patch` and `delete`; each takes a path, and `json`,
     `headers`, `microversion` and `raise_exc`. Errors are answers, unless `raise_exc=True` asks for
-    exceptions. Any number of threads may use it, and a process may have several.
+    exceptions. Any number of threads may use it, and a process may have several; one that is
+    forked goes on with connections of its own.
     """
 
     def __init__(self, conf: cfg.ConfigOpts | Settings, latest_microversion: bool = False) -> None:

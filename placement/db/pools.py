@@ -1,5 +1,7 @@
 """Pools of connections: an engine of SQLAlchemy for each role, set up as its dialect says."""
 
+import os
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +12,10 @@ from sqlalchemy.engine import URL, Connection
 from placement.config import DatabaseSettings
 from placement.db.dialects import Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
+
+
+_made: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
+_inherited: list[sa.Pool] = []  # of the process that forked this one
 
 
 def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
@@ -45,7 +51,19 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
         def open_transaction(conn: Connection) -> None:
             conn.exec_driver_sql(begin)
 
+    _made.add(engine)
     return engine
+
+
+def _leave_inherited() -> None:
+    """Begin with no connections after a fork: on a shared one, answers reach the wrong process."""
+    for engine in _made:
+        # Kept, for a driver that collects a connection may say good-bye to the server.
+        _inherited.append(engine.pool)
+        engine.dispose(close=False)
+
+
+os.register_at_fork(after_in_child=_leave_inherited)
 
 
 def _check_driver(url: URL, dialect: Dialect) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -139,6 +140,33 @@ def test_many_threads_may_use_one_client(client: Adapter) -> None:
     assert (statuses.count(204), statuses.count(409)) == (40, 8)
     usages = client.get(f"/resource_providers/{UUID}/usages").json()["usages"]
     assert usages == {"VCPU": 40}
+
+
+def test_a_forked_process_goes_on_with_connections_of_its_own(client: Adapter) -> None:
+    create(client, "host1", UUID)
+
+    def count(answers: int) -> int:
+        path = f"/resource_providers/{UUID}"
+        return sum(client.get(path).status_code == 200 for _ in range(answers))
+
+    def write(number: int) -> bool:
+        return client.post("/resource_providers", json={"name": f"new{number}"}).status_code == 200
+
+    assert count(1) == 1  # the connections that the children inherit
+    children = []
+    for number in range(3):
+        child = os.fork()
+        if not child:
+            good = False
+            try:
+                good = count(20) == 20 and write(number)
+            finally:
+                os._exit(0 if good else 1)
+        children.append(child)
+    assert count(50) == 50
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    assert count(1) == 1
+    assert len(client.get("/resource_providers").json()["resource_providers"]) == 4
 
 
 def test_a_process_may_have_several_of_different_databases(tmp_path: Path) -> None:
