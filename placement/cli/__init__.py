@@ -22,7 +22,6 @@ from placement.cli import (
 )
 from placement.errors import ConfigurationError, PlacementError
 
-
 INTERRUPTED = 130  # exit codes, those of a process that a signal ends: SIGINT
 UNREAD = 141  # SIGPIPE
 
