@@ -7,6 +7,7 @@ The files are those of prometheus-client: `counter_PID.db`, `histogram_PID.db`,
 import atexit
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from placement.errors import ConfigurationError
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus-client looks
 GONE = "gone"  # in the place of a process id: all that are gone
+
+_COUNTS = re.compile(rf"(counter|histogram|gauge_livesum)_([0-9]+|{GONE})\.db\Z")
 
 
 def use(named: str | None) -> Path:
@@ -31,6 +34,7 @@ def use(named: str | None) -> Path:
         else:
             directory = Path(named)
             directory.mkdir(parents=True, exist_ok=True)
+        _refuse_strangers(directory)
         (directory / "lock").touch()
     except OSError as error:
         raise ConfigurationError(
@@ -39,6 +43,16 @@ def use(named: str | None) -> Path:
         ) from None
     os.environ[VARIABLE] = str(directory)
     return directory
+
+
+def _refuse_strangers(directory: Path) -> None:
+    """Raise ConfigurationError for a database, say: counts are added up from all *.db files."""
+    for path in directory.glob("*.db"):
+        if not _COUNTS.match(path.name):
+            raise ConfigurationError(
+                f"[metrics] directory: {path} is none of its files; name a directory that holds "
+                "nothing else"
+            )
 
 
 @cache  # the one of this process, however often the configuration is read again

@@ -111,6 +111,15 @@ def test_a_directory_that_cannot_be_one_is_refused_in_one_line(tmp_path: Path) -
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("name", ["placement.db", "counter_x.db", "my_12.db"])
+def test_a_directory_with_databases_of_others_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "counter_12.db").touch()
+    directory.use(str(tmp_path))
+    (tmp_path / name).touch()
+    with pytest.raises(ConfigurationError, match=rf"{name} is none of its files"):
+        directory.use(str(tmp_path))
+
+
 def test_a_directory_of_their_own_is_removed_by_the_process_that_made_it(tmp_path: Path) -> None:
     script = """
 import os, sys
