@@ -39,7 +39,7 @@ class NewConsumer:
     type: str = "INSTANCE"
 
     def __post_init__(self) -> None:
-        check_consumer(self.uuid)
+        object.__setattr__(self, "uuid", check_consumer(self.uuid))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,8 @@ def claim(api: NegotiatedApi, request: JsonRequest, consumer: NewConsumer) -> Cl
 def move(api: NegotiatedApi, source: str, target: NewConsumer) -> None:
     """Hand all that one consumer holds to another, at once; what that one held is given back."""
     source = check_consumer(source)
+    if source == target.uuid:
+        raise AllocationConflict(f"consumer {source} cannot be moved to itself")
     for attempt in range(1, MOVES + 1):
         held = read_record(api, source)
         if held is None:

@@ -13,6 +13,10 @@ class ConsumerError(ClientError, ValueError):
     """A consumer, or what one holds, that cannot be so."""
 
 
+class NoPlacementService(ClientError):
+    """What answers is not a placement service: another one, or something before it."""
+
+
 class ServiceTooOld(ClientError):
     """The service does not speak the microversions that are needed."""
 

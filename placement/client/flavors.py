@@ -39,9 +39,10 @@ OWN_AMOUNTS = {"vcpus": "VCPU", "ram": "MEMORY_MB", "disk": "DISK_GB"}
 OTHER_NAMESPACES = frozenset(
     (
         *("accel", "aggregate_instance_extra_specs", "capabilities", "hw", "hw_rng", "hw_video"),
-        *("os", "pci_passthrough", "quota", "trust", "vmware"),
+        *("os", "pci_passthrough", "powervm", "quota", "trust", "vmware"),
     )
 )
+OTHER_KEYS = frozenset(("hide_hypervisor_id",))  # an old one of nova's, without a namespace
 _NO_PART = ("limit", "explain")  # of a flavor: how many answers, and of what kind
 
 _AMOUNT_KEY = re.compile(r"resources(?P<suffix>[\w-]{0,64}):(?P<name>.+)\Z", re.ASCII)
@@ -187,7 +188,7 @@ def _is_own(key: str) -> bool:
 
 def _is_ignored(key: str) -> bool:
     namespace, colon, _name = key.partition(":")
-    return bool(colon) and namespace in OTHER_NAMESPACES
+    return key in OTHER_KEYS or (bool(colon) and namespace in OTHER_NAMESPACES)
 
 
 def _check_name(key: str, name: str, form: str) -> None:

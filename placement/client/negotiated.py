@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import requests
 
-from placement.client.errors import ServiceTooOld
+from placement.client.errors import NoPlacementService, ServiceTooOld
 from placement.client.rest import RefusedError, error_object
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ Version = tuple[int, int]
 LEAST: Version = (1, 36)
 MOST_OF_FIRST_LINE: Version = (1, 39)
 SECOND_LINE: Version = (2, 0)
+
+_ADVICE = "is the endpoint that of placement?"
 
 
 class NegotiatedApi:
@@ -82,12 +84,22 @@ class NegotiatedApi:
         )
         if answer.status_code >= 400:
             raise _refusal(f"{method} {path}", answer)
-        return answer.json() if answer.content else None
+        if not answer.content:
+            return None
+        try:
+            return answer.json()
+        except requests.JSONDecodeError:
+            raise NoPlacementService(f"{method} {path}: the answer is no JSON; {_ADVICE}") from None
 
     def _negotiate(self) -> Version:
         document = self.send("GET", "/", version=(1, 0))
-        lines = {each["id"]: each for each in document["versions"]}
-        newest = _version_of(lines["v1.0"]["max_version"])
+        try:
+            lines = {each["id"]: each for each in document["versions"]}
+            newest = _version_of(lines["v1.0"]["max_version"])
+        except (LookupError, TypeError, ValueError):
+            raise NoPlacementService(
+                f"GET /: the answer lists no versions of placement; {_ADVICE}"
+            ) from None
         if newest < LEAST:
             raise ServiceTooOld(
                 f"the service speaks placement 1.0 to {newest[0]}.{newest[1]}; "

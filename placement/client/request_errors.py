@@ -1,9 +1,11 @@
 """What is wrong with a request for candidates, before any server has seen it."""
 
+from placement.client.errors import ClientError
+
 MAX_REPEATED = 80  # characters of a value in an error
 
 
-class RequestError(ValueError):
+class RequestError(ClientError, ValueError):
     """A request that cannot be made of what was written, or cannot be said to a server.
 
     key: the parameter, the key of a flavor, or the path of a member. The text begins with it.

@@ -159,8 +159,9 @@ class TreeWriter:
             if refusal.status == 400:
                 self._names.clear()  # somebody may have deleted a name that was there
             if refusal.code in _IN_USE:
+                reason = refusal.detail.rstrip(".")
                 raise ReshapeNeeded(
-                    f"{provider.name}: {refusal.detail}; give the allocations, too, to move them"
+                    f"{provider.name}: {reason}; give the allocations, too, to move them"
                 ) from refusal
             raise UpdateFailed(f"{provider.name}: {refusal}") from refusal
 

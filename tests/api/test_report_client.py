@@ -13,6 +13,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+import requests
 from hypothesis import given
 from keystoneauth1.adapter import Adapter
 
@@ -20,8 +21,10 @@ from placement.client.allocation_records import AllocationRecords
 from placement.client.claims import NewConsumer
 from placement.client.errors import (
     AllocationConflict,
+    ClientError,
     ConsumerError,
     NoCandidates,
+    NoPlacementService,
     ProviderTreeError,
     ReshapeFailed,
     ReshapeNeeded,
@@ -672,6 +675,12 @@ def test_a_claim_a_move_and_a_release(client: ReportClient, recorder: Recorder) 
     with pytest.raises(AllocationConflict, match="has no allocations to move"):
         client.move(consumer(2).uuid, consumer(1))
 
+    for spelling in (str, str.upper):
+        itself = replace(consumer(1), uuid=spelling(consumer(1).uuid))
+        with pytest.raises(AllocationConflict, match="cannot be moved to itself"):
+            client.move(consumer(1).uuid, itself)
+    assert holders(recorder, HOST) == {consumer(1).uuid: {"VCPU": 2}}
+
     assert client.release(consumer(1).uuid)
     assert not client.release(consumer(1).uuid)
     assert holders(recorder, HOST) == {}
@@ -801,3 +810,28 @@ def test_a_service_that_is_too_old_is_refused(
     monkeypatch.setattr(recorder, "request", lambda *args, **options: Old())
     with pytest.raises(ServiceTooOld, match=r"speaks placement 1.0 to 1.30; 1.36 or later"):
         ReportClient(recorder).release(consumer(1).uuid)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<html>Welcome to nginx!</html>",
+        b"[]",
+        b"null",
+        b'{"versions": {"values": []}}',  # keystone's
+        b'{"versions": [{"id": "v2.1", "version": "2.96"}]}',  # nova's
+        b'{"versions": [{"id": "v1.0", "max_version": "many"}]}',
+    ],
+)
+def test_what_is_no_placement_service_is_refused(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    answer = requests.Response()
+    answer.status_code, answer._content = 200, content
+    monkeypatch.setattr(recorder, "request", lambda *args, **options: answer)
+    with pytest.raises(NoPlacementService, match=r"^GET /: .*is the endpoint that of placement\?$"):
+        ReportClient(recorder).get_provider_tree(HOST)
+
+
+def test_every_error_of_the_client_has_one_base() -> None:
+    assert issubclass(RequestError, ClientError)
