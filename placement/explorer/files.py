@@ -83,7 +83,7 @@ class Explorer:
         file = self._files.get(path.removeprefix(f"{PREFIX}/") or INDEX)
         if file is None:
             return _answer(start_response, "404 Not Found")
-        if environ.get("HTTP_IF_NONE_MATCH") == file.tag:
+        if _names(environ.get("HTTP_IF_NONE_MATCH", ""), file.tag):
             return _answer(start_response, "304 Not Modified", ETag=file.tag)
         headers = {
             "Content-Type": file.content_type,
@@ -92,6 +92,11 @@ class Explorer:
         }
         start_response("200 OK", [*HEADERS, *headers.items()])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [file.content]
+
+
+def _names(tags: str, tag: str) -> bool:
+    """Return whether a list of tags has one, or `*`; a proxy that compresses has made it weak."""
+    return not {"*", tag, f"W/{tag}"}.isdisjoint(each.strip() for each in tags.split(","))
 
 
 def _answer(start_response: "StartResponse", status: str, **headers: str) -> list[bytes]:

@@ -47,10 +47,17 @@ def test_without_a_slash_the_page_is_found_wherever_it_stands() -> None:
     assert answer.headers["location"] == "explorer/"
 
 
-def test_a_copy_that_is_still_true_is_not_sent_again() -> None:
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"another", {}', '"another",W/{}', "*"])
+def test_a_copy_that_is_still_true_is_not_sent_again(form: str) -> None:
     tag = client().simulate_get("/explorer/js/main.js").headers["etag"]
-    answer = client().simulate_get("/explorer/js/main.js", headers={"If-None-Match": tag})
+    stated = {"If-None-Match": form.format(tag)}
+    answer = client().simulate_get("/explorer/js/main.js", headers=stated)
     assert (answer.status_code, answer.content) == (304, b"")
+
+
+def test_a_copy_that_is_no_longer_true_is_sent_anew() -> None:
+    stated = {"If-None-Match": '"another", W/"one"'}
+    assert client().simulate_get("/explorer/js/main.js", headers=stated).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/explorer/nothing.js", "/explorer/../files.py", "/explorer/js"])
