@@ -13,7 +13,6 @@ from placement.config import DatabaseSettings
 from placement.db.dialects import Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
 
-
 _made: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
 _inherited: list[sa.Pool] = []  # of the process that forked this one
 
