@@ -113,7 +113,7 @@ def test_what_a_flavor_has_itself_gives_way_to_its_properties() -> None:
 
 def test_keys_of_other_namespaces_ask_for_nothing() -> None:
     flavor: Flavor = {"resources:VCPU": 1, "hw:cpu_policy": "dedicated", "quota:cpu_shares": "5"}
-    flavor |= {"hide_hypervisor_id": "true"}
+    flavor = {**flavor, "hide_hypervisor_id": "true"}
     assert request_of_flavor(flavor) == {"groups": {"": {"resources": {"VCPU": 1}}}}
     assert ignored_keys(flavor) == ["hw:cpu_policy", "quota:cpu_shares", "hide_hypervisor_id"]
 
