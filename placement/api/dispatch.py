@@ -75,7 +75,7 @@ class Endpoint:
         mount = req.root_path
         base = req.prefix.removesuffix(mount)
         rights = CallersRights(self._policy, req.env.get(CALLER_KEY))
-        url, known_tags = f"{req.path}?{req.query_string}", tuple(req.if_none_match or ())
+        url, known_tags = f"{req.path}?{req.query_string}", _known_tags(req)
         call = Call(
             self._service,
             version,
@@ -169,6 +169,12 @@ def _stated(req: falcon.Request) -> list[tuple[str, str]]:
     Who lacks a right does not learn what is wrong with the query.
     """
     return parse_qsl(req.query_string, keep_blank_values=True)
+
+
+def _known_tags(req: falcon.Request) -> tuple[str, ...]:
+    """Return the entity tags of what the client has, or `*`; one in quotes is a tag like others."""
+    stated = req.if_none_match or ()
+    return tuple(tag for tag in stated if tag != tags.ANY or not isinstance(tag, falcon.ETag))
 
 
 def _name_of(call: Call, text: str) -> str:

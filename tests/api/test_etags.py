@@ -404,6 +404,8 @@ def test_a_tag_is_of_one_address_version_and_prefix(world: World, path: str) -> 
         ('W/"x", {tag}', True),
         ('"x",{strong} , "y"', True),
         ("*", True),
+        ('"*"', False),
+        ('W/"*"', False),
         ('"x"', False),
         ('W/"x"', False),
         ("", False),

@@ -13,6 +13,7 @@ from placement.api.query import pairs, parse_candidates
 from placement.candidates import DEFAULT_TUNING, Explanation, SearchTuning, explain
 from placement.candidates.explanation import tally
 from tests.db.test_candidates_growth import loaded
+from tests.kit.cloud import Cloud, Provider
 from tests.kit.search import Searcher
 from tests.kit.statements import counted
 
@@ -114,3 +115,59 @@ def test_a_host_that_takes_too_long_is_undecided(trees: Searcher) -> None:
     assert [each.code for each in explanation.blocked] == ["budget"]
     assert explanation.blocked[0].detail == "not decided within [placement] max_search_steps"
     assert explanation.together[-1].code == "budget"
+
+
+def unlike(hosts: int) -> Cloud:
+    """Hosts each of which has traits that no other has."""
+    members = [Provider({"VCPU": 4}, traits=(f"CUSTOM_T{host}",)) for host in range(hosts)]
+    return Cloud("unlike", lambda: members)
+
+
+def test_the_bound_counts_what_is_asked_of_hosts_that_are_all_different(directory: Path) -> None:
+    """Each of many terms is put to each set of traits, and each relaxation to each host."""
+    searcher = loaded(directory, unlike(100))
+    traits = ",".join(f"CUSTOM_T{host}" for host in range(100))
+    explanation, _statements = explained(
+        searcher, f"resources=VCPU:5&required={traits}", max_steps=5_000
+    )
+    searcher.database.dispose()
+    assert not explanation.hosts.complete
+    assert 0 < explanation.hosts.looked < 100
+    assert sum(each.hosts for each in explanation.blocked) == explanation.hosts.looked
+
+
+@pytest.fixture
+def wide(directory: Path, request: pytest.FixtureRequest) -> Iterator[Searcher]:
+    """A host of 100 devices with one unit each."""
+    devices = [Provider({"CUSTOM_VF": 1}, parent=1) for _device in range(100)]
+    cloud = Cloud(request.node.name, lambda: [Provider({"VCPU": 4}), *devices])
+    searcher = loaded(directory, cloud)
+    yield searcher
+    searcher.database.dispose()
+
+
+def test_a_host_whose_relaxations_take_too_long_falls_out_all_the_same(wide: Searcher) -> None:
+    suffixes = [f"_{number}" for number in range(101)]
+    groups = "&".join(f"resources{suffix}=CUSTOM_VF:1" for suffix in suffixes)
+    path = f"{groups}&isolate={','.join(suffixes)}"
+    explanation, _statements = explained(wide, path, max_steps=100_000)
+    assert [each.code for each in explanation.blocked] == ["capacity_sum"]
+    assert not explanation.hosts.complete
+
+
+def test_a_smaller_amount_that_is_known_to_be_the_largest_leaves_nothing_open(
+    wide: Searcher,
+) -> None:
+    """Between what is asked and what there is are more amounts than are tried."""
+    path = "resources=CUSTOM_VF:1000&can_split=CUSTOM_VF"
+    explanation, _statements = explained(wide, path)
+    assert [each.to for each in explanation.relaxations] == [100]
+    assert explanation.hosts.complete
+
+
+def test_not_even_one_host_may_be_looked_at(wide: Searcher) -> None:
+    explanation, _statements = explained(wide, "resources=VCPU:9", max_steps=1)
+    assert explanation.hosts == (1, 0, 0, False)
+    assert explanation.text == (
+        "No host of 1 could be looked at within [placement] max_search_steps."
+    )

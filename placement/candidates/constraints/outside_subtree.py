@@ -12,6 +12,7 @@ from typing import Self
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.forest import Forest, pool_parents
+from placement.candidates.constraints.same_subtree import LOOKS_PER_RULE
 from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
@@ -76,7 +77,7 @@ class OutsideSubtree(Constraint):
         constraints = []
         for rule in plan.request.same_subtree:
             if rule.outside:
-                spend(8 + 4 * (len(rule.inside) + len(rule.outside)))
+                spend(LOOKS_PER_RULE + 4 * (len(rule.inside) + len(rule.outside)))
                 inside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
                 outside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.outside))}
                 constraints.append(cls(inside, outside, forest, spend))

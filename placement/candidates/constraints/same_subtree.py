@@ -15,6 +15,9 @@ from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
+# What it takes to make a condition of a rule.
+LOOKS_PER_RULE = 64
+
 
 class SameSubtree(Constraint):
     """Some provider that serves a slot has the providers of all slots in its subtree.
@@ -64,7 +67,7 @@ class SameSubtree(Constraint):
         forest = Forest(pool_parents(pool), spend)
         constraints = []
         for rule in plan.request.same_subtree:
-            spend(8 + 4 * len(rule.inside))
+            spend(LOOKS_PER_RULE + 4 * len(rule.inside))
             joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
             # All are served by different providers where at most one of them may share its own.
             isolated = len(joined.keys() - set(plan.isolated_slots)) <= 1

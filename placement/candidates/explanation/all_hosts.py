@@ -47,7 +47,7 @@ def explain(
     """
     resolved = resolve(conn, request)
     budget = Budget(settings.max_search_steps)
-    question = Question(resolved.request, request)
+    question = Question(resolved.request, request, budget.spend)
     judge, reductions = judges(question, budget, settings.max_search_steps)
     tally = Tally(question, judge)
     sharing = read_sharing(conn, resolved, ()).everyone
@@ -70,7 +70,9 @@ def explain(
         except BudgetSpentError:
             spent = True  # the rest is only counted
     tally.end()
-    explanation = _explanation(tally, reductions, hosts, several=len(question.groups) > 1)
+    explanation = _explanation(
+        tally, reductions, hosts, spent=spent, several=len(question.groups) > 1
+    )
     if request.explain != "providers":
         return explanation
     return replace(explanation, providers=single_hosts.read(conn))
@@ -84,8 +86,10 @@ def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]
         yield roots
 
 
-def _explanation(tally: Tally, reductions: Reductions, total: int, *, several: bool) -> Explanation:
-    undecided = tally.undecided or (reductions.undecided and not reductions.served)
+def _explanation(
+    tally: Tally, reductions: Reductions, total: int, *, spent: bool, several: bool
+) -> Explanation:
+    undecided = spent or tally.undecided or (reductions.undecided and not reductions.served)
     complete = tally.looked == total and not undecided
     hosts = Hosts(total, tally.looked, tally.served, complete)
     blocked = tally.blocked()

@@ -1,11 +1,14 @@
 """What an explanation asks of every host, worked out once for a request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from placement.candidates.budget import Spend, free
 from placement.candidates.constraints import CONSTRAINTS, Constraint
 from placement.candidates.explanation.relaxed import (
-    without_joins,
+    joining_terms,
+    without_join,
     without_root_term,
     without_term,
 )
@@ -37,13 +40,13 @@ class Joins:
 class Relaxation:
     """A request without one term.
 
-    joins: what joins the slots then. slots: those whose providers need not meet it, by bits of
-    their screens. root: its bit of the root's.
+    without: makes that request, which takes memory for each. slots: those whose providers need not
+    meet the term, by bits of their screens; none where other joins hold then. root: its bit of the
+    root's.
     """
 
     term: Term
-    request: CandidateRequest
-    joins: Joins
+    without: Callable[[], CandidateRequest]
     slots: Mapping[int, int] = field(default_factory=dict)
     root: int = 0
 
@@ -57,8 +60,13 @@ class Question:
     looks: the work that one provider takes. relaxations: the request without each of its terms.
     """
 
-    def __init__(self, request: CandidateRequest, stated: CandidateRequest) -> None:
-        """stated: the request with names as the client wrote them."""
+    def __init__(
+        self, request: CandidateRequest, stated: CandidateRequest, spend: Spend = free
+    ) -> None:
+        """stated: the request with names as the client wrote them.
+
+        spend: told of conditions that are put to what no other provider had.
+        """
         self.request = request
         self.joins = Joins.of(request)
         plan = self.joins.plan
@@ -72,7 +80,7 @@ class Question:
         self.groups: dict[str, list[int]] = {group.suffix: [] for group in request.groups}
         for position, slot in enumerate(plan.slots):
             group = by_suffix[slot.group.suffix]
-            screen = self._screen(slot, group)
+            screen = self._screen(slot, group, spend)
             # What slots ask alike is looked at once.
             key = group.suffixed, replace(group, suffix=""), slot.resources
             if key not in places:
@@ -86,7 +94,7 @@ class Question:
         self.looks = sum(screen.looks for screen in self.distinct)
         self.relaxations = _relaxations(self, stated)
 
-    def _screen(self, slot: Slot, stated: RequestGroup) -> Screen:
+    def _screen(self, slot: Slot, stated: RequestGroup, spend: Spend) -> Screen:
         """Return the screen of a slot; the slots of one group share its filters."""
         earlier = self.groups[stated.suffix]
         return Screen(
@@ -96,6 +104,7 @@ class Question:
             alone=stated.suffixed or (self.joins.plan.alone and not self.split),
             in_parts=not stated.suffixed and slot.resources[0][0] in stated.can_split,
             filters=self.screens[earlier[0]].filters if earlier else None,
+            spend=spend,
         )
 
     def masks(self, pool: Pool) -> tuple[Masks, ...]:
@@ -141,9 +150,9 @@ def _unique_filters(screens: Sequence[Screen]) -> list[Filters]:
 
 def _relaxations(question: Question, stated: CandidateRequest) -> list[Relaxation]:
     """Return the request without each of its terms, but for resources."""
-    request, joins = question.request, question.joins
+    request = question.request
     relaxations = [
-        Relaxation(term, without_root_term(request, stated, term), joins, root=1 << place)
+        Relaxation(term, partial(without_root_term, request, stated, term), root=1 << place)
         for place, term in enumerate(question.root.terms)
     ]
     for slots in question.groups.values():
@@ -151,13 +160,12 @@ def _relaxations(question: Question, stated: CandidateRequest) -> list[Relaxatio
         for term in terms:
             if term.keyword == "resources":
                 continue
-            relaxed = without_term(request, stated, term)
+            without = partial(without_term, request, stated, term)
             drops = {slot: question.screens[slot].bit(term) for slot in slots}
             if any(question.screens[slot].soft & bit for slot, bit in drops.items()):
-                relaxations.append(Relaxation(term, relaxed, Joins.of(relaxed)))
-            else:
-                relaxations.append(Relaxation(term, relaxed, joins, drops))
+                drops = {}  # traits that several providers bring together are a join
+            relaxations.append(Relaxation(term, without, drops))
     relaxations += [
-        Relaxation(term, relaxed, Joins.of(relaxed)) for term, relaxed in without_joins(request)
+        Relaxation(term, partial(without_join, request, term)) for term in joining_terms(request)
     ]
     return relaxations

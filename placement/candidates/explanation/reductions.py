@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import and_
+from typing import NamedTuple
 
 from placement.candidates.explanation.question import Joins, Question
 from placement.candidates.explanation.relaxed import with_amount
@@ -21,6 +22,13 @@ from placement.objects.capacity import Stock, fits
 MOST_PLANS = 256  # of smaller requests that are kept
 MOST_ANSWERS = 1000  # answers that are kept for hosts that are alike
 MOST_SUMS = 4096  # of what other groups may take of the class
+
+
+class Amounts(NamedTuple):
+    """Amounts worth trying, largest first; from `whole_from` on none is left out."""
+
+    values: Sequence[int]
+    whole_from: int = 0
 
 
 @dataclass(slots=True)
@@ -55,12 +63,16 @@ class Reductions:
             verdict.shortages = list(self._shortages(pool, verdict))
         for shortage in verdict.shortages:
             best = self._best.setdefault((shortage.slot, shortage.place), Best())
-            for amount in self._amounts(pool, shortage, best.amount):
+            amounts = self._amounts(pool, shortage, best.amount)
+            serving = 0
+            for amount in amounts.values:
                 if self._serves(pool, verdict, shortage, amount):
-                    if amount > best.amount:
-                        best.amount, best.hosts = amount, 0
-                    best.hosts += 1
+                    serving = amount
                     break
+            self.undecided |= serving < amounts.whole_from
+            if serving > best.amount:
+                best.amount, best.hosts = serving, 0
+            best.hosts += serving > 0
 
     def _shortages(self, pool: Pool, verdict: Verdict) -> Iterator[Shortage]:
         """Yield the amounts each of which alone may be in the way of a host."""
@@ -80,20 +92,21 @@ class Reductions:
                 if providers and amount > 1:
                     yield Shortage(slot, place, name, amount, providers)
 
-    def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Sequence[int]:
-        """Return the amounts worth trying, largest first, none below `least`."""
+    def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Amounts:
+        """Return the amounts worth trying, none below `least`."""
         name, limit = shortage.resource_class, shortage.amount
         stocks = [pool.members[position].stocks[name] for position in shortage.providers]
         largest = max([_largest(stock, limit) for stock in stocks])
         if largest < max(least, 1):
-            return ()
+            return Amounts(())
         if not self._question.joins.kinds:
-            return (largest,)
+            return Amounts((largest,))
         amounts = {_largest(stock, limit) for stock in stocks}
         if name in self._question.joins.plan.contended_classes:
             for usage in self._usages_of_others(shortage):
                 amounts |= {_largest(stock, limit, usage) for stock in stocks}
-        return sorted([amount for amount in amounts if amount >= max(least, 1)], reverse=True)
+        tried = [amount for amount in amounts if amount >= max(least, 1)]
+        return Amounts(sorted(tried, reverse=True))
 
     def _usages_of_others(self, shortage: Shortage) -> list[int]:
         """Return what some of the other slots may take of the class together."""

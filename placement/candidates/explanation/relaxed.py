@@ -52,19 +52,25 @@ def _without(terms: Terms, stated: Terms, keyword: str, term: Term) -> Terms:
     return replace(terms, not_member_of=frozenset(map(identifiers.key, others)))
 
 
-def without_joins(request: CandidateRequest) -> Iterator[tuple[Term, CandidateRequest]]:
-    """Yield each rule that joins groups, and the request without it."""
+def joining_terms(request: CandidateRequest) -> Iterator[Term]:
+    """Yield each rule that joins groups."""
     if request.isolate_all:
-        term = Term(Refusal.ISOLATE, "group_policy", None, "isolate")
-        yield term, replace(request, isolate=frozenset())
+        yield Term(Refusal.ISOLATE, "group_policy", None, "isolate")
     else:
         for suffix in sorted(request.isolate):
-            term = Term(Refusal.ISOLATE, "isolate", None, suffix)
-            yield term, replace(request, isolate=request.isolate - {suffix})
+            yield Term(Refusal.ISOLATE, "isolate", None, suffix)
     for rule in request.same_subtree:
-        rules = tuple(other for other in request.same_subtree if other != rule)
-        term = Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule)
-        yield term, replace(request, same_subtree=rules)
+        yield Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule)
+
+
+def without_join(request: CandidateRequest, term: Term) -> CandidateRequest:
+    """Return a request without a rule that joins groups."""
+    if term.keyword == "group_policy":
+        return replace(request, isolate=frozenset())
+    if term.keyword == "isolate":
+        return replace(request, isolate=request.isolate - {str(term.value)})
+    rules = tuple(rule for rule in request.same_subtree if rule != term.value)
+    return replace(request, same_subtree=rules)
 
 
 def with_amount(request: CandidateRequest, suffix: str, name: str, amount: int) -> CandidateRequest:

@@ -7,6 +7,7 @@ alike, whatever numbers stand behind them.
 from collections.abc import Hashable, Sequence
 from operator import or_
 
+from placement.candidates.budget import Spend, free
 from placement.candidates.explanation.terms import STOCK_CODES, Term, group_terms, root_terms
 from placement.candidates.model import Member, Pool, Slot
 from placement.candidates.request import RequestGroup, RootTerms
@@ -20,12 +21,16 @@ MOST_MASKS = 10_000  # of sets of traits or aggregates that are kept, for each s
 
 UNKNOWN = -1  # no mask
 
+# Of one condition of a group, put to one provider.
+LOOKS_PER_CONDITION = 4
+
 
 class _Conditions:
     """Conditions that read one thing of a provider, and what came of what they have read."""
 
-    def __init__(self) -> None:
+    def __init__(self, spend: Spend) -> None:
         self.count = 0
+        self._spend = spend
         self._conditions: list[tuple[int, Condition]] = []
         self._mask_of: dict[Hashable, int] = {}
 
@@ -35,7 +40,8 @@ class _Conditions:
         self._conditions.append((bit, condition))
 
     def failed(self, pool: Pool, position: int) -> int:
-        """Return the bits of those that a member fails."""
+        """Return the bits of those that a member fails.  Raises BudgetSpentError."""
+        self._spend(LOOKS_PER_CONDITION * self.count)
         mask = 0
         for bit, holds in self._conditions:
             if not holds(pool, position):
@@ -60,12 +66,14 @@ class Filters:
     terms: by bit, from `first` on.
     """
 
-    def __init__(self, group: RequestGroup, stated: RequestGroup, first: int) -> None:
+    def __init__(
+        self, group: RequestGroup, stated: RequestGroup, first: int, spend: Spend = free
+    ) -> None:
         self.terms: list[Term] = []
         # The aggregates of the root count for the unsuffixed group in all of its tree.
         self._spans = not group.suffixed
-        self._traits, self._aggregates = _Conditions(), _Conditions()
-        self._membership, self._trees = _Conditions(), _Conditions()
+        self._traits, self._aggregates = _Conditions(spend), _Conditions(spend)
+        self._membership, self._trees = _Conditions(spend), _Conditions(spend)
         kinds = {
             Refusal.NOT_IN_AGGREGATE: self._membership,
             Refusal.IN_FORBIDDEN_AGGREGATE: self._aggregates,
@@ -126,11 +134,12 @@ class Screen:
         alone: bool,
         in_parts: bool = False,
         filters: Filters | None = None,
+        spend: Spend = free,
     ) -> None:
         """stated: the group with names as the client wrote them.  alone: as of `Requirement`.
 
         in_parts: members of the anchor's tree may serve a part of the amount. filters: those of
-        another slot of the group.
+        another slot of the group. spend: told of conditions that are looked at.
         """
         self._in_parts = in_parts
         self._classes = len(slot.resources)
@@ -144,7 +153,7 @@ class Screen:
         ]
         first = len(self.terms)
         self.stock = (1 << first) - 1
-        self.filters = filters or Filters(slot.group, stated, first)
+        self.filters = filters or Filters(slot.group, stated, first, spend)
         self.terms += self.filters.terms
         self.soft = 0
         if not alone:

@@ -12,9 +12,10 @@ from functools import lru_cache
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
 from placement.candidates.explanation.question import Joins, Question, Relaxation
-from placement.candidates.explanation.reductions import Reductions
+from placement.candidates.explanation.reductions import Amounts, Reductions
 from placement.candidates.explanation.relaxed import with_amount, without_class, without_traits
 from placement.candidates.explanation.verdicts import (
+    LOOKS_PER_SLOT,
     Case,
     Fall,
     Judge,
@@ -113,6 +114,7 @@ class _SplitCase(Case):
         self._variant = judge.variant
 
     def _serves(self, request: CandidateRequest) -> bool | None:
+        self._judge.budget.spend(2 * LOOKS_PER_SLOT * len(self._question.screens))
         return self._variant(request).serves(self._pool, self._judge)
 
     def _possible(self) -> bool | None:
@@ -148,7 +150,7 @@ class _SplitCase(Case):
         return Refusal.CAPACITY_SUM
 
     def _gain(self, relaxation: Relaxation, possible: bool | None) -> bool | None:
-        return self._serves(relaxation.request)
+        return self._serves(relaxation.without())
 
 
 class SplitReductions(Reductions):
@@ -161,7 +163,7 @@ class SplitReductions(Reductions):
             *(group.can_split for group in question.request.groups)
         )
 
-    def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Sequence[int]:
+    def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Amounts:
         amounts = super()._amounts(pool, shortage, least)
         name, limit = shortage.resource_class, shortage.amount
         if name not in self._split_classes:
@@ -173,11 +175,12 @@ class SplitReductions(Reductions):
         most = sum(rooms) if suffix == UNSUFFIXED else max(rooms, default=0)
         numbers = range(min(most, limit - 1), max(least, 1) - 1, -1)
         if numbers and not self._may_help(pool, shortage.slot, name):
-            return ()
+            return Amounts(())
+        whole_from = 0
         if len(numbers) > MOST_AMOUNTS:
             numbers = numbers[:MOST_AMOUNTS]
-            self.undecided = True
-        return sorted({*amounts, *numbers}, reverse=True)
+            whole_from = numbers[-1]
+        return Amounts(sorted({*amounts.values, *numbers}, reverse=True), whole_from)
 
     def _may_help(self, pool: Pool, slot: int, name: str) -> bool:
         """Whether the host would be served if the group did not ask for the class at all.

@@ -7,6 +7,7 @@ request joins slots, an equal signature of each constraint.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from placement.candidates.anchors import solutions
@@ -20,6 +21,12 @@ from placement.candidates.trace import Refusal
 
 # A host that takes the solver longer than this part of all work is left undecided.
 SHARE = 16
+
+MOST_JOINS = 16  # of requests that say less, kept at a time
+
+# What it takes to look whether a relaxation may help a host, and to join one slot anew.
+LOOKS_PER_RELAXATION = 4
+LOOKS_PER_SLOT = 24
 
 _ORDER = {code: place for place, code in enumerate(Refusal)}
 
@@ -96,6 +103,7 @@ class Judge:
         self.question = question
         self.budget = budget
         self.share = max(1, max_steps // SHARE)
+        self._joins = lru_cache(MOST_JOINS)(Joins.of)
 
     def profile(self, pool: Pool, root_mask: int) -> Profile:
         """Return the profile of a host; root_mask: that of its root."""
@@ -123,6 +131,11 @@ class Judge:
         """Return the host as an example of those with its profile."""
         return Case(self, pool, profile)
 
+    def joins_without(self, relaxation: Relaxation) -> Joins:
+        """Return what joins the slots without a term.  Raises BudgetSpentError."""
+        self.budget.spend(LOOKS_PER_SLOT * len(self.question.screens))
+        return self._joins(relaxation.without())
+
     def serves(
         self, plan: SearchPlan, kinds: Kinds, pool: Pool, options: Sequence[Sequence[int]]
     ) -> bool | None:
@@ -134,6 +147,7 @@ class Judge:
             return False
         if not kinds:
             return True
+        self.budget.spend(LOOKS_PER_SLOT * (len(plan.slots) + len(plan.request.same_subtree)))
         return self.within_share(
             lambda budget: any(True for _ in solutions(kinds, plan, pool, options, budget, _ignore))
         )
@@ -169,6 +183,9 @@ class Case:
             for screen, of_screen in zip(question.distinct, profile.masks, strict=True)
         ]
         self._options = [by_screen[place] for place in question.place]
+        # The terms that are all that some provider fails, of each slot.
+        narrow = list(map(_failed_alone, question.distinct, profile.masks))
+        self._narrow = [narrow[place] for place in question.place]
 
     def verdict(self, fall: Fall | None) -> Verdict:
         """Return the verdict; fall: that of the root.  Raises BudgetSpentError."""
@@ -184,16 +201,19 @@ class Case:
             return Verdict(None)
 
         # What would serve the host, if it were not asked.
-        gains = self._gains(by_group, possible)
-        return Verdict(
-            fall,
-            by_group,
-            tuple(place for place, gain in gains if gain),
-            self._masks,
-            self._options,
-            root_refused=self._root != 0,
-            undecided=fall.code is Refusal.BUDGET or any(gain is None for _place, gain in gains),
+        verdict = Verdict(
+            fall, by_group, (), self._masks, self._options, root_refused=self._root != 0
         )
+        verdict.undecided = fall.code is Refusal.BUDGET
+        try:
+            gains = self._gains(by_group, possible)
+        except BudgetSpentError:
+            # Why the host falls out is known all the same.
+            verdict.undecided = True
+            return verdict
+        verdict.undecided |= any(gain is None for _place, gain in gains)
+        verdict.gains = tuple(place for place, gain in gains if gain)
+        return verdict
 
     def _possible(self) -> bool | None:
         joins = self._question.joins
@@ -258,6 +278,7 @@ class Case:
     ) -> list[tuple[int, bool | None]]:
         """Return for each relaxation that may help whether the host would be served."""
         gains: list[tuple[int, bool | None]] = []
+        self._judge.budget.spend(LOOKS_PER_RELAXATION * len(self._question.relaxations))
         for place, relaxation in enumerate(self._question.relaxations):
             # What falls out in one group cannot be helped by another.
             suffix = relaxation.term.suffix
@@ -271,16 +292,19 @@ class Case:
     def _gain(self, relaxation: Relaxation, possible: bool | None) -> bool | None:
         if relaxation.root:
             return self._root != 0 and possible
-        joins = relaxation.joins
         if not relaxation.slots:
+            joins = self._judge.joins_without(relaxation)
             return self._judge.serves(joins.plan, joins.kinds, self._pool, self._options)
         options = self._widened(relaxation)
         if options is None:
             return False
+        joins = self._question.joins
         return self._judge.serves(joins.plan, joins.kinds, self._pool, options)
 
     def _widened(self, relaxation: Relaxation) -> Sequence[Sequence[int]] | None:
         """Return the options without the term; None where that makes no difference."""
+        if not any(self._narrow[slot] & bit for slot, bit in relaxation.slots.items()):
+            return None
         options = list(self._options)
         wider = False
         size = len(self._pool.members)
@@ -311,6 +335,16 @@ def _first(falls: Iterable[Fall | None]) -> Fall | None:
         key=lambda fall: _ORDER[fall.code],
         default=None,
     )
+
+
+def _failed_alone(screen: Screen, masks: Masks) -> int:
+    """Return the bits of the terms that are all that some provider fails."""
+    alone = 0
+    for mask in masks:
+        failed = mask & screen.hard
+        if failed == lowest(failed):
+            alone |= failed
+    return alone
 
 
 def _ignore(code: Refusal) -> None:

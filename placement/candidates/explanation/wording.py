@@ -222,6 +222,8 @@ def _outcome(hosts: Hosts) -> str:
         return "There is no host."
     if hosts.all is None and hosts.looked == 0:
         return "No host can serve the request."
+    if hosts.looked == 0:
+        return f"No host of {hosts.all:,} could be looked at within [placement] max_search_steps."
     if hosts.looked == 1 and hosts.served == 0:
         only = "The only host" if hosts.all == 1 else "The only host looked at"
         return f"{only} cannot serve the request."
