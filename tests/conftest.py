@@ -1,6 +1,8 @@
 """What holds for all tests."""
 
+import logging
 import wsgiref.validate
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -12,6 +14,16 @@ hypothesis.settings.load_profile("untimed")
 # Falcon's test client has every answer validated, and the validator wants a type even of an
 # answer without a body. Clients of this API expect none there.
 wsgiref.validate.check_content_type = lambda status, headers: None  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def _log_of_one_test() -> Iterator[None]:
+    """Take away what a test has added to the log: its streams are closed when it has ended."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
