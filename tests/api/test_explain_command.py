@@ -152,23 +152,6 @@ def test_the_document_shows_what_is_printed_of_the_demonstration(
             ), command
 
 
-def test_the_tour_shows_what_is_printed_and_claims_what_is_left(
-    explain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    tour = (ROOT / "README.rst").read_text()
-    asked = re.search(r"placement-manage explain \\\n +'(.*)'\n\n((?:    .*\n)+)", tour)
-    claimed = re.search(r"/claims -d '(\{.*?\})'\n", tour, re.S)
-    assert asked
-    assert claimed
-    with Service(tmp_path) as service, listening(service.application) as url:
-        assert load_cloud(str(ROOT / "etc/demo-cloud.yaml"), url, "admin", out=io.StringIO()) == 0
-        code, out, _err = explain(asked[1], "--url", url)
-        assert (code, out.partition("\n\n")[0]) == (3, textwrap.dedent(asked[2]).rstrip())
-        answer = service.expect(201, "POST", "/claims", json.loads(claimed[1]), "2.0").json
-        assert answer["mappings"].keys() == {"_CPU", "_FPGA"}
-
-
 def _take_all_memory(service: Service, aggregate: str) -> None:
     listed = service.get(f"/resource_providers?member_of={aggregate}")["resource_providers"]
     for number, host in enumerate(listed):

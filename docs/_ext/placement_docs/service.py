@@ -12,7 +12,7 @@ from typing import Any
 import requests
 
 from placement.loader import load_cloud
-from tests.api.gabbi_fixtures import LocalService
+from tests.kit.listener import listening
 from tests.kit.service import Service
 
 ROOT = Path(__file__).parents[3]
@@ -38,15 +38,15 @@ class Asked:
 @contextmanager
 def service(cloud: Path) -> Iterator[Asked]:
     """Start a service on a new database, with the cloud of a file.  Raises RuntimeError."""
-    local, out = LocalService(), io.StringIO()
+    out = io.StringIO()
     with (
         tempfile.TemporaryDirectory(prefix="docs-") as directory,
         Service(Path(directory)) as made,
+        listening(made.application) as url,
     ):
-        local.application = made.application
-        if load_cloud(str(cloud), local.url, "admin", out=out):
+        if load_cloud(str(cloud), url, "admin", out=out):
             raise RuntimeError(out.getvalue())
-        yield Asked(local.url)
+        yield Asked(url)
 
 
 def pretty(value: Any) -> str:

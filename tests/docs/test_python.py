@@ -1,0 +1,30 @@
+"""The code of the page for Python does what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.kit.listener import listening
+from tests.kit.service import Service
+
+PAGE = (Path(__file__).parents[2] / "docs" / "python.rst").read_text()
+
+
+def block(after: str) -> str:
+    """The literal block that follows a line, without its indentation."""
+    found = re.search(rf"^{re.escape(after)}\n\n((?:    .*\n|\n)+)", PAGE, re.MULTILINE)
+    assert found, after
+    return re.sub("^    ", "", found[1], flags=re.MULTILINE).strip() + "\n"
+
+
+def test_the_example_of_a_client_prints_what_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = block(".. code-block:: python")
+    assert "http://127.0.0.1:8778" in code
+    with Service(tmp_path) as service, listening(service.application) as url:
+        exec(code.replace("http://127.0.0.1:8778", url), {})
+    assert capsys.readouterr().out == block("prints::")
