@@ -53,8 +53,8 @@ def read_records_of_tree(api: NegotiatedApi, uuid: str) -> AllocationRecords:
     consumers: dict[str, None] = {}
     for provider in api.get(f"/resource_providers?in_tree={uuid}")["resource_providers"]:
         consumers.update(dict.fromkeys(_consumers_of(api, provider["uuid"])))
-    read = ((consumer, read_record(api, consumer)) for consumer in consumers)
-    return {consumer: record for consumer, record in read if record is not None}
+    records_read = ((consumer, read_record(api, consumer)) for consumer in consumers)
+    return {consumer: record for consumer, record in records_read if record is not None}
 
 
 def check_consumer(uuid: object) -> str:
@@ -65,7 +65,7 @@ def check_consumer(uuid: object) -> str:
         raise ConsumerError(f"consumer {uuid!r:.80}: expected a UUID") from None
 
 
-def written(consumer: str, record: Mapping[str, Any]) -> dict[str, Any]:
+def record_to_write(consumer: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record as the service takes it where consumers keep their types.
 
     Raises ConsumerError, which names the consumer, for one that lacks a member.
@@ -73,15 +73,17 @@ def written(consumer: str, record: Mapping[str, Any]) -> dict[str, Any]:
     for member in (*OWNED, "allocations"):
         if member not in record:
             raise ConsumerError(f"consumer {consumer}: no {member}; {EXPECTED}")
-    for uuid, held in record["allocations"].items():
-        if not isinstance(held, Mapping) or "resources" not in held:
-            raise ConsumerError(f"consumer {consumer}: {held!r:.80} of provider {uuid}; {EXPECTED}")
+    for uuid, holding in record["allocations"].items():
+        if not isinstance(holding, Mapping) or "resources" not in holding:
+            raise ConsumerError(
+                f"consumer {consumer}: {holding!r:.80} of provider {uuid}; {EXPECTED}"
+            )
     return {
         "allocations": {
-            uuid: {"resources": dict(held["resources"])}
-            for uuid, held in record["allocations"].items()
+            uuid: {"resources": dict(holding["resources"])}
+            for uuid, holding in record["allocations"].items()
             # A driver may have moved all that there was of a provider.
-            if held["resources"]
+            if holding["resources"]
         },
         **{member: record[member] for member in OWNED},
     }

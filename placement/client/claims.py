@@ -91,23 +91,23 @@ def move(api: NegotiatedApi, source: str, target: NewConsumer) -> None:
     if source == target.uuid:
         raise AllocationConflict(f"consumer {source} cannot be moved to itself")
     for attempt in range(1, MOVES + 1):
-        held = read_record(api, source)
-        if held is None:
+        record = read_record(api, source)
+        if record is None:
             raise AllocationConflict(f"consumer {source} has no allocations to move")
-        before = read_record(api, target.uuid)
-        generation = None if before is None else before["consumer_generation"]
+        replaced = read_record(api, target.uuid)
+        generation = None if replaced is None else replaced["consumer_generation"]
         body = {
             # It is gone then, and its type with it.
             source: {
-                **_of_consumer(api, _owner(source, held, target)),
+                **_of_consumer(api, _owner(source, record, target)),
                 "allocations": {},
-                "consumer_generation": held["consumer_generation"],
+                "consumer_generation": record["consumer_generation"],
             },
             target.uuid: {
                 **_of_consumer(api, target),
                 "allocations": {
-                    uuid: {"resources": each["resources"]}
-                    for uuid, each in held["allocations"].items()
+                    uuid: {"resources": holding["resources"]}
+                    for uuid, holding in record["allocations"].items()
                 },
                 "consumer_generation": generation,
             },
@@ -174,8 +174,9 @@ def _of_consumer(api: NegotiatedApi, consumer: NewConsumer) -> dict[str, str]:
     return owner | ({"consumer_type": consumer.type} if api.version >= _WITH_TYPES else {})
 
 
-def _owner(uuid: str, held: AllocationRecord, target: NewConsumer) -> NewConsumer:
+def _owner(uuid: str, record: AllocationRecord, target: NewConsumer) -> NewConsumer:
     """Return a consumer as it is; with the type of another one where it has none."""
-    kind = held.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
-    known = target.type if kind == UNKNOWN_CONSUMER_TYPE else kind
-    return NewConsumer(uuid, held["project_id"], held["user_id"], known)
+    consumer_type = record.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
+    if consumer_type == UNKNOWN_CONSUMER_TYPE:
+        consumer_type = target.type
+    return NewConsumer(uuid, record["project_id"], record["user_id"], consumer_type)

@@ -96,7 +96,7 @@ def flavor_of_request(request: JsonRequest) -> dict[str, str]:
                     raise RequestError(trait_key, "required and forbidden at once")
         elif keyword not in _NO_PART:
             values.setdefault(key, []).append(value)
-    return flavor | {key: ";".join(each) for key, each in values.items()}
+    return flavor | {key: ";".join(parts) for key, parts in values.items()}
 
 
 def ignored_keys(flavor: Flavor) -> list[str]:
@@ -169,8 +169,8 @@ def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:
             raise bad_value(key, value, f"expected {' or '.join(_TRAIT_MARKS)}")
         yield f"required{match['suffix']}", _TRAIT_MARKS[value] + match["name"]
     elif _is_own(key):
-        for each in value.split(";"):
-            yield key, each.strip()
+        for part in value.split(";"):
+            yield key, part.strip()
     elif key not in OWN_AMOUNTS and not _AMOUNT_KEY.match(key) and not _is_ignored(key):
         forms = {form.partition(":")[0]: form for form in _KEYS}
         close = get_close_matches(key.partition(":")[0], forms, 1)
@@ -201,11 +201,11 @@ def _check_resourceless(request: JsonRequest, flavor: Flavor) -> None:
     groups = request["groups"]
     if not any("resources" in group for group in groups.values()):
         raise RequestError("resources:CLASS", "expected an amount of at least one resource class")
-    joined: set[str] = set()
+    suffixes_in_rules: set[str] = set()
     for rule in request.get("same_subtree", ()):
-        joined.update(rule["of"], rule.get("not", ()))
+        suffixes_in_rules.update(rule["of"], rule.get("not", ()))
     for suffix, group in groups.items():
-        if "resources" not in group and suffix not in joined:
+        if "resources" not in group and suffix not in suffixes_in_rules:
             key = next(key for key in flavor if _suffix_of(key) == suffix)
             raise RequestError(
                 key,
@@ -222,9 +222,9 @@ def _suffix_of(key: str) -> str | None:
 def _check_suffixes(request: JsonRequest) -> None:
     """Raise RequestError for suffixes that are those of no group."""
     rules = request.get("same_subtree", ())
-    named = [("same_subtree", suffix) for rule in rules for suffix in _suffixes_of(rule)]
-    named += [("isolate", suffix) for suffix in request.get("isolate", ())]
-    for key, suffix in named:
+    references = [("same_subtree", suffix) for rule in rules for suffix in _suffixes_of(rule)]
+    references += [("isolate", suffix) for suffix in request.get("isolate", ())]
+    for key, suffix in references:
         if suffix not in request["groups"]:
             groups = ", ".join(name for name in request["groups"] if name) or "none"
             raise bad_value(key, suffix, f"no group has this suffix; there are {groups}")

@@ -94,7 +94,7 @@ class NegotiatedApi:
     def _negotiate(self) -> Version:
         document = self.send("GET", "/", version=(1, 0))
         try:
-            lines = {each["id"]: each for each in document["versions"]}
+            lines = {line["id"]: line for line in document["versions"]}
             newest = _version_of(lines["v1.0"]["max_version"])
         except (LookupError, TypeError, ValueError):
             raise NoPlacementService(

@@ -69,7 +69,7 @@ def check_uuid(provider: str, text: object, noun: str = "UUID") -> str:
 def check_aggregates(provider: str, aggregates: Iterable[str]) -> frozenset[str]:
     """Return the UUIDs of aggregates, in their canonical form; raise as `check_uuid` does."""
     _refuse_text(provider, aggregates, "aggregates")
-    return frozenset(check_uuid(provider, each, "aggregate") for each in aggregates)
+    return frozenset(check_uuid(provider, aggregate, "aggregate") for aggregate in aggregates)
 
 
 def check_traits(provider: str, traits: Iterable[str]) -> frozenset[str]:
@@ -121,8 +121,8 @@ def _check_member(where: str, member: str, value: object) -> None:
             raise ProviderTreeError(f"{where}: {member} is {value!r}, expected a number")
         return
     least = 0 if member == "reserved" else 1
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or not least <= value <= MAX_INTEGER:  # type: ignore[operator]
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if not is_integer or not least <= value <= MAX_INTEGER:  # type: ignore[operator]
         raise ProviderTreeError(
             f"{where}: {member} is {value!r}, expected a whole number from {least} to {MAX_INTEGER}"
         )

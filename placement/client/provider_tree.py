@@ -44,13 +44,13 @@ class _Reading:
     __hash__ = None  # type: ignore[assignment]  # one of them can be edited
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(each.name for each in self)})"
+        return f"{type(self).__name__}({', '.join(provider.name for provider in self)})"
 
     def find(self, name_or_uuid: str) -> ProviderData | None:
         """Return a provider, None if it is not in the tree."""
         if name_or_uuid in self._providers:
             return self._providers[name_or_uuid]
-        by_name = next((each for each in self if each.name == name_or_uuid), None)
+        by_name = next((provider for provider in self if provider.name == name_or_uuid), None)
         return by_name or self._providers.get(str(name_or_uuid).lower())
 
     def exists(self, name_or_uuid: str) -> bool:
@@ -61,7 +61,7 @@ class _Reading:
         """Return a provider.  Raises ProviderTreeError if it is not in the tree."""
         provider = self.find(name_or_uuid)
         if provider is None:
-            names = ", ".join(each.name for each in self) or "no provider"
+            names = ", ".join(provider.name for provider in self) or "no provider"
             raise ProviderTreeError(f"no provider {name_or_uuid!r:.80} in the tree: it has {names}")
         return provider
 
@@ -69,11 +69,11 @@ class _Reading:
         """Return the UUIDs of all providers, or of one and all below it, parents first."""
         if name_or_uuid is None:
             return list(self._providers)
-        below = {self.data(name_or_uuid).uuid}
-        for each in self:
-            if each.parent_uuid in below:
-                below.add(each.uuid)
-        return [each.uuid for each in self if each.uuid in below]
+        subtree = {self.data(name_or_uuid).uuid}
+        for provider in self:
+            if provider.parent_uuid in subtree:
+                subtree.add(provider.uuid)
+        return [provider.uuid for provider in self if provider.uuid in subtree]
 
     def get_provider_uuids_in_tree(self, name_or_uuid: str) -> list[str]:
         """Return the UUIDs of all providers that have the same root, parents first."""
@@ -88,7 +88,7 @@ class _Reading:
 
     def roots(self) -> list[ProviderData]:
         """Return the providers that have no parent."""
-        return [each for each in self if each.parent_uuid is None]
+        return [provider for provider in self if provider.parent_uuid is None]
 
     def has_inventory(self, name_or_uuid: str) -> bool:
         """Return whether a provider has any inventory."""
@@ -103,7 +103,9 @@ class _Reading:
 
     def has_sharing_provider(self, resource_class: str) -> bool:
         """Return whether a sharing provider of the tree has inventory of a class."""
-        return any(SHARING in each.traits and resource_class in each.inventory for each in self)
+        return any(
+            SHARING in provider.traits and resource_class in provider.inventory for provider in self
+        )
 
     def has_traits(self, name_or_uuid: str, traits: Iterable[str]) -> bool:
         """Return whether a provider has all these traits."""
@@ -137,7 +139,7 @@ class TreeSnapshot(_Reading):
         Raises ProviderTreeError if two have one name or UUID, if a parent is missing, and if one
         is below itself.
         """
-        self._providers = MappingProxyType(_in_order(list(providers)))
+        self._providers = MappingProxyType(_parents_first(list(providers)))
 
     def edit(self) -> "ProviderTree":
         """Return a copy that can be edited, and remembers this snapshot as its `base`."""
@@ -163,7 +165,9 @@ class ProviderTree(_Reading):
 
     def __init__(self, base: TreeSnapshot | None = None) -> None:
         self.base = base or TreeSnapshot()
-        self._providers: dict[str, ProviderData] = {each.uuid: each for each in self.base}
+        self._providers: dict[str, ProviderData] = {
+            provider.uuid: provider for provider in self.base
+        }
 
     def snapshot(self) -> TreeSnapshot:
         """Return the tree as it is now."""
@@ -271,23 +275,31 @@ class ProviderTree(_Reading):
         return changed != provider
 
 
-def _in_order(providers: list[ProviderData]) -> dict[str, ProviderData]:
+def _parents_first(providers: list[ProviderData]) -> dict[str, ProviderData]:
     """Return providers by UUID, parents before their children.  Raises ProviderTreeError."""
-    by_uuid = {each.uuid: each for each in providers}
-    if len({each.name for each in providers}) < len(providers) or len(by_uuid) < len(providers):
+    by_uuid = {provider.uuid: provider for provider in providers}
+    names = {provider.name for provider in providers}
+    if min(len(names), len(by_uuid)) < len(providers):
         raise ProviderTreeError("two providers of the tree have one name or one UUID")
+    children = _children_by_parent(by_uuid)
+    # Roots, then what is below them; the list grows while it is walked.
+    ordered = children.pop(None, [])
+    for provider in ordered:
+        ordered += children.pop(provider.uuid, ())
+    if children:
+        cyclic = next(provider for provider in providers if provider.parent_uuid in children)
+        raise ProviderTreeError(f"{cyclic.name}: its line of parents ends in itself, not in a root")
+    return {provider.uuid: provider for provider in ordered}
+
+
+def _children_by_parent(
+    providers: Mapping[str, ProviderData],
+) -> dict[str | None, list[ProviderData]]:
+    """Return the children of each provider, those of None: roots.  Raises ProviderTreeError."""
     children: dict[str | None, list[ProviderData]] = {}
-    for each in providers:
-        if each.parent_uuid is not None and each.parent_uuid not in by_uuid:
-            raise ProviderTreeError(
-                f"{each.name}: its parent {each.parent_uuid} is not in the tree"
-            )
-        children.setdefault(each.parent_uuid, []).append(each)
-    ordered = list(children.get(None, ()))
-    for each in ordered:
-        ordered += children.get(each.uuid, ())
-    if len(ordered) < len(providers):
-        placed = {each.uuid for each in ordered}
-        lost = next(each for each in providers if each.uuid not in placed)
-        raise ProviderTreeError(f"{lost.name}: its line of parents ends in itself, not in a root")
-    return {each.uuid: each for each in ordered}
+    for provider in providers.values():
+        parent = provider.parent_uuid
+        if parent is not None and parent not in providers:
+            raise ProviderTreeError(f"{provider.name}: its parent {parent} is not in the tree")
+        children.setdefault(parent, []).append(provider)
+    return children

@@ -16,14 +16,14 @@ JsonRequest = Mapping[str, Any]
 Pairs = Sequence[tuple[str, str]]
 Version = tuple[int, int]
 
-WHOLE_LANGUAGE: Version = (2, 0)
+FULL_LANGUAGE: Version = (2, 0)
 ANY_TRAITS: Version = (1, 39)
 ONCE = ("limit", "group_policy", "explain")
 
 GROUP_KEY = re.compile(
     rf"(?P<keyword>{'|'.join(GROUP_FORMS)})(?P<suffix>[A-Za-z0-9_-]{{0,64}})\Z", re.ASCII
 )
-_ONLY_WHOLE_OF_GROUPS = ("subtree", "can_split")
+_NEW_GROUP_MEMBERS = ("subtree", "can_split")
 
 
 def parse_query(query: str) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def parse_query(query: str) -> dict[str, Any]:
     return request_of(parse_qsl(query.lstrip("?"), keep_blank_values=True))
 
 
-def query_of(request: JsonRequest, version: Version = WHOLE_LANGUAGE) -> str:
+def query_of(request: JsonRequest, version: Version = FULL_LANGUAGE) -> str:
     """Return the query string that says a request at a version.
 
     Raises RequestError for what the version, or any query, cannot say.
@@ -52,21 +52,21 @@ def request_of(pairs: Pairs) -> dict[str, Any]:
     return request
 
 
-def pairs_of(request: JsonRequest, version: Version = WHOLE_LANGUAGE) -> list[tuple[str, str]]:
+def pairs_of(request: JsonRequest, version: Version = FULL_LANGUAGE) -> list[tuple[str, str]]:
     """Return the parameters that say a request at a version; raise as `query_of` does."""
     _check_form(request)
-    if version < WHOLE_LANGUAGE:
+    if version < FULL_LANGUAGE:
         request = _for_first_line(request, version)
     pairs = []
     for suffix, group in request["groups"].items():
-        parameters = list(_written(GROUP_FORMS, group, suffix))
+        parameters = list(_parameters(GROUP_FORMS, group, suffix))
         if not parameters:
             raise RequestError(
                 path_of("groups", suffix), "a query cannot say a group without conditions"
             )
         pairs += parameters
-    pairs += _written(ROOT_FORMS, request.get("root") or {})
-    pairs += _written(REQUEST_FORMS, request)
+    pairs += _parameters(ROOT_FORMS, request.get("root") or {})
+    pairs += _parameters(REQUEST_FORMS, request)
     return pairs
 
 
@@ -91,14 +91,14 @@ def _place(key: str, request: Members) -> tuple[Form, Members]:
         return ROOT_FORMS[key], request.setdefault("root", {})
     match = GROUP_KEY.match(key)
     if match is None:
-        known = sorted([*GROUP_FORMS, *ROOT_FORMS, *REQUEST_FORMS])
-        raise RequestError(key, f"no such parameter; there are {', '.join(known)}")
+        keywords = sorted([*GROUP_FORMS, *ROOT_FORMS, *REQUEST_FORMS])
+        raise RequestError(key, f"no such parameter; there are {', '.join(keywords)}")
     if match["keyword"] == "can_split" and match["suffix"]:
         raise RequestError(key, "only the group without suffix can be split")
     return GROUP_FORMS[match["keyword"]], request["groups"].setdefault(match["suffix"], {})
 
 
-def _written(
+def _parameters(
     forms: Mapping[str, Form], members: Mapping[str, Any], suffix: str = ""
 ) -> Iterator[tuple[str, str]]:
     for keyword, form in forms.items():
@@ -108,42 +108,44 @@ def _written(
 
 def _for_first_line(request: JsonRequest, version: Version) -> JsonRequest:
     """Return what says the same at a version of 1.x.  Raises RequestError where nothing does."""
-    _refuse_unsaid(request, version)
+    path = next(_members_beyond(request, version), None)
+    if path is not None:
+        raise _cannot_say(path, version)
     suffixed = {suffix for suffix in request["groups"] if suffix}
     isolated = set(request.get("isolate") or ())
     if isolated and isolated != suffixed:
-        raise _unsaid("isolate", version)
-    said = {name: value for name, value in request.items() if name != "isolate"}
+        raise _cannot_say("isolate", version)
+    members = {name: value for name, value in request.items() if name != "isolate"}
     # 1.x wants the policy stated, and knows no other isolation.
     if isolated or len(suffixed) > 1:
-        said["group_policy"] = "isolate" if isolated else request.get("group_policy", "none")
-    return said
+        members["group_policy"] = "isolate" if isolated else request.get("group_policy", "none")
+    return members
 
 
-def _refuse_unsaid(request: JsonRequest, version: Version) -> None:
+def _members_beyond(request: JsonRequest, version: Version) -> Iterator[str]:
+    """Yield the paths of the members that a version of 1.x cannot say."""
     root = request.get("root") or {}
-    for member in ("member_of", "not_member_of"):
-        if root.get(member):
-            raise _unsaid(f"root.{member}", version)
-    if any(_is_choice(term) for term in root.get("required") or ()):
-        raise _unsaid("root.required", version)
+    yield from (f"root.{member}" for member in ("member_of", "not_member_of") if root.get(member))
+    if _has_choice(root):
+        yield "root.required"
     if any(rule.get("not") for rule in request.get("same_subtree") or ()):
-        raise _unsaid("same_subtree", version)
+        yield "same_subtree"
     if request.get("explain"):
-        raise _unsaid("explain", version)
+        yield "explain"
     for suffix, group in request["groups"].items():
-        for member in _ONLY_WHOLE_OF_GROUPS:
+        for member in _NEW_GROUP_MEMBERS:
             if group.get(member):
-                raise _unsaid(path_of("groups", suffix, member), version)
-        choices = any(_is_choice(term) for term in group.get("required") or ())
-        if choices and version < ANY_TRAITS:
-            raise _unsaid(path_of("groups", suffix, "required"), version)
+                yield path_of("groups", suffix, member)
+        if version < ANY_TRAITS and _has_choice(group):
+            yield path_of("groups", suffix, "required")
 
 
-def _is_choice(term: str | Sequence[str]) -> bool:
-    return not isinstance(term, str) and len(term) > 1
+def _has_choice(terms: Mapping[str, Any]) -> bool:
+    """Return whether one of several traits is required."""
+    required = terms.get("required") or ()
+    return any(not isinstance(term, str) and len(term) > 1 for term in required)
 
 
-def _unsaid(path: str, version: Version) -> RequestError:
+def _cannot_say(path: str, version: Version) -> RequestError:
     stated = ".".join(map(str, version))
     return RequestError(path, f"placement {stated} cannot ask for this, placement 2.0 can")

@@ -52,8 +52,8 @@ class ReportClient:
 
         It can be edited, and is empty if there is no such provider. Raises ClientError.
         """
-        own = tree_reader.read_tree(self._api, check_uuid("the tree", uuid))
-        return TreeSnapshot([*own, *tree_reader.read_sharing(self._api, own)]).edit()
+        tree = tree_reader.read_tree(self._api, check_uuid("the tree", uuid))
+        return TreeSnapshot([*tree, *tree_reader.read_sharing(self._api, tree)]).edit()
 
     def get_allocations_for_provider_tree(self, uuid: str) -> AllocationRecords:
         """Return the allocations of all who hold anything of the tree that a provider is in.
@@ -153,7 +153,9 @@ class ReportClient:
             written = self._writer.write(current, target, allocations)
         # Further trees, of sharing providers, that were not changed were not read again.
         others = [
-            each for each in tree.base if new.exists(each.uuid) and not written.exists(each.uuid)
+            provider
+            for provider in tree.base
+            if new.exists(provider.uuid) and not written.exists(provider.uuid)
         ]
         return TreeSnapshot([*written, *others])
 
@@ -164,10 +166,13 @@ class ReportClient:
         current: dict[str, ProviderData] = {}
         for root in roots:
             current |= {
-                each.uuid: each for each in tree_reader.read_tree(self._api, root, tree.base)
+                provider.uuid: provider
+                for provider in tree_reader.read_tree(self._api, root, tree.base)
             }
         lost = [
-            each for each in new if each.uuid not in current and new.root(each.uuid).uuid in roots
+            provider
+            for provider in new
+            if provider.uuid not in current and new.root(provider.uuid).uuid in roots
         ]
         try:
             target = TreeSnapshot(revised([*current.values(), *lost], changes))
@@ -195,9 +200,9 @@ def _refuse_stale(base: TreeSnapshot, current: TreeSnapshot, target: TreeSnapsho
     read is not among them, and must not be left behind where the inventory goes away.
     """
     for provider in current:
-        before, after = base.find(provider.uuid), target.find(provider.uuid)
-        same_stock = after is not None and after.inventory == provider.inventory
-        if before is not None and before.generation != provider.generation and not same_stock:
+        old, new = base.find(provider.uuid), target.find(provider.uuid)
+        is_same_stock = new is not None and new.inventory == provider.inventory
+        if old is not None and old.generation != provider.generation and not is_same_stock:
             raise ReshapeFailed(
                 f"{provider.name}: somebody has written to it since the tree was read; read tree "
                 "and allocations again",

@@ -70,16 +70,16 @@ def _write_traits(terms: Mapping[str, Any]) -> list[str]:
 
 def _read_membership(key: str, value: str, terms: Members) -> None:
     text = value.strip()
-    barred = text.startswith("!")
-    listed = text.removeprefix("!")
-    uuids = _split(listed[3:]) if listed.startswith("in:") else [listed]
-    if not all(is_uuid(each) for each in uuids):
+    is_negated = text.startswith("!")
+    names = text.removeprefix("!")
+    uuids = _split(names[3:]) if names.startswith("in:") else [names]
+    if not all(is_uuid(aggregate) for aggregate in uuids):
         raise bad_value(
             key, value, "expected the UUID of an aggregate, or in:UUID,UUID, or either with !"
         )
-    if barred:
-        for each in uuids:
-            _append(terms, "not_member_of", each)
+    if is_negated:
+        for aggregate in uuids:
+            _append(terms, "not_member_of", aggregate)
     else:
         _append(terms, "member_of", uuids if len(uuids) > 1 else uuids[0])
 
@@ -87,9 +87,9 @@ def _read_membership(key: str, value: str, terms: Members) -> None:
 def _write_membership(terms: Mapping[str, Any]) -> list[str]:
     sets = [_any_of(term) for term in terms.get("member_of") or ()]
     values = [names[0] if len(names) == 1 else f"in:{','.join(names)}" for names in sets if names]
-    barred = list(terms.get("not_member_of") or ())
-    if barred:
-        values.append(f"!{barred[0]}" if len(barred) == 1 else f"!in:{','.join(barred)}")
+    excluded = list(terms.get("not_member_of") or ())
+    if excluded:
+        values.append(f"!{excluded[0]}" if len(excluded) == 1 else f"!in:{','.join(excluded)}")
     return values
 
 
@@ -97,11 +97,11 @@ def _read_subtree_rule(key: str, value: str, request: Members) -> None:
     items = _split(value)
     _check_suffixes(key, value, [item.removeprefix("!") for item in items])
     rule = {"of": [item for item in items if not item.startswith("!")]}
-    barred = [item[1:] for item in items if item.startswith("!")]
+    outside = [item[1:] for item in items if item.startswith("!")]
     if not rule["of"]:
         raise bad_value(key, value, "expected a group without !, too")
-    if barred:
-        rule["not"] = barred
+    if outside:
+        rule["not"] = outside
     _append(request, "same_subtree", rule)
 
 
@@ -111,7 +111,7 @@ def _write_subtree_rules(request: Mapping[str, Any]) -> list[str]:
         [*(rule.get("of") or ()), *(f"!{suffix}" for suffix in rule.get("not") or ())]
         for rule in rules
     ]
-    return [",".join(each) for each in suffixes if each]
+    return [",".join(rule_suffixes) for rule_suffixes in suffixes if rule_suffixes]
 
 
 def _read_isolate(key: str, value: str, request: Members) -> None:
@@ -211,8 +211,8 @@ def _split(value: str) -> list[str]:
     return [item.strip() for item in value.split(",")]
 
 
-def _names(key: str, value: str, listed: str, form: str) -> list[str]:
-    names = _split(listed)
+def _names(key: str, value: str, joined_names: str, form: str) -> list[str]:
+    names = _split(joined_names)
     _check_names(key, value, names, form)
     return names
 

@@ -1,6 +1,6 @@
 """The difference of two trees: a value that can be applied, and says itself in words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -28,13 +28,13 @@ class TreeChange(Protocol):
 class ProviderAdded:
     """A provider is new and has nothing; if one is there already, it has nothing any more.
 
-    below: the name of its parent, None for a root.
+    parent: its name, None for a root.
     """
 
     uuid: str
     name: str
     parent_uuid: str | None
-    below: str | None
+    parent: str | None
 
     def revise(self, providers: Providers) -> None:
         """Add it."""
@@ -45,7 +45,7 @@ class ProviderAdded:
         )
 
     def __str__(self) -> str:
-        return f"+ root {self.name}" if self.below is None else f"+ child {_below(self)}"
+        return f"+ root {self.name}" if self.parent is None else f"+ child {_below(self)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class ProviderRemoved:
 
     uuid: str
     name: str
-    below: str | None
+    parent: str | None
 
     def revise(self, providers: Providers) -> None:
         """Remove it, if it is there."""
         providers.pop(self.uuid, None)
 
     def __str__(self) -> str:
-        return f"- root {self.name}" if self.below is None else f"- child {_below(self)}"
+        return f"- root {self.name}" if self.parent is None else f"- child {_below(self)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ class ProviderMoved:
     uuid: str
     name: str
     parent_uuid: str | None
-    below: str | None
+    parent: str | None
 
     def revise(self, providers: Providers) -> None:
         """Give it the parent."""
         providers[self.uuid] = replace(_provider(providers, self), parent_uuid=self.parent_uuid)
 
     def __str__(self) -> str:
-        return f"{self.name} becomes a root" if self.below is None else f"{_below(self)} now"
+        return f"{self.name} becomes a root" if self.parent is None else f"{_below(self)} now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +173,11 @@ class TreeDifference:
 
 def difference(old: Sequence[ProviderData], new: Sequence[ProviderData]) -> TreeDifference:
     """Return what makes one tree of another; both have parents before their children."""
-    before, after = {each.uuid: each for each in old}, {each.uuid: each for each in new}
+    olds, news = _by_uuid(old), _by_uuid(new)
     changes: list[TreeChange] = []
     for provider in new:
-        older = before.get(provider.uuid)
-        parent = _parent_name(provider, after)
+        older = olds.get(provider.uuid)
+        parent = _parent_name(provider, news)
         if older is None:
             changes.append(
                 ProviderAdded(provider.uuid, provider.name, provider.parent_uuid, parent)
@@ -186,8 +186,8 @@ def difference(old: Sequence[ProviderData], new: Sequence[ProviderData]) -> Tree
             changes += _moves(older, provider, parent)
         changes += _parts(older or ProviderData(provider.uuid, provider.name), provider)
     for provider in reversed(old):
-        if provider.uuid not in after:
-            parent = _parent_name(provider, before)
+        if provider.uuid not in news:
+            parent = _parent_name(provider, olds)
             changes.append(ProviderRemoved(provider.uuid, provider.name, parent))
     return TreeDifference(tuple(changes))
 
@@ -196,10 +196,14 @@ def revised(
     providers: Sequence[ProviderData], difference: TreeDifference
 ) -> Sequence[ProviderData]:
     """Return providers with a difference applied.  Raises ProviderTreeError for one not there."""
-    by_uuid = {each.uuid: each for each in providers}
+    by_uuid = _by_uuid(providers)
     for change in difference:
         change.revise(by_uuid)
     return list(by_uuid.values())
+
+
+def _by_uuid(providers: Iterable[ProviderData]) -> Providers:
+    return {provider.uuid: provider for provider in providers}
 
 
 def _moves(old: ProviderData, new: ProviderData, parent: str | None) -> Iterator[TreeChange]:
@@ -211,13 +215,13 @@ def _moves(old: ProviderData, new: ProviderData, parent: str | None) -> Iterator
 
 def _parts(old: ProviderData, new: ProviderData) -> Iterator[TreeChange]:
     for name in [*new.inventory, *sorted(old.inventory.keys() - new.inventory.keys())]:
-        before, after = old.inventory.get(name), new.inventory.get(name)
-        if before != after:
-            yield InventoryChanged(new.uuid, new.name, name, before, after)
+        record, new_record = old.inventory.get(name), new.inventory.get(name)
+        if record != new_record:
+            yield InventoryChanged(new.uuid, new.name, name, record, new_record)
     for part in ("traits", "aggregates"):
-        earlier, later = getattr(old, part), getattr(new, part)
-        if earlier != later:
-            yield NamesChanged(new.uuid, new.name, part, later - earlier, earlier - later)
+        names, new_names = getattr(old, part), getattr(new, part)
+        if names != new_names:
+            yield NamesChanged(new.uuid, new.name, part, new_names - names, names - new_names)
 
 
 def _provider(providers: Providers, change: Any) -> ProviderData:
@@ -231,7 +235,7 @@ def _parent_name(provider: ProviderData, providers: Mapping[str, ProviderData]) 
 
 
 def _below(change: Any) -> str:
-    return f"{change.name} below {change.below}"
+    return f"{change.name} below {change.parent}"
 
 
 def _amounts(old: InventoryRecord | None, new: InventoryRecord) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from placement.client.allocation_records import AllocationRecords, written
+from placement.client.allocation_records import AllocationRecords, record_to_write
 from placement.client.errors import ReshapeFailed, ReshapeNeeded, UpdateFailed
 from placement.client.negotiated import NegotiatedApi, Version
 from placement.client.provider_data import Inventories, ProviderData
@@ -23,8 +23,8 @@ TYPES_UNSTATED: Version = (1, 36)
 
 _GENERATION = "resource_provider_generation"
 _IN_USE = ("placement.inventory.inuse", "placement.resource_provider.inuse")
-_TAKEN = "placement.duplicate_name"
-_NAME_TAKEN = "Conflicting resource provider name:"
+_DUPLICATE_NAME = "placement.duplicate_name"
+_PROVIDER_NAME = "Conflicting resource provider name:"
 
 
 class TreeWriter:
@@ -48,22 +48,26 @@ class TreeWriter:
         Raises a conflict, if somebody else has written meanwhile; UpdateFailed;
         ReshapeNeeded, if allocations were not given and hold what goes away; ReshapeFailed.
         """
-        self._names.update(path for each in current for path in _name_paths(each))
-        generations = {each.uuid: each.generation for each in current}
+        self._names.update(path for provider in current for path in _name_paths(provider))
+        generations = {provider.uuid: provider.generation for provider in current}
         self._make_names(target)
         for provider in target:
             self._place(current.find(provider.uuid), provider, generations)
         for provider in target:
             self._describe(current.find(provider.uuid), provider, generations)
-        gone = [each for each in reversed(list(current)) if not target.exists(each.uuid)]
+        removed = [
+            provider for provider in reversed(list(current)) if not target.exists(provider.uuid)
+        ]
         if allocations is None:
-            self._remove(gone)
-            for provider in sorted(target, key=lambda each: _gains(current, each)):
+            self._remove(removed)
+            for provider in sorted(target, key=lambda provider: _gains(current, provider)):
                 self._stock(current.find(provider.uuid), provider, generations)
         else:
             self._reshape(current, target, generations, allocations)
-            self._remove(gone)
-        return TreeSnapshot(replace(each, generation=generations[each.uuid]) for each in target)
+            self._remove(removed)
+        return TreeSnapshot(
+            replace(provider, generation=generations[provider.uuid]) for provider in target
+        )
 
     def _make_names(self, target: TreeSnapshot) -> None:
         """Create the custom classes and traits that the service may not know."""
@@ -98,7 +102,7 @@ class TreeWriter:
     def _stock(
         self, old: ProviderData | None, new: ProviderData, generations: dict[str, int | None]
     ) -> None:
-        if new.inventory != (old.inventory if old else {}):
+        if new.inventory != _inventory_of(old):
             self._put_part(new, "inventories", _plain(new.inventory), generations)
 
     def _put_part(
@@ -134,7 +138,8 @@ class TreeWriter:
                 for uuid, inventory in inventories.items()
             },
             "allocations": {
-                consumer: written(consumer, record) for consumer, record in allocations.items()
+                consumer: record_to_write(consumer, record)
+                for consumer, record in allocations.items()
             },
         }
         names = ", ".join(data.name for uuid in inventories if (data := target.find(uuid)))
@@ -168,7 +173,7 @@ class TreeWriter:
 
 def may_pass(refusal: RefusedError) -> bool:
     """Return whether another look at the tree may help: somebody wrote, created or deleted."""
-    created = refusal.code == _TAKEN and _NAME_TAKEN not in refusal.detail
+    created = refusal.code == _DUPLICATE_NAME and _PROVIDER_NAME not in refusal.detail
     return refusal.is_conflict or created or refusal.status == 404
 
 
@@ -185,20 +190,22 @@ def _name_paths(provider: ProviderData) -> Iterable[str]:
 
 def _gains(current: TreeSnapshot, provider: ProviderData) -> bool:
     """Return whether a provider is to have more of a class than it has."""
-    old = current.find(provider.uuid)
-    before: Inventories = old.inventory if old else {}
+    old = _inventory_of(current.find(provider.uuid))
     return any(
-        name not in before or record["total"] > before[name]["total"]
+        name not in old or record["total"] > old[name]["total"]
         for name, record in provider.inventory.items()
     )
+
+
+def _inventory_of(provider: ProviderData | None) -> Inventories:
+    return {} if provider is None else provider.inventory
 
 
 def _changed_inventories(current: TreeSnapshot, target: TreeSnapshot) -> dict[str, Inventories]:
     """Return the inventories that a reshape has to write; those of removed providers are empty."""
     changed: dict[str, Inventories] = {}
     for provider in target:
-        old = current.find(provider.uuid)
-        if provider.inventory != (old.inventory if old else {}):
+        if provider.inventory != _inventory_of(current.find(provider.uuid)):
             changed[provider.uuid] = provider.inventory
     for provider in current:
         if not target.exists(provider.uuid) and provider.inventory:
