@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.explorer.browser import Watch
@@ -109,6 +110,12 @@ def test_a_guarded_service_asks_for_a_token_and_keeps_it_in_memory(watch: Watch)
     dialog.get_by_label("Token").fill("wrong")
     dialog.get_by_role("button", name="Use it").click()
     expect(dialog.get_by_role("alert")).to_contain_text("refused this token")
+    dialog.get_by_label("Token").fill("wröng")  # no header can hold it
+    dialog.get_by_role("button", name="Use it").click()
+    expect(dialog.locator("input:invalid")).to_be_attached()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("alert")).to_contain_text("No token")
+    page.get_by_role("button", name="Try again").click()
     dialog.get_by_label("Token").fill("right")
     dialog.get_by_role("button", name="Use it").click()
     expect(page.locator(".state")).to_contain_text("201 providers ·")
@@ -129,6 +136,19 @@ def test_names_that_are_scripts_stay_text(watch: Watch, demo: Demo) -> None:
         assert page.locator("img[src=x]").count() == 0
     finally:
         send(demo.process.port, "DELETE", f"/resource_providers/{uuid}")
+
+
+@pytest.mark.parametrize("place", ["#constructor", "#toString/x", "#__proto__"])
+def test_an_address_that_is_none_leads_to_the_cloud(watch: Watch, place: str) -> None:
+    page = watch.open(place)
+    expect(page.get_by_role("heading", name="Cloud")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_suffix_of_an_address_changes_no_other_object(watch: Watch) -> None:
+    page = watch.open("#ask?request=resources__proto__%3DVCPU:7")
+    expect(page.get_by_role("group", name="Group __proto__")).to_be_visible()
+    assert page.evaluate("({}).resources") is None
 
 
 def test_a_script_that_is_not_the_page_s_own_does_not_run(watch: Watch) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from urllib.parse import parse_qs, quote
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.explorer.browser import Watch
 from tests.explorer.cloud import Demo
@@ -128,6 +129,39 @@ def test_a_consumer_lights_up_here_and_tells_what_it_holds_elsewhere(
     assert f"consumer={demo.consumers[0]}" in page.url
 
 
+def test_a_tree_of_several_pages_is_drawn_whole(watch: Watch) -> None:
+    root = "00000000-0000-4000-8000-0000000fffff"
+
+    def provider(number: int) -> dict[str, Any]:
+        uuid = f"00000000-0000-4000-8000-{number:012x}"
+        parent = None if uuid == root else root
+        return {"uuid": uuid, "name": f"p{number}", "generation": 0, "root_provider_uuid": root,
+                "parent_provider_uuid": parent}  # fmt: skip
+
+    def answer(route: Route) -> None:
+        # In the order of UUIDs, so that the root is on the last page.
+        if "marker" in route.request.url:
+            page = {"resource_providers": [provider(1001), provider(0xFFFFF)]}
+        else:
+            query = urlsplit(route.request.url).query
+            links = [{"rel": "next", "href": f"/elsewhere/resource_providers?{query}&marker=x"}]
+            providers = [provider(number) for number in range(1, 1001)]
+            page = {"resource_providers": providers, "resource_providers_links": links}
+        route.fulfill(json=page)
+
+    watch.page.route("**/resource_providers?in_tree=*", answer)
+    watch.page.route("**/rollup", lambda route: route.fulfill(json={"sharing": {}}))
+    page = watch.open(f"#tree/{root}")
+    expect(page.locator(".title")).to_contain_text("1,002 providers")
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"p{0xFFFFF}")
+    # So many cards would keep the browser busy; they come when they are asked for.
+    expect(page.locator("article.card")).to_have_count(201)
+    for left in ("801", "601", "401", "201", "1"):
+        page.get_by_role("button", name=f"{left} more providers", exact=True).click()
+    expect(page.locator("article.card")).to_have_count(1002)
+    expect(page.get_by_role("button", name="more providers")).to_have_count(0)
+
+
 def test_a_provider_that_vanished_is_said_to_be_gone(watch: Watch) -> None:
     page = watch.open("#tree/00000000-0000-4000-8000-000000000000")
     expect(page.locator(".empty")).to_contain_text("It may have been deleted")
@@ -207,6 +241,9 @@ def test_what_cannot_be_read_is_told(watch: Watch) -> None:
     page.get_by_label("Pasted request").fill("colour=red")
     page.get_by_role("button", name="Take it").click()
     expect(page.get_by_role("alert")).to_have_text("colour is no parameter of a request.")
+    page.get_by_label("Pasted request").fill("constructor=red")
+    page.get_by_role("button", name="Take it").click()
+    expect(page.get_by_role("alert")).to_have_text("constructor is no parameter of a request.")
 
 
 def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -> None:
@@ -227,6 +264,12 @@ def test_the_url_and_the_curl_line_can_be_copied(watch: Watch, demo: Demo) -> No
     page.get_by_role("button", name="REST calls").click()
     page.get_by_role("dialog").get_by_role("button", name="Copy curl").first.click()
     assert page.evaluate("navigator.clipboard.readText()").startswith("curl -s ")
+
+
+def test_examples_of_hosts_have_names(watch: Watch) -> None:
+    request = {"groups": {"": {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX"]}}}
+    page = watch.open(asking(request))
+    expect(page.locator("a.example").first).to_have_text(re.compile("^[a-z]+-[a-z0-9]+"))
 
 
 # -- consumer -------------------------------------------------------------------------------

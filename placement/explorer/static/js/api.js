@@ -28,6 +28,17 @@ export class Api {
     return (await this.send("GET", path, options)).body;
   }
 
+  /** Return all providers of a list, however many pages it has.  Throws ApiError. */
+  async providers(query, options = {}) {
+    const providers = [];
+    for (let path = `resource_providers?${query}`; path; ) {
+      const body = await this.get(path, options);
+      providers.push(...body.resource_providers);
+      path = nextPage(body);
+    }
+    return providers;
+  }
+
   /** Return the body of a POST that reads.  Throws ApiError. */
   async post(path, body, options = {}) {
     return (await this.send("POST", path, { ...options, body })).body;
@@ -87,6 +98,13 @@ export class Api {
     words.push(quoted(this.root + path));
     return words.join(" ");
   }
+}
+
+/** Return the path of the page behind a page of providers; null behind the last. */
+export function nextPage(body) {
+  const next = body.resource_providers_links?.find((link) => link.rel === "next")?.href;
+  // A link holds the prefix that the service is reached by; the query is what counts.
+  return next ? `resource_providers${next.slice(next.indexOf("?"))}` : null;
 }
 
 function parsed(text) {

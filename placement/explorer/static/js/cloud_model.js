@@ -1,5 +1,6 @@
 // What the page knows of the cloud: all providers, in pages as they were read.
 
+import { nextPage } from "./api.js";
 import { add, nothing } from "./capacity.js";
 
 const PAGE = 1000; // providers
@@ -38,10 +39,7 @@ export class Cloud {
   async _page(api, path, known, signal) {
     const { status, body, etag } = await api.send("GET", path, { etag: known?.etag, signal });
     if (status === 304) return known;
-    const next = body.resource_providers_links?.find((link) => link.rel === "next")?.href;
-    // A link holds the prefix that the service is reached by; the query is what counts.
-    const query = next?.slice(next.indexOf("?"));
-    return { path, etag, next: query ? `resource_providers${query}` : null, providers: body.resource_providers.map((each) => this._provider(each)) };
+    return { path, etag, next: nextPage(body), providers: body.resource_providers.map((each) => this._provider(each)) };
   }
 
   _provider(body) {

@@ -1,12 +1,16 @@
 // Why hosts cannot serve a request: the funnel, the first reasons, and what could be given up.
 
 import { h, svg } from "./dom.js";
-import { brief, count, whole } from "./format.js";
+import { count, whole } from "./format.js";
 import { altered, without } from "./request.js";
 import { address } from "./state.js";
 
-/** Return the drawing of an explanation; onTry is told the request that a relaxation makes. */
-export function drawExplanation(explanation, request, onTry) {
+/**
+ * Return the drawing of an explanation.
+ *
+ * onTry is told the request that a relaxation makes; nameOf returns the name of a provider.
+ */
+export function drawExplanation(explanation, request, { onTry, nameOf }) {
   const { hosts } = explanation;
   return h("section", { class: "explanation", "aria-labelledby": "explanation-title" },
     h("h2", { id: "explanation-title" }, hosts.served ? "The hosts that were left out" : "Why no host can serve this"),
@@ -14,7 +18,7 @@ export function drawExplanation(explanation, request, onTry) {
     hosts.complete ? null : h("p", { class: "note" }, `Only ${whole(hosts.looked)} of ${whole(hosts.all)} hosts were looked at: the bound on work was reached.`),
     relaxations(explanation.relaxations ?? [], request, onTry, hosts.looked),
     funnels(explanation, hosts.looked),
-    reasons(explanation.blocked ?? [], hosts.looked));
+    reasons(explanation.blocked ?? [], hosts.looked, nameOf));
 }
 
 function relaxations(list, request, onTry, all) {
@@ -41,14 +45,14 @@ function funnels(explanation, all) {
         h("td", {}, whole(step.after)))))))));
 }
 
-function reasons(list, all) {
+function reasons(list, all, nameOf) {
   if (!list.length) return null;
   return h("div", {}, h("h3", {}, "The first reason of each host"), scrolled("Reasons",
     h("thead", {}, h("tr", {}, ["Reason", "Share", "Hosts", "Examples"].map((column) => h("th", { scope: "col" }, column)))),
     h("tbody", {}, list.map((each) => h("tr", {},
       h("th", { scope: "row" }, h("code", {}, each.code), each.group ? ` ${each.group}` : "", h("small", {}, each.detail)),
       h("td", {}, bar(each.hosts, all)), h("td", {}, whole(each.hosts)),
-      h("td", {}, (each.examples ?? []).map((uuid) => h("a", { class: "example", href: address("tree", uuid), title: uuid }, brief(uuid)))))))));
+      h("td", {}, (each.examples ?? []).map((uuid, index) => [index ? ", " : "", h("a", { class: "example", href: address("tree", uuid), title: uuid, "data-uuid": uuid }, nameOf(uuid))])))))));
 }
 
 function scrolled(label, ...parts) {

@@ -2,6 +2,9 @@
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
+/** The form of a UUID; its hyphens may be left out. */
+export const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
 /** Return a whole number with its thousands apart. */
 export function whole(number) {
   return WHOLE.format(number);

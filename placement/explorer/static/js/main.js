@@ -47,7 +47,7 @@ function route() {
   page.signal = controller.signal;
   view?.hide?.();
   const place = read(location.hash);
-  const name = place.view in VIEWS ? place.view : "cloud";
+  const name = Object.hasOwn(VIEWS, place.view) ? place.view : "cloud";
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -73,6 +73,7 @@ function showFault(error) {
 }
 
 function titleOf({ status, title }) {
+  if (status === 401) return title;
   if (status === 0) return "The service does not answer";
   if (status === 403) return "Your role does not allow this";
   if (status === 404) return "Not there, or no longer";
@@ -93,22 +94,25 @@ function askForToken(reason) {
 }
 
 function tokenFromUser(reason) {
-  return new Promise((resolve) => {
-    const input = h("input", { type: "password", required: true, autocomplete: "off", size: 40, spellcheck: "false" });
+  return new Promise((resolve, reject) => {
+    // What a header can hold; anything else would look like a service that does not answer.
+    const input = h("input", { type: "password", required: true, pattern: "\\s*[!-~]+\\s*", title: "letters, digits and signs, as openstack prints them", autocomplete: "off", size: 40, spellcheck: "false" });
     const form = h("form", { method: "dialog", onsubmit: () => resolve(input.value.trim()) },
       h("h2", { id: "token-title" }, "Token"),
       reason ? h("p", { class: "problem", role: "alert" }, reason) : null,
       h("p", {}, "The page shows what this token may see. ", h("code", {}, "openstack token issue -f value -c id"), " prints one. It is kept in this tab's memory alone."),
-      field("Token", input), h("p", {}, h("button", { class: "main" }, "Use it")));
+      field("Token", input), h("p", {}, h("button", { class: "main" }, "Use it"), " ", h("button", { type: "button", onclick: () => tokenDialog.close() }, "Cancel")));
     fill(tokenDialog, form);
-    tokenDialog.addEventListener("cancel", (event) => event.preventDefault(), { once: true });
+    tokenDialog.addEventListener("close", () => reject(new ApiError(null, 401, "No token", "The service is asked nothing without one.")), { once: true });
     if (!tokenDialog.open) tokenDialog.showModal();
     input.focus();
   });
 }
 
 document.getElementById("token-button").addEventListener("click", async () => {
-  page.api.token = await tokenFromUser("");
+  const token = await tokenFromUser("").catch(() => null); // who closes the dialog keeps the token
+  if (token === null) return;
+  page.api.token = token;
   page.cloud = new Cloud();
   route();
 });

@@ -46,7 +46,7 @@ function fromJson(text) {
 /** Read a query string, also behind the path of an address. */
 export function fromQuery(text) {
   const query = text.slice(text.indexOf("?") + 1).replace(/['"\s].*$/s, "");
-  const request = { groups: {} };
+  const request = { groups: Object.create(null) };
   for (const [key, value] of new URLSearchParams(query)) readTerm(request, key, value);
   if (!Object.keys(request.groups).length) throw new RequestError("No group of resources is in this. Begin with resources=VCPU:1.");
   return request;
@@ -54,7 +54,7 @@ export function fromQuery(text) {
 
 function readTerm(request, key, value) {
   if (key === "explain") return;
-  if (REQUEST_TERMS[key]) return REQUEST_TERMS[key](request, value);
+  if (Object.hasOwn(REQUEST_TERMS, key)) return REQUEST_TERMS[key](request, value);
   const [, term, suffix] = /^(resources|required|member_of|in_tree|subtree)(.*)$/.exec(key) ?? [];
   if (!term) throw new RequestError(`${key} is no parameter of a request.`);
   return GROUP_TERMS[term](group(request, suffix), value);
@@ -69,7 +69,7 @@ const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
  * hw:cpu_policy, ask nothing of this service.
  */
 export function fromFlavor(text) {
-  const request = { groups: {} };
+  const request = { groups: Object.create(null) };
   for (const item of text.replaceAll("--property", " ").split(/\n+|[,\s]+(?=['"]?[\w.-]+(?::\w+)?\s*=)/)) {
     const [key, values] = item.trim().replace(/^['"]|['",]+$/g, "").split(/\s*=\s*(.*)/s);
     if (key) for (const value of (values ?? "").split(";")) readProperty(request, key, value);
@@ -80,7 +80,7 @@ export function fromFlavor(text) {
 
 function readProperty(request, key, value) {
   const [, kind, suffix, name] = /^(resources|trait)([\w-]*):(\w+)$/.exec(key) ?? [];
-  if (OWN_AMOUNTS[key]) (group(request, "").resources ??= {})[OWN_AMOUNTS[key]] ??= amount(key, value);
+  if (Object.hasOwn(OWN_AMOUNTS, key)) (group(request, "").resources ??= {})[OWN_AMOUNTS[key]] ??= amount(key, value);
   else if (kind === "resources") (group(request, suffix).resources ??= {})[name] = amount(key, value);
   else if (kind === "trait" && value === "required") (group(request, suffix).required ??= []).push(name);
   else if (kind === "trait" && value === "forbidden") (group(request, suffix).forbidden ??= []).push(name);
@@ -93,6 +93,7 @@ function dropZeros(terms) {
   for (const [name, units] of Object.entries(terms.resources ?? {})) if (!units) delete terms.resources[name];
 }
 
+// `groups` has no prototype: "__proto__" is a suffix like any other.
 function group(request, suffix) {
   return (request.groups[suffix] ??= {});
 }

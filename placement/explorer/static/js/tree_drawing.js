@@ -5,6 +5,7 @@ import { copyButton, h, svg } from "./dom.js";
 import { brief, whole } from "./format.js";
 
 const FEW = 6; // traits that are shown without asking
+const MANY = 200; // providers below one, likewise
 
 /**
  * Return the drawing of a tree.
@@ -18,7 +19,7 @@ export function drawTree(providers, { marks = new Map(), onConsumer = null } = {
   const below = grouped(providers);
   const branch = (provider) => h("li", {},
     card(provider, { marks: marks.get(provider.uuid) ?? [], onConsumer }),
-    below.has(provider.uuid) ? h("ul", { class: "branches" }, below.get(provider.uuid).map(branch)) : null);
+    below.has(provider.uuid) ? branches(below.get(provider.uuid), marks, branch) : null);
   const tops = providers.filter((provider) => !uuids.has(provider.parent_provider_uuid));
   return h("ul", { class: "tree" }, tops.map(branch));
 }
@@ -27,9 +28,27 @@ function grouped(providers) {
   const groups = new Map();
   for (const provider of providers) {
     const parent = provider.parent_provider_uuid;
-    groups.set(parent, [...(groups.get(parent) ?? []), provider]);
+    if (groups.has(parent)) groups.get(parent).push(provider);
+    else groups.set(parent, [provider]);
   }
   return groups;
+}
+
+// Thousands of cards keep a browser busy for seconds. What is marked is always there.
+function branches(providers, marks, branch) {
+  const shown = providers.filter((provider, index) => index < MANY || marks.has(provider.uuid));
+  const list = h("ul", { class: "branches" }, shown.map(branch));
+  if (shown.length < providers.length) {
+    const rest = providers.filter((provider, index) => index >= MANY && !marks.has(provider.uuid));
+    const more = h("button", { type: "button", class: "quiet", onclick: () => item.replaceWith(...rest.splice(0, MANY).map(branch), ...remaining()) });
+    const item = h("li", {}, more);
+    const remaining = () => {
+      more.textContent = `${whole(rest.length)} more providers`;
+      return rest.length ? [item] : [];
+    };
+    list.append(...remaining());
+  }
+  return list;
 }
 
 /** Return the card of one provider. */

@@ -106,7 +106,7 @@ export class AskView {
       h("div", { class: "cards" }, candidates.slice(0, MOST_CARDS).map((candidate, index) => this._card(candidate, index, body.provider_summaries))),
       candidates.length > MOST_CARDS ? h("p", { class: "note" }, `The first ${MOST_CARDS} are shown.`) : null,
       this._drawing,
-      explanation && (!candidates.length || explanation.blocked?.length) ? drawExplanation(explanation, this._request, (request) => this._try(request)) : null);
+      explanation && (!candidates.length || explanation.blocked?.length) ? drawExplanation(explanation, this._request, { onTry: (request) => this._try(request), nameOf: (uuid) => this._page.nameOf(uuid) }) : null);
     const first = this._answer.querySelector(".cards button");
     if (first) await this._light(first, candidates[0], body.provider_summaries);
   }
@@ -146,8 +146,8 @@ export class AskView {
     for (const [uuid, { resources }] of Object.entries(candidate.allocations)) mark(uuid, spelled(resources));
     const roots = [...new Set([...marks.keys()].map((uuid) => summaries[uuid]?.root_provider_uuid ?? uuid))];
     const { api, signal } = this._page;
-    const trees = await Promise.all(roots.map((root) => api.get(`resource_providers?in_tree=${root}&include=${PARTS}`, { signal })));
-    fill(this._drawing, trees.map(({ resource_providers: providers }) => drawTree(providers, { marks })));
+    const trees = await Promise.all(roots.map((root) => api.providers(`in_tree=${root}&include=${PARTS}`, { signal })));
+    fill(this._drawing, trees.map((providers) => drawTree(providers, { marks })));
   }
 }
 

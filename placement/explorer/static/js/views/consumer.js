@@ -1,12 +1,12 @@
 // What one consumer holds, drawn on its trees; and what a project uses.
 
+import { nextPage } from "../api.js";
 import { field, fill, h } from "../dom.js";
-import { count, whole } from "../format.js";
+import { count, UUID, whole } from "../format.js";
 import { address } from "../state.js";
 import { drawTree, lightUp } from "../tree_drawing.js";
 
 const PARTS = "inventories,usages,traits,aggregates,allocations";
-const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
 /** Show a consumer, or a project, in an element. */
 export class ConsumerView {
@@ -49,12 +49,12 @@ export class ConsumerView {
     }
     const providers = await Promise.all(held.map((provider) => api.get(`resource_providers/${provider}`, { signal })));
     const roots = [...new Set(providers.map((provider) => provider.root_provider_uuid))];
-    const trees = await Promise.all(roots.map((root) => api.get(`resource_providers?in_tree=${root}&include=${PARTS}`, { signal })));
+    const trees = await Promise.all(roots.map((root) => api.providers(`in_tree=${root}&include=${PARTS}`, { signal })));
     const marks = new Map(Object.entries(body.allocations).map(([provider, { resources }]) => [provider, Object.entries(resources).map(([name, units]) => `${name} ${whole(units)}`)]));
     fill(this._body, h("h2", {}, `${body.consumer_type ?? "Consumer"} ${uuid}`),
       facts({ Project: h("a", { href: address("consumer", "", { project: body.project_id }) }, body.project_id), User: body.user_id, Generation: String(body.consumer_generation) }),
       h("p", {}, `It holds something of ${count(held.length, "provider")} in ${count(roots.length, "tree")}.`),
-      trees.map(({ resource_providers: each }) => {
+      trees.map((each) => {
         const drawing = h("div", { class: "drawing" }, drawTree(each, { marks }));
         lightUp(drawing, uuid);
         return h("section", {}, h("h3", {}, h("a", { href: address("tree", each[0].root_provider_uuid, { consumer: uuid }) }, "Its tree")), drawing);
@@ -95,8 +95,7 @@ export class ConsumerView {
     for (let path = "resource_providers?limit=1000&include=allocations"; path; ) {
       const body = await api.get(path, { signal });
       for (const provider of body.resource_providers) Object.keys(provider.allocations).forEach((consumer) => consumers.add(consumer));
-      const next = body.resource_providers_links?.find((link) => link.rel === "next")?.href;
-      path = next ? `resource_providers${next.slice(next.indexOf("?"))}` : null;
+      path = nextPage(body);
     }
     progress.max = consumers.size;
     for (const consumer of consumers) {

@@ -1,7 +1,7 @@
 // One host as a tree, what it shares with others, and who has something of it.
 
 import { announce, copyButton, field, fill, h } from "../dom.js";
-import { count } from "../format.js";
+import { count, UUID } from "../format.js";
 import { card, drawTree, lightUp } from "../tree_drawing.js";
 import { address, replace } from "../state.js";
 
@@ -25,7 +25,7 @@ export class TreeView {
     }
     fill(this._element, h("h1", {}, "Tree"), h("p", { class: "state" }, h("progress"), " Loading the tree…"));
     const { api, signal } = this._page;
-    const { resource_providers: providers } = await api.get(`resource_providers?in_tree=${encodeURIComponent(path)}&include=${ALL}`, { signal });
+    const providers = await api.providers(`in_tree=${encodeURIComponent(path)}&include=${ALL}`, { signal });
     if (!providers.length) {
       fill(this._element, h("h1", {}, "Tree"), h("p", { class: "empty" }, `No provider ${path}. It may have been deleted since.`), search);
       return;
@@ -105,7 +105,7 @@ function finder(page) {
   const outcome = h("span", { role: "status" });
   const find = async () => {
     const text = input.value.trim();
-    const key = /^[0-9a-f-]{32,36}$/i.test(text) ? "uuid" : "name";
+    const key = UUID.test(text) ? "uuid" : "name";
     const { resource_providers: providers } = await page.api.get(`resource_providers?${key}=${encodeURIComponent(text)}`, { signal: page.signal });
     if (providers.length) location.hash = address("tree", providers[0].uuid);
     else outcome.textContent = `No provider has the ${key} ${text}.`;
