@@ -27,24 +27,24 @@ class Misfit(Exception):
 class Draft:
     """A tree that is edited, with what consumers hold of it.
 
-    before: what the tree was. own: UUIDs of its providers, without sharing ones of other trees.
+    base: what the tree was. own: UUIDs of its providers, without sharing ones of other trees.
     records: of all consumers of the tree. written: of those whose allocations change. used_before:
     as `usage` returns it.
     """
 
     def __init__(self, tree: ProviderTree, records: Mapping[str, AllocationRecord]) -> None:
         self.tree = tree
-        self.before = tree.base
+        self.base = tree.base
         # Other roots are those of sharing providers that the tree uses.
         self.own = tree.get_provider_uuids(tree.roots()[0].uuid)
         self.records: AllocationRecords = dict(records)
         self.written: AllocationRecords = {}
         self.used_before = usage(records)
 
-    def matching(self, providers: ProviderFilter) -> Sequence[ProviderData]:
+    def matching(self, provider_filter: ProviderFilter) -> Sequence[ProviderData]:
         """Return the providers of the tree that a filter chooses, as they are now."""
-        now = (self.tree.data(uuid) for uuid in self.own)
-        return [each for each in now if providers.matches(each)]
+        providers = map(self.tree.data, self.own)
+        return [provider for provider in providers if provider_filter.matches(provider)]
 
     def child(self, name: str, parent: ProviderData) -> ProviderData:
         """Return the child of that name, made if there is none.
@@ -67,13 +67,13 @@ class Draft:
             if provider in record["allocations"]
         }
 
-    def made(self) -> Iterator[ProviderData]:
+    def new_providers(self) -> Iterator[ProviderData]:
         """Yield the providers that were not there before."""
-        return (self.tree.data(uuid) for uuid in self.own if not self.before.exists(uuid))
+        return (self.tree.data(uuid) for uuid in self.own if not self.base.exists(uuid))
 
     def has_changed(self) -> bool:
         """Return whether there is anything to write."""
-        return bool(self.written) or self.tree.snapshot() != self.before
+        return bool(self.written) or self.tree.snapshot() != self.base
 
     def used(self) -> Usage:
         """Return what all consumers together hold, as the draft is now."""
@@ -82,21 +82,22 @@ class Draft:
     def shift(self, consumer: str, amounts: Mapping[str, int], source: str, target: str) -> None:
         """Let a consumer hold amounts of another provider than before."""
         record = self._to_write(consumer)
-        held = record["allocations"][source]["resources"]
-        taken = record["allocations"].setdefault(target, {"resources": {}})["resources"]
+        allocations = record["allocations"]
+        old = allocations[source]["resources"]
+        new = allocations.setdefault(target, {"resources": {}})["resources"]
         for name, amount in amounts.items():
-            taken[name] = taken.get(name, 0) + amount
-            held[name] -= amount
-            if not held[name]:
-                del held[name]
-        if not held:
-            del record["allocations"][source]
+            new[name] = new.get(name, 0) + amount
+            old[name] -= amount
+            if not old[name]:
+                del old[name]
+        if not old:
+            del allocations[source]
 
     def rename(self, consumer: str, provider: str, names: Mapping[str, str]) -> None:
         """Let what a consumer holds of a provider be of classes of other names."""
-        held = self._to_write(consumer)["allocations"][provider]
-        held["resources"] = {
-            names.get(name, name): amount for name, amount in held["resources"].items()
+        holding = self._to_write(consumer)["allocations"][provider]
+        holding["resources"] = {
+            names.get(name, name): amount for name, amount in holding["resources"].items()
         }
 
     def check(self) -> None:
@@ -118,8 +119,8 @@ class Draft:
 
     def _check_units(self, provider: ProviderData) -> None:
         for consumer, record in self.written.items():
-            held = record["allocations"].get(provider.uuid)
-            for name, amount in held["resources"].items() if held else ():
+            holding = record["allocations"].get(provider.uuid)
+            for name, amount in holding["resources"].items() if holding else ():
                 stock = provider.inventory[name]
                 if not in_units(stock, amount):
                     raise Misfit(
@@ -131,13 +132,13 @@ class Draft:
 
     def _touched(self) -> list[str]:
         """Return the providers of the tree whose inventory or allocations are to be written."""
-        held = {uuid for record in self.written.values() for uuid in record["allocations"]}
         changed = [
-            each.uuid
-            for each in self.tree
-            if each.inventory != getattr(self.before.find(each.uuid), "inventory", {})
+            provider.uuid
+            for provider in self.tree
+            if provider.inventory != getattr(self.base.find(provider.uuid), "inventory", {})
         ]
-        return [*changed, *(uuid for uuid in held if self.tree.exists(uuid))]
+        allocated = {uuid for record in self.written.values() for uuid in record["allocations"]}
+        return [*changed, *filter(self.tree.exists, allocated)]
 
     def _to_write(self, consumer: str) -> AllocationRecord:
         if consumer not in self.written:
@@ -149,6 +150,6 @@ def usage(records: Mapping[str, AllocationRecord]) -> Usage:
     """Return what consumers together hold: provider -> class -> amount."""
     used: Usage = defaultdict(Counter)
     for record in records.values():
-        for provider, held in record["allocations"].items():
-            used[provider].update(held["resources"])
+        for provider, holding in record["allocations"].items():
+            used[provider].update(holding["resources"])
     return used

@@ -70,33 +70,40 @@ def pack(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int] | None:
     """
     if _is_too_much(holdings, bins):
         return None
-    # What is hard to place goes first, and to the bin with the least room that will do.
-    order = sorted(range(len(holdings)), key=lambda i: _weight(holdings[i], bins), reverse=True)
-    chosen: list[int] = []
+    order = _hardest_first(holdings, bins)
+    ordered = [holdings[i] for i in order]
+    positions = _choose(ordered, bins)
+    for amounts, position in zip(ordered, positions, strict=False):
+        bins[position].take(amounts, -1)
+    if len(positions) < len(ordered):
+        return None
+    by_holding = dict(zip(order, positions, strict=True))
+    return [by_holding[i] for i in range(len(holdings))]
+
+
+def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
+    """Take each holding from a bin; return the positions, fewer where there is no way."""
+    positions: list[int] = []
     choices: list[Iterator[int]] = []
-    tries = MAX_TRIES
-    while len(chosen) < len(order):
-        amounts = holdings[order[len(chosen)]]
-        if len(choices) == len(chosen):
+    for _try in range(MAX_TRIES):
+        if len(positions) == len(holdings):
+            break
+        # The first of the bins not yet tried for the next holding.
+        amounts = holdings[len(positions)]
+        if len(choices) == len(positions):
             choices.append(iter(_choices(amounts, bins)))
         position = next(choices[-1], None)
-        tries -= 1
         if position is not None:
             bins[position].take(amounts)
-            chosen.append(position)
-        else:
-            choices.pop()
-            if chosen:
-                last = chosen.pop()
-                bins[last].take(holdings[order[len(chosen)]], -1)
-        if not choices or tries < 0:
-            for i, position in zip(order, chosen, strict=False):
-                bins[position].take(holdings[i], -1)
-            return None
-    by_holding = dict(zip(order, chosen, strict=True))
-    for i, position in by_holding.items():
-        bins[position].take(holdings[i], -1)
-    return [by_holding[i] for i in range(len(holdings))]
+            positions.append(position)
+            continue
+        # There is none: the holding before it has to go elsewhere.
+        choices.pop()
+        if not positions:
+            break
+        last = positions.pop()
+        bins[last].take(holdings[len(positions)], -1)
+    return positions
 
 
 def pack_in_parts(
@@ -107,16 +114,20 @@ def pack_in_parts(
     Holdings stay whole where they can. Returns the position of the holding that cannot be placed,
     where there is one.
     """
-    order = sorted(range(len(holdings)), key=lambda i: _weight(holdings[i], bins), reverse=True)
-    placed: list[dict[int, dict[str, int]]] = [{} for _ in holdings]
-    for i in order:
-        whole = next(iter(_choices(holdings[i], bins)), None)
-        if whole is not None:
-            placed[i] = {whole: dict(holdings[i])}
-            bins[whole].take(holdings[i])
-        elif not _divide(holdings[i], bins, placed[i]):
+    parts: list[dict[int, dict[str, int]]] = [{} for _ in holdings]
+    for i in _hardest_first(holdings, bins):
+        position = next(iter(_choices(holdings[i], bins)), None)
+        if position is not None:
+            parts[i] = {position: dict(holdings[i])}
+            bins[position].take(holdings[i])
+        elif not _divide(holdings[i], bins, parts[i]):
             return i
-    return placed
+    return parts
+
+
+def _hardest_first(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
+    """Return the positions of holdings: what is hard to place goes while there is room."""
+    return sorted(range(len(holdings)), key=lambda i: _weight(holdings[i], bins), reverse=True)
 
 
 def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
@@ -125,7 +136,7 @@ def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
     for amounts in holdings:
         sums.update(amounts)
     return any(
-        amount > sum(max(0, each.room.get(name, 0)) for each in bins)
+        amount > sum(max(0, child.room.get(name, 0)) for child in bins)
         for name, amount in sums.items()
     )
 
@@ -133,31 +144,31 @@ def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
 def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, int]]) -> bool:
     """Divide amounts over the bins with the most room; return whether all were placed."""
     for name, amount in amounts.items():
-        left = amount
+        remainder = amount
         by_room = sorted(range(len(bins)), key=lambda i: bins[i].room.get(name, 0), reverse=True)
         for position in by_room:
-            part = bins[position].part(name, left)
+            part = bins[position].part(name, remainder)
             if part:
                 bins[position].take({name: part})
                 parts.setdefault(position, {})[name] = part
-                left -= part
-        if left:
+                remainder -= part
+        if remainder:
             return False
     return True
 
 
 def _choices(amounts: Amounts, bins: Sequence[Bin]) -> list[int]:
     """Return the bins that will do, least room first, one of those that are alike."""
-    alike: dict[tuple[object, ...], int] = {}
-    for position, each in enumerate(bins):
-        if each.allows(amounts):
-            alike.setdefault((each.kind, *sorted(each.room.items())), position)
-    return sorted(alike.values(), key=lambda i: sum(bins[i].room[name] for name in amounts))
+    by_shape: dict[tuple[object, ...], int] = {}
+    for position, child in enumerate(bins):
+        if child.allows(amounts):
+            by_shape.setdefault((child.kind, *sorted(child.room.items())), position)
+    return sorted(by_shape.values(), key=lambda i: sum(bins[i].room[name] for name in amounts))
 
 
 def _weight(amounts: Amounts, bins: Sequence[Bin]) -> float:
     """Return the largest share that an amount is of the room of all bins."""
     return max(
-        amount / max(1, sum(each.room.get(name, 0) for each in bins))
+        amount / max(1, sum(child.room.get(name, 0) for child in bins))
         for name, amount in amounts.items()
     )

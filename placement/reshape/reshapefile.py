@@ -176,7 +176,7 @@ def _rename_problems(
 def _step(entry: Mapping[str, Any], line: int) -> Step:
     providers = _filter(entry["providers"])
     if "move" in entry:
-        children = [child for each in entry["to"] for child in _children(each)]
+        children = [child for child_entry in entry["to"] for child in _children(child_entry)]
         classes = tuple(dict.fromkeys(entry["move"]))
         return Move(line, providers, classes, children, entry.get("split", False))
     if "rename" in entry:

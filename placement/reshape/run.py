@@ -9,6 +9,7 @@ from keystoneauth1.adapter import Adapter
 
 from placement.client.errors import ReshapeFailed
 from placement.client.negotiated import NegotiatedApi
+from placement.client.provider_data import ProviderData
 from placement.client.report import ReportClient
 from placement.progress import Progress
 from placement.reshape.draft import Draft, Misfit
@@ -97,32 +98,34 @@ class Reshape:
     def _draft(self, root: str) -> Draft | None:
         """Return a transformed tree, None where nothing changes.  Raises Misfit."""
         tree = self._client.get_provider_tree(root)
-        own = [tree.data(uuid) for uuid in tree.get_provider_uuids(root)] if len(tree) else []
         # Most trees are not concerned, or have been written before: their consumers need no look.
-        if not any(concerns(step, each) for step in self._transformation.steps for each in own):
+        providers = map(tree.data, tree.get_provider_uuids(root)) if len(tree) else ()
+        if not any(map(self._concerns, providers)):
             return None
         draft = Draft(tree, self._client.get_allocations_for_provider_tree(root))
         transform(draft, self._transformation)
         return draft if draft.has_changed() else None
 
+    def _concerns(self, provider: ProviderData) -> bool:
+        return any(concerns(step, provider) for step in self._transformation.steps)
+
     def _check_names(self, draft: Draft) -> None:
         """Raise Misfit if a provider that is to be made has the name of another one."""
-        for provider in draft.made():
+        for provider in draft.new_providers():
             others = self._list(f"name={quote(provider.name)}")
             if others:
                 raise Misfit(provider.name, f"this name belongs to provider {others[0]['uuid']}")
 
     def _unknown_names(self) -> Iterator[str]:
         """Yield a line for each name that the service does not know and will not make."""
-        known_classes = {
-            each["name"] for each in self._api.get("/resource_classes")["resource_classes"]
-        }
-        known_traits = set(self._api.get("/traits")["traits"])
+        entries = self._api.get("/resource_classes")["resource_classes"]
+        classes = {entry["name"] for entry in entries}
+        traits = set(self._api.get("/traits")["traits"])
         for step in self._transformation.steps:
-            old, new, traits = _names(step)
-            missing = [("resource class", name) for name in sorted(old - known_classes)]
-            missing += [("resource class", name) for name in _lacking(new, known_classes)]
-            missing += [("trait", name) for name in _lacking(traits, known_traits)]
+            old_classes, new_classes, new_traits = _names(step)
+            missing = [("resource class", name) for name in sorted(old_classes - classes)]
+            missing += [("resource class", name) for name in _not_makeable(new_classes, classes)]
+            missing += [("trait", name) for name in _not_makeable(new_traits, traits)]
             for noun, name in missing:
                 yield f"{self._where(step.line)}: the service knows no {noun} {name}"
 
@@ -135,7 +138,7 @@ class Reshape:
         marker = ""
         while page := self._list(f"limit={PAGE}{marker}"):
             marker = f"&marker={page[-1]['uuid']}"
-            yield from (each["uuid"] for each in page if each["parent_provider_uuid"] is None)
+            yield from (entry["uuid"] for entry in page if entry["parent_provider_uuid"] is None)
 
     def _count_roots(self) -> int:
         return sum(1 for _ in self._roots())
@@ -155,12 +158,12 @@ def _names(step: Step) -> tuple[set[str], set[str], frozenset[str]]:
         case Rename():
             return set(step.names), set(step.names.values()), frozenset()
         case Move():
-            given = frozenset[str]().union(*(child.traits for child in step.children))
-            return set(step.classes), set(), given
+            traits = frozenset[str]().union(*(child.traits for child in step.children))
+            return set(step.classes), set(), traits
 
 
-def _lacking(names: Collection[str], known: Collection[str]) -> list[str]:
-    """Return the names that are not known, and cannot be made."""
+def _not_makeable(names: Collection[str], existing: Collection[str]) -> list[str]:
+    """Return the names that do not exist, and cannot be made."""
     return sorted(
-        name for name in names if name not in known and not name.startswith(CUSTOM_PREFIX)
+        name for name in names if name not in existing and not name.startswith(CUSTOM_PREFIX)
     )

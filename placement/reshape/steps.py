@@ -57,26 +57,26 @@ def _rename(provider: ProviderData, step: Rename, draft: Draft) -> None:
     for old, new in names.items():
         if new in provider.inventory:
             raise Misfit(provider.name, f"{old} cannot become {new}, which it has already")
-    inventory = {names.get(name, name): each for name, each in provider.inventory.items()}
+    inventory = {names.get(name, name): record for name, record in provider.inventory.items()}
     draft.tree.update_inventory(provider.uuid, inventory)
-    for consumer, held in draft.holdings(provider.uuid).items():
-        if held.keys() & names.keys():
+    for consumer, amounts in draft.holdings(provider.uuid).items():
+        if amounts.keys() & names.keys():
             draft.rename(consumer, provider.uuid, names)
 
 
 def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
     """Move inventories of one provider, and what consumers hold of them, to its children."""
     moving = {name: provider.inventory[name] for name in step.classes if name in provider.inventory}
-    children = [draft.child(each.name_for(provider.name), provider) for each in step.children]
+    children = [draft.child(child.name_for(provider.name), provider) for child in step.children]
     shares = _shares(provider, moving, step.children)
     used = draft.used()
     for child, share, described in zip(children, shares, step.children, strict=True):
         draft.tree.add_traits(child.uuid, *described.traits)
         _stock(child, share, draft)
-    remaining = {name: each for name, each in provider.inventory.items() if name not in moving}
+    remaining = {name: record for name, record in provider.inventory.items() if name not in moving}
     draft.tree.update_inventory(provider.uuid, remaining)
     bins = [Bin(draft.tree.data(child.uuid).inventory, used[child.uuid]) for child in children]
-    for consumer, position, amounts in _placed(provider, moving, bins, step, draft):
+    for consumer, position, amounts in _assign(provider, moving, bins, step, draft):
         draft.shift(consumer, amounts, provider.uuid, children[position].uuid)
 
 
@@ -95,7 +95,7 @@ def _stock(child: ProviderData, share: Mapping[str, InventoryRecord], draft: Dra
         raise Misfit(child.name, str(error).removeprefix(f"{child.name}: ")) from None
 
 
-def _placed(
+def _assign(
     provider: ProviderData,
     moving: Mapping[str, InventoryRecord],
     bins: Sequence[Bin],
@@ -106,26 +106,32 @@ def _placed(
 
     Raises Misfit where there is no way to place them all.
     """
-    held = {
-        consumer: {name: amount for name, amount in amounts.items() if name in moving}
-        for consumer, amounts in draft.holdings(provider.uuid).items()
-    }
-    consumers = [consumer for consumer, amounts in held.items() if amounts]
-    holdings = [held[consumer] for consumer in consumers]
+    consumers, holdings = [], []
+    for consumer, amounts in draft.holdings(provider.uuid).items():
+        holding = {name: amount for name, amount in amounts.items() if name in moving}
+        if holding:
+            consumers.append(consumer)
+            holdings.append(holding)
+
+    # Each holding to one child, if that can be.
     positions = pack(holdings, bins)
     if positions is not None:
         yield from zip(consumers, positions, holdings, strict=True)
         return
+
+    # Otherwise some are divided, if the step allows it.
     parts = pack_in_parts(holdings, bins)
     if isinstance(parts, int):
-        said = _said(holdings[parts])
-        text = f"the children have no room for the {said} of consumer {consumers[parts]}"
-        raise Misfit(provider.name, f"{text}: expected larger children")
+        raise Misfit(
+            provider.name,
+            f"the children have no room for the {_text(holdings[parts])} of consumer "
+            f"{consumers[parts]}: expected larger children",
+        )
     if not step.split:
         divided = next(i for i, by_position in enumerate(parts) if len(by_position) > 1)
         raise Misfit(
             provider.name,
-            f"no child has room for the {_said(holdings[divided])} of consumer "
+            f"no child has room for the {_text(holdings[divided])} of consumer "
             f"{consumers[divided]}: expected larger children, or split: true",
         )
     for consumer, by_position in zip(consumers, parts, strict=True):
@@ -133,7 +139,7 @@ def _placed(
             yield consumer, position, amounts
 
 
-def _said(amounts: Mapping[str, int]) -> str:
+def _text(amounts: Mapping[str, int]) -> str:
     return ", ".join(f"{amount:,} {name}" for name, amount in amounts.items())
 
 
@@ -146,9 +152,9 @@ def _shares(
         stated = [dict((child.stated or {}).get(name, {})) for child in children]
         totals = _totals(provider, name, int(record["total"]), stated)
         reserved = _proportions(int(record["reserved"]), totals)
-        for share, total, kept, own in zip(shares, totals, reserved, stated, strict=True):
-            if total:
-                share[name] = {**record, "reserved": kept, **own, "total": total}
+        for i, share in enumerate(shares):
+            if totals[i]:
+                share[name] = {**record, "reserved": reserved[i], **stated[i], "total": totals[i]}
     return shares
 
 
@@ -156,8 +162,8 @@ def _totals(
     provider: ProviderData, name: str, total: int, stated: Sequence[Mapping[str, int | float]]
 ) -> list[int]:
     """Return the total of each child: what is stated, and equal shares of the rest."""
-    totals = [int(each.get("total", 0)) for each in stated]
-    open_positions = [i for i, each in enumerate(stated) if "total" not in each]
+    totals = [int(record.get("total", 0)) for record in stated]
+    open_positions = [i for i, record in enumerate(stated) if "total" not in record]
     rest = total - sum(totals)
     if rest < 0 or (rest and not open_positions):
         raise Misfit(
@@ -172,11 +178,11 @@ def _totals(
 
 def _proportions(amount: int, weights: Sequence[int]) -> list[int]:
     """Return whole numbers in these proportions whose sum is the amount."""
-    whole = sum(weights)
+    weight_sum = sum(weights)
     shares: list[int] = []
     weight_so_far = 0
     for weight in weights:
         weight_so_far += weight
         # Rounding the sums up, not the shares, leaves no remainder, and more for the first.
-        shares.append(-(-amount * weight_so_far // whole) - sum(shares))
+        shares.append(-(-amount * weight_so_far // weight_sum) - sum(shares))
     return shares

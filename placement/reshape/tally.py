@@ -46,7 +46,7 @@ class Tally:
         self.trees += 1
         used = draft.used()
         for uuid in draft.own:
-            _add(self._before, draft.before.find(uuid), draft.used_before[uuid])
+            _add(self._before, draft.base.find(uuid), draft.used_before[uuid])
             _add(self._after, draft.tree.find(uuid), used[uuid])
 
     def rows(self) -> Iterator[Row]:
