@@ -60,6 +60,20 @@ class PlacementDirect:
         self._microversion = "latest" if latest_microversion else None
         self._exits = ExitStack()
 
+    @classmethod
+    def on_database(cls, url: str) -> "PlacementDirect":
+        """Return a service with the default of every option on a database.
+
+        The database is migrated to the newest schema when the service is entered. url: of
+        SQLAlchemy, such as `sqlite:///placement.db`.
+        """
+        conf = cfg.ConfigOpts()
+        config.register(conf)
+        conf([])
+        conf.set_override("connection", url, "placement_database")
+        conf.set_override("sync_on_startup", True, "placement_database")
+        return cls(conf, latest_microversion=True)
+
     def __enter__(self) -> Adapter:
         """Prepare the database as a server does, and return the adapter.
 

@@ -11,7 +11,7 @@ from placement.client.allocation_records import (
     AllocationRecord,
     AllocationRecords,
 )
-from placement.client.claims import ClaimResult, NewConsumer
+from placement.client.claims import ClaimResult, NewConsumer, Rank
 from placement.client.errors import (
     AllocationConflict,
     ClientError,
@@ -48,6 +48,7 @@ __all__ = [
     "ProviderData",
     "ProviderTree",
     "ProviderTreeError",
+    "Rank",
     "RefusedError",
     "ReportClient",
     "RequestError",

@@ -1,11 +1,11 @@
 """Claims: what a consumer gets of the providers, moves to another, and gives back.
 
-Where the service speaks placement 2.0 a claim is one request. Elsewhere candidates are asked for,
-and one after the other is tried until nobody else was faster.
+Where the service speaks placement 2.0, and the caller leaves the choice to it, a claim is one
+request. Else candidates are asked for, and one after the other is tried until nobody was faster.
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,10 @@ from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 CANDIDATES = 50  # that a claim looks at, unless the request has a limit
 SEARCHES = 3  # of a claim whose candidates others were faster to take
 MOVES = 5  # attempts, while others write to the same consumers
+
+# Takes the answer to a request for candidates, and returns those of its `allocation_requests` that
+# are to be tried, the best one first.
+Rank = Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
 
 _PATH = "/allocation_candidates"
 _WITH_TYPES: Version = (1, 38)
@@ -66,17 +70,34 @@ def find_candidates(api: NegotiatedApi, request: JsonRequest) -> dict[str, Any]:
     return answer
 
 
-def claim(api: NegotiatedApi, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
+def explain(api: NegotiatedApi, request: JsonRequest) -> str:
+    """Return in words who can serve a request and why others cannot; empty if nobody says so."""
+    if not api.speaks_second_line:
+        return ""
+    try:
+        answer = api.post(_PATH, {**request, "limit": 1, "explain": "summary"})
+    except RefusedError as refusal:
+        if refusal.status == 403:
+            return ""
+        raise
+    return str(answer["explanation"]["text"])
+
+
+def claim(
+    api: NegotiatedApi, request: JsonRequest, consumer: NewConsumer, rank: Rank | None = None
+) -> ClaimResult:
     """Find what can serve a request and give it to a consumer."""
-    if api.speaks_second_line:
+    if rank is None and api.speaks_second_line:
         return _claim_at_once(api, request, consumer)
     limited = {"limit": CANDIDATES, **request}
     for _ in range(SEARCHES):
-        candidates = find_candidates(api, limited)["allocation_requests"]
+        answer = find_candidates(api, limited)
+        if not answer["allocation_requests"]:
+            reason = explain(api, request)
+            raise NoCandidates(reason or f"nothing can serve consumer {consumer.uuid} now")
+        candidates = (rank or _shuffled)(answer)
         if not candidates:
-            raise NoCandidates(f"nothing can serve consumer {consumer.uuid} now")
-        # Many who ask at the same time are answered the same.
-        random.shuffle(candidates)
+            raise NoCandidates(f"none of the candidates of consumer {consumer.uuid} was chosen")
         for candidate in candidates:
             if _take(api, candidate, consumer):
                 return ClaimResult(candidate["allocations"], candidate["mappings"], 1)
@@ -149,6 +170,13 @@ def _claim_at_once(api: NegotiatedApi, request: JsonRequest, consumer: NewConsum
             raise _conflict(consumer, refusal) from refusal
         raise
     return ClaimResult(answer["allocations"], answer["mappings"], answer["consumer_generation"])
+
+
+def _shuffled(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return all candidates in any order: many who ask at the same time are answered the same."""
+    candidates = list(answer["allocation_requests"])
+    random.shuffle(candidates)
+    return candidates
 
 
 def _take(api: NegotiatedApi, candidate: Mapping[str, Any], consumer: NewConsumer) -> bool:

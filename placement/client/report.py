@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placement.client import claims, tree_reader
 from placement.client.allocation_records import AllocationRecords, read_records_of_tree
-from placement.client.claims import ClaimResult, NewConsumer
+from placement.client.claims import ClaimResult, NewConsumer, Rank
 from placement.client.errors import ProviderTreeError, ReshapeFailed, ReshapeNeeded, UpdateFailed
 from placement.client.negotiated import SECOND_LINE, NegotiatedApi, Version
 from placement.client.provider_data import ProviderData, check_uuid
@@ -26,6 +26,9 @@ LOG = logging.getLogger(__name__)
 
 ATTEMPTS = 5  # to write a tree that others write to
 PAUSE = 0.05  # seconds after the first of them, doubled after each
+# To reshape a tree on which others claim: each claim makes what was read of it stale.
+RESHAPES = 25
+NOAUTH2_ROLES = "admin,service"
 
 # Edits a tree to what the hardware is. Allocations are edited, too, where there are any. Raises
 # ReshapeNeeded if there are none, and inventory that is in use has to move.
@@ -47,6 +50,20 @@ class ReportClient:
         self._api = NegotiatedApi(adapter, max_version)
         self._writer = TreeWriter(self._api)
 
+    @classmethod
+    def at(cls, url: str, token: str) -> "ReportClient":
+        """Return a client of the service at a URL; token: sent as X-Auth-Token.
+
+        Where keystone is asked for tokens and URLs, make an adapter of its session instead. Where
+        there is no keystone (noauth2), the caller has the roles of an admin and of a service.
+        """
+        # PERF: commands that need no adapter start without it.
+        from keystoneauth1 import adapter, session, token_endpoint  # noqa: PLC0415
+
+        auth = token_endpoint.Token(url, token)
+        caller = session.Session(auth, additional_headers={"X-Roles": NOAUTH2_ROLES})
+        return cls(adapter.Adapter(caller, service_type="placement"))
+
     def get_provider_tree(self, uuid: str) -> ProviderTree:
         """Return the tree that a provider is in, and the sharing providers that it uses.
 
@@ -62,6 +79,13 @@ class ReportClient:
         that hold something of sharing providers alone are not among them. Raises ClientError.
         """
         return read_records_of_tree(self._api, check_uuid("the tree", uuid))
+
+    def get_usages_for_provider_tree(self, uuid: str) -> dict[str, dict[str, int]]:
+        """Return how much is used of each provider of a tree, by its UUID and by class.
+
+        It is empty if there is no such provider. Raises ClientError.
+        """
+        return tree_reader.read_usages(self._api, check_uuid("the tree", uuid))
 
     def update_from_provider_tree(
         self, new_tree: ProviderTree, allocations: AllocationRecords | None = None
@@ -102,7 +126,7 @@ class ReportClient:
             return self.update_from_provider_tree(tree)
         except ReshapeNeeded as need:
             LOG.info("reshaping the tree of provider %s: %s", uuid, need)
-        for attempts_left in reversed(range(ATTEMPTS)):
+        for attempts_left in reversed(range(RESHAPES)):
             # In this order: what is claimed after the tree was read makes the reshape stale.
             tree = self.get_provider_tree(uuid)
             allocations = self.get_allocations_for_provider_tree(uuid)
@@ -112,6 +136,7 @@ class ReportClient:
             except ReshapeFailed as failure:
                 if not failure.is_stale or not attempts_left:
                     raise
+                time.sleep(random.uniform(0, PAUSE))
         raise AssertionError("unreachable")
 
     def allocation_candidates(self, request: JsonRequest) -> dict[str, Any]:
@@ -122,13 +147,27 @@ class ReportClient:
         """
         return claims.find_candidates(self._api, request)
 
-    def claim(self, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
+    def explain(self, request: JsonRequest) -> str:
+        """Return in words who can serve a request, and why others cannot.
+
+        It is empty where the service does not speak placement 2.0, or does not tell this caller.
+        Raises as `allocation_candidates` does.
+        """
+        return claims.explain(self._api, request)
+
+    def claim(
+        self, request: JsonRequest, consumer: NewConsumer, rank: Rank | None = None
+    ) -> ClaimResult:
         """Find what can serve a request, and give it to a consumer that has nothing yet.
 
-        Raises NoCandidates; AllocationConflict, if the consumer has something; and as
-        `allocation_candidates` does.
+        rank: takes what `allocation_candidates` returns, and returns those of its
+        `allocation_requests` that are to be tried, the best one first; None: any of them, of the
+        service's choice where it has one.
+
+        Raises NoCandidates, with the reasons where the service explains; AllocationConflict, if the
+        consumer has something; and as `allocation_candidates` does.
         """
-        return claims.claim(self._api, request, consumer)
+        return claims.claim(self._api, request, consumer, rank)
 
     def move(self, source: str, target: NewConsumer) -> None:
         """Hand all that one consumer holds to another, in one transaction of the service.

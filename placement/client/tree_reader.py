@@ -43,19 +43,29 @@ def read_sharing(api: NegotiatedApi, providers: Iterable[ProviderData]) -> list[
     return list(trees.values())
 
 
+def read_usages(api: NegotiatedApi, uuid: str) -> dict[str, dict[str, int]]:
+    """Return what is used of each provider of a tree, by its UUID and by class."""
+    path = f"{_LIST}?in_tree={uuid}"
+    if api.speaks_second_line:
+        entries = _read_pages(api, f"{path}&include=usages")
+        return {entry["uuid"]: entry["usages"] for entry in entries}
+    uuids = [entry["uuid"] for entry in api.get(path)["resource_providers"]]
+    return {each: api.get(f"{_LIST}/{each}/usages")["usages"] for each in uuids}
+
+
 def _read(api: NegotiatedApi, path: str, base: TreeSnapshot | None) -> list[ProviderData]:
     if api.speaks_second_line:
-        return list(_read_pages(api, f"{path}&include={','.join(PARTS)}"))
+        entries = _read_pages(api, f"{path}&include={','.join(PARTS)}")
+        return [_provider(entry, entry) for entry in entries]
     return [_complete(api, entry, base) for entry in api.get(path)["resource_providers"]]
 
 
-def _read_pages(api: NegotiatedApi, path: str) -> Iterator[ProviderData]:
+def _read_pages(api: NegotiatedApi, path: str) -> Iterator[Mapping[str, Any]]:
     """Yield the providers of a list with parts, of which an answer has a limited number."""
     answer = api.get(path)
     while True:
         entries = answer["resource_providers"]
-        for entry in entries:
-            yield _provider(entry, entry)
+        yield from entries
         if not answer.get("resource_providers_links"):
             return
         answer = api.get(f"{path}&marker={entries[-1]['uuid']}")

@@ -52,6 +52,14 @@ def test_every_method_reaches_the_service(client: Adapter) -> None:
     assert client.get("/resource_providers").json() == {"resource_providers": []}
 
 
+def test_a_database_is_migrated_and_served_by_its_url_alone(tmp_path: Path) -> None:
+    for providers in (0, 1):
+        with PlacementDirect.on_database(f"sqlite:///{tmp_path}/new.db") as client:
+            assert len(client.get("/resource_providers").json()["resource_providers"]) == providers
+            if not providers:
+                create(client, "host1", UUID)
+
+
 def test_an_error_is_an_answer_unless_an_exception_is_asked_for(client: Adapter) -> None:
     answer = client.get(f"/resource_providers/{UUID}")
     assert (answer.status_code, answer.reason) == (404, "Not Found")

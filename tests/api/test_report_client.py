@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -522,6 +522,24 @@ def test_what_is_claimed_while_a_reshape_is_prepared_is_moved_as_well(
     assert all(set(held) == {"VCPU"} for held in holders(recorder, HOST).values())
 
 
+def test_a_reshape_outlasts_many_who_claim_in_its_way(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    old_host(client, recorder)
+    late: list[int] = []
+
+    def claim_and_release(request: str) -> None:
+        if request == "POST /reshaper" and len(late) < 12:
+            late.append(5)
+            take(Recorder(recorder), 5, {HOST: {"VCPU": 1, "VGPU": 1}})
+            Recorder(recorder).delete(f"/allocations/{consumer(5).uuid}")
+
+    recorder.before = claim_and_release
+    client.report(HOST, split_gpus)
+    assert len(late) == 12
+    assert len(holders(recorder, CHILD0) | holders(recorder, CHILD1)) == 3
+
+
 def test_a_scheduler_never_sees_moved_inventory_without_its_allocations(
     client: ReportClient, recorder: Recorder
 ) -> None:
@@ -717,6 +735,85 @@ def test_a_claim_takes_the_next_candidate_when_somebody_was_faster(
     recorder.before = lambda _request: None
     with pytest.raises(NoCandidates):
         client.claim(ONE_VCPU, consumer(2))
+
+
+def three_hosts(client: ReportClient) -> list[str]:
+    """Hosts with one VCPU each; their UUIDs."""
+    tree = ProviderTree()
+    uuids = [tree.new_root(f"host{number}") for number in range(3)]
+    for uuid in uuids:
+        tree.update_inventory(uuid, {"VCPU": {"total": 1}})
+    client.update_from_provider_tree(tree)
+    return uuids
+
+
+def test_a_ranked_claim_takes_the_candidates_in_that_order(client: ReportClient) -> None:
+    uuids = three_hosts(client)
+
+    def rank(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        assert answer["provider_summaries"].keys() == {
+            uuid for each in answer["allocation_requests"] for uuid in each["allocations"]
+        }
+        places = {
+            uuid: each for each in answer["allocation_requests"] for uuid in each["allocations"]
+        }
+        return [places[uuid] for uuid in reversed(uuids) if uuid in places]
+
+    for number, uuid in enumerate(reversed(uuids)):
+        got = client.claim(ONE_VCPU, consumer(number), rank)
+        assert (set(got.allocations), got.mappings) == ({uuid}, {"": [uuid]})
+        assert got.consumer_generation == 1
+    with pytest.raises(NoCandidates):
+        client.claim(ONE_VCPU, consumer(4), rank)
+
+
+def test_a_ranked_claim_tries_the_next_when_somebody_was_faster(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    uuids = three_hosts(client)
+
+    def rank(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        take(recorder, 9, {uuids[0]: {"VCPU": 1}})
+        candidates = answer["allocation_requests"]
+        return sorted(candidates, key=lambda each: uuids[0] not in each["allocations"])
+
+    assert uuids[0] not in client.claim(ONE_VCPU, consumer(1), rank).allocations
+
+
+def test_a_rank_that_chooses_none_claims_nothing(client: ReportClient, recorder: Recorder) -> None:
+    three_hosts(client)
+    with pytest.raises(NoCandidates, match=r"none of the candidates .* was chosen"):
+        client.claim(ONE_VCPU, consumer(1), lambda _answer: [])
+    assert not [request for request in recorder.requests if "PUT /allocations" in request]
+
+
+def test_a_claim_that_nothing_can_serve_says_why_at_2_0(recorder: Recorder) -> None:
+    client = ReportClient(recorder)
+    three_hosts(client)
+    two = {"groups": {"": {"resources": {"VCPU": 2}}}, "limit": 5}
+    reason = r"None of 3 hosts can serve the request\. .* 2 VCPU"
+    assert re.match(reason, client.explain(two))
+    for rank in (None, lambda answer: answer["allocation_requests"]):
+        with pytest.raises(NoCandidates, match=reason):
+            client.claim(two, consumer(1), rank)
+
+
+def test_who_is_told_no_reasons_gets_none(recorder: Recorder) -> None:
+    three_hosts(ReportClient(recorder))
+    assert ReportClient(recorder, (1, 39)).explain(ONE_VCPU) == ""
+    recorder.additional_headers.update({"X-Auth-Token": "someone", "X-Roles": "reader"})
+    assert ReportClient(recorder).explain(ONE_VCPU) == ""
+
+
+def test_usages_are_of_all_providers_of_the_tree(client: ReportClient, recorder: Recorder) -> None:
+    assert client.get_usages_for_provider_tree(HOST) == {}
+    client.report(HOST, describe_host)
+    take(recorder, 1, {CHILD0: {"VCPU": 3}, HOST: {"DISK_GB": 10}})
+    assert client.get_usages_for_provider_tree(CHILD1) == {
+        HOST: {"DISK_GB": 10},
+        CHILD0: {"VCPU": 3, "CUSTOM_X": 0},
+        CHILD1: {"VCPU": 0, "CUSTOM_X": 0},
+    }
 
 
 # -- refusals ---------------------------------------------------------------------------------
