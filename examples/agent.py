@@ -1,0 +1,196 @@
+"""A compute agent: reports the host that a YAML file describes, and follows the file's changes.
+
+    python -m examples.agent examples/host.yaml
+
+The tree of the host is made what the file says: inventories, traits, aggregates, and the devices
+below it. When inventory moves from one provider to another, as from a host to its cards, what
+consumers hold of it moves along, in one transaction of the service. The agent can be killed at any
+time; the next one completes what was begun.
+"""
+
+import argparse
+import logging
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from keystoneauth1.exceptions import ClientException
+
+from placement.client import (
+    AllocatedResources,
+    AllocationRecords,
+    ClientError,
+    InventoryRecord,
+    ProviderTree,
+    ReportClient,
+    ReshapeFailed,
+    ReshapeNeeded,
+)
+
+LOG = logging.getLogger("agent")
+KEYS = frozenset(("name", "uuid", "inventory", "traits", "aggregates", "children"))
+
+# A provider as files describe it: a name, and as much of the other keys as there is.
+Description = Mapping[str, Any]
+
+
+class HostDriver:
+    """Makes a tree what a description says: the `ComputeDriver` of one host."""
+
+    def __init__(self, description: Description) -> None:
+        """Take the description of the root.  Raises ValueError, which names provider and key."""
+        _check(description, "the file")
+        self._description = description
+        self.uuid = str(description.get("uuid") or uuid.uuid5(uuid.NAMESPACE_DNS, self.name))
+
+    @property
+    def name(self) -> str:
+        """The name of the host."""
+        return str(self._description["name"])
+
+    def __call__(self, tree: ProviderTree, allocations: AllocationRecords | None) -> None:
+        """Edit a tree, and allocations where there are any.
+
+        Raises ReshapeNeeded without allocations when inventory moves; ReshapeFailed when what a
+        consumer holds fits nowhere; ProviderTreeError for what the service would not take.
+        """
+        # What is the same in the end is not written: only differences are.
+        if tree.exists(self.uuid):
+            tree.remove(self.uuid)
+        self._add(tree, self._description, None)
+        moving = _moving(tree)
+        if moving and allocations is None:
+            raise ReshapeNeeded(f"{', '.join(sorted(moving))} of {self.name} moves")
+        if allocations is not None:
+            move_allocations(tree, allocations)
+
+    def _add(self, tree: ProviderTree, provider: Description, parent: str | None) -> None:
+        """Add a provider and all below it."""
+        name = provider["name"]
+        if parent is None:
+            tree.new_root(name, self.uuid)
+        else:
+            # The same UUID each time, so that an agent that was killed finds what it has created.
+            made = uuid.uuid5(uuid.UUID(self.uuid), name)
+            tree.new_child(name, parent, provider.get("uuid") or str(made))
+        tree.update_inventory(name, dict(_records(provider.get("inventory") or {})))
+        tree.update_traits(name, provider.get("traits") or ())
+        tree.update_aggregates(name, provider.get("aggregates") or ())
+        for child in provider.get("children") or ():
+            self._add(tree, child, name)
+
+
+def move_allocations(tree: ProviderTree, allocations: AllocationRecords) -> None:
+    """Give consumers, of inventory that is elsewhere in the tree now, as much of it there.
+
+    What a consumer has of one class of one provider stays together.
+
+    Raises ReshapeFailed where no provider has enough left.
+    """
+    room = {
+        (each.uuid, name): _capacity(record)
+        for each in tree
+        for name, record in each.inventory.items()
+    }
+    moving: list[tuple[int, str, dict[str, AllocatedResources], str]] = []
+    for record in allocations.values():
+        for provider, held in record["allocations"].items():
+            for name, amount in held["resources"].items():
+                if (provider, name) in room:
+                    room[provider, name] -= amount
+                elif tree.base.exists(provider):  # and no provider of another tree
+                    moving.append((amount, name, record["allocations"], provider))
+    # The largest first, and to where most is left.
+    for amount, name, held_of, old in sorted(moving, key=lambda each: each[0], reverse=True):
+        places = [place for place in room if place[1] == name]
+        place = max(places, key=lambda each: room[each], default=None)
+        if place is None or room[place] < amount:
+            raise ReshapeFailed(f"{amount} {name} of provider {old} are in use and fit nowhere")
+        del held_of[old]["resources"][name]
+        resources = held_of.setdefault(place[0], {"resources": {}})["resources"]
+        resources[name] = resources.get(name, 0) + amount
+        room[place] -= amount
+
+
+def read_host(path: str) -> HostDriver:
+    """Return the driver of the host that a file describes.
+
+    Raises OSError, and ValueError, which names the file and says what was expected.
+    """
+    try:
+        return HostDriver(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
+    except (ValueError, yaml.YAMLError) as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
+
+
+def _check(provider: object, where: str) -> None:
+    if not isinstance(provider, Mapping) or not isinstance(provider.get("name"), str):
+        raise ValueError(f"{where}: expected a provider, with a name")
+    name = provider["name"]
+    if unknown := sorted(map(str, provider.keys() - KEYS)):
+        raise ValueError(f"{name}: no key {unknown[0]}, expected {', '.join(sorted(KEYS))}")
+    if not isinstance(provider.get("inventory") or {}, Mapping):
+        raise ValueError(f"{name}: the inventory is no mapping of classes")
+    if not isinstance(provider.get("children") or [], list):
+        raise ValueError(f"{name}: the children are no list")
+    for child in provider.get("children") or ():
+        _check(child, f"a child of {name}")
+
+
+def _records(inventory: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield records by class; a plain number is a total."""
+    for name, record in inventory.items():
+        yield name, {"total": record} if isinstance(record, int) else record
+
+
+def _capacity(record: InventoryRecord) -> int:
+    return int((record["total"] - record["reserved"]) * record["allocation_ratio"])
+
+
+def _moving(tree: ProviderTree) -> set[str]:
+    """Return the classes that providers lose, and others of the tree get."""
+    old = {(each.uuid, name) for each in tree.base for name in each.inventory}
+    new = {(each.uuid, name) for each in tree for name in each.inventory}
+    return {name for _, name in old - new} & {name for _, name in new - old}
+
+
+def report(client: ReportClient, path: str) -> bool:
+    """Report what a file describes; return whether that succeeded, and say what did not."""
+    try:
+        host = read_host(path)
+        client.report(host.uuid, host)
+    except (OSError, ValueError, ClientError, ClientException) as error:
+        LOG.error("not reported: %s", error)
+        return False
+    return True
+
+
+def main() -> int:
+    """Report until interrupted; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m examples.agent", description=__doc__)
+    parser.add_argument("file", help="describes the host; examples/host.yaml is one")
+    parser.add_argument("--url", default="http://127.0.0.1:8778", help="of the service")
+    parser.add_argument("--token", default="admin", help="sent as X-Auth-Token")
+    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="to look again")
+    parser.add_argument("--once", action="store_true", help="report, and end")
+    options = parser.parse_args()
+    # The library says what it changes.
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
+    client = ReportClient.at(options.url, options.token)
+    if options.once:
+        return 0 if report(client, options.file) else 1
+    try:
+        while True:
+            # A tree in which nothing differs costs two requests, and is put right if it does.
+            report(client, options.file)
+            time.sleep(options.every)
+    except KeyboardInterrupt:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

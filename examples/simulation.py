@@ -1,0 +1,224 @@
+"""A cloud with thousands of boots, resizes, evacuations and deletes, in which nothing may leak.
+
+    python -m examples.simulation
+    python -m examples.simulation --url http://127.0.0.1:8778 --hosts 200 --operations 10000
+
+Agents (`examples.agent`) report the hosts, schedulers (`examples.scheduler`) place the instances of
+their users, all at once. In each round a host fails and is evacuated, and some hosts give the GPUs
+that are in use providers of their own. In the end the service has to say of every host what the
+simulation thinks, and has to be empty once all is deleted. With one scheduler the same seed gives
+the same cloud.
+"""
+
+import argparse
+import hashlib
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from keystoneauth1.exceptions import ClientException
+from tqdm import tqdm
+
+from examples.agent import HostDriver
+from examples.scheduler import DISABLED, LIMIT, Scheduler
+from examples.users import Instance, LeakError, User, amounts
+from placement.client import ClientError, ReportClient
+from placement.direct import PlacementDirect
+
+ROUNDS = 10
+GPU_EVERY = 4  # hosts
+
+
+@dataclass
+class Result:
+    """What happened in a run.
+
+    counts: how often, by what. digest: the same for the same cloud. refusal: why an instance found
+    no place, the last time.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    digest: str = ""
+    refusal: str = ""
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.counts.items()))
+        rate = self.counts["boots"] / self.seconds if self.seconds else 0
+        return f"{counts} in {self.seconds:.1f} s: {rate:.0f} boots a second; cloud {self.digest}"
+
+
+class Simulation:
+    """A cloud on one service, with as many users as schedulers."""
+
+    def __init__(
+        self, client: ReportClient, hosts: int, schedulers: int, seed: int, limit: int = LIMIT
+    ) -> None:
+        self._client = client
+        self._rng = random.Random(seed)
+        self._descriptions = [describe(f"simulated-{seed}-{number}") for number in range(hosts)]
+        for description in self._descriptions[::GPU_EVERY]:
+            description["inventory"]["VGPU"] = 8
+            description["traits"] = ["CUSTOM_GPU_T4"]
+        self._hosts = [HostDriver(each).uuid for each in self._descriptions]
+        randoms = [random.Random(f"{seed}/{number}") for number in range(schedulers)]
+        self._users = [User(Scheduler(client, limit, rng), self._hosts, rng) for rng in randoms]
+
+    def run(self, operations: int) -> Result:
+        """Build the cloud, have users act, check and tear down; raise LeakError and ClientError."""
+        result = Result()
+        with ThreadPoolExecutor(len(self._users)) as pool:
+            for host in self._hosts:
+                for consumer in self._client.get_allocations_for_provider_tree(host):
+                    self._client.release(consumer)  # of a run that was interrupted
+            list(pool.map(self._report, self._descriptions))
+            began = time.monotonic()
+            with tqdm(total=operations, unit=" operations", disable=None) as bar:
+                for number in range(ROUNDS):
+                    self._round(pool, share(operations, ROUNDS, number), number, bar)
+            result.seconds = time.monotonic() - began
+            self.check()
+            result.digest = self._digest()
+            for user in self._users:
+                result.counts += user.counts
+                result.refusal = user.refusal or result.refusal
+                for instance in list(user.instances.values()):
+                    user.delete(instance)
+            self.check()
+            list(pool.map(self._remove, self._hosts))
+        return result
+
+    def check(self) -> None:
+        """Compare what the service says with what is thought.  Raises LeakError."""
+        instances_of: dict[str, list[Instance]] = {host: [] for host in self._hosts}
+        for user in self._users:
+            for each in user.instances.values():
+                instances_of[each.host].append(each)
+        for host, instances in instances_of.items():
+            usages: Counter[str] = Counter()
+            for used in self._client.get_usages_for_provider_tree(host).values():
+                usages.update(used)
+            thought: Counter[str] = Counter()
+            for instance in instances:
+                thought.update(amounts(instance.flavor))
+            consumers = self._client.get_allocations_for_provider_tree(host).keys()
+            if +usages != thought or consumers != {each.consumer.uuid for each in instances}:
+                raise LeakError(
+                    f"host {host}: {dict(+usages)} used by {len(consumers)} consumers; "
+                    f"thought was {dict(thought)} by {len(instances)}"
+                )
+
+    def _round(self, pool: ThreadPoolExecutor, operations: int, number: int, bar: Any) -> None:
+        """Let a host fail, and users act; meanwhile some hosts change."""
+        failed = self._rng.choice(self._descriptions)
+        traits = failed.get("traits", [])
+        host = self._report({**failed, "traits": [*traits, DISABLED]})
+        gpu_hosts = [each for each in self._descriptions[::GPU_EVERY] if each is not failed]
+
+        def act(place: int, user: User) -> None:
+            user.evacuate(host)
+            if place == 0:
+                for description in gpu_hosts[number::ROUNDS]:
+                    if split_gpus(description):
+                        self._report(description)
+                        user.counts["hosts reshaped"] += 1
+            for _ in range(share(operations, len(self._users), place)):
+                user.act()
+                bar.update()
+
+        list(pool.map(act, range(len(self._users)), self._users))
+        self._report(failed)
+
+    def _report(self, description: dict[str, Any]) -> str:
+        """Have an agent report a host; return its UUID."""
+        host = HostDriver(description)
+        self._client.report(host.uuid, host)
+        return host.uuid
+
+    def _remove(self, host: str) -> None:
+        """Delete a host, which the service refuses while anything of it is in use."""
+        tree = self._client.get_provider_tree(host)
+        tree.remove(host)
+        self._client.update_from_provider_tree(tree)
+
+    def _digest(self) -> str:
+        """Return what is different for each cloud."""
+        lines = sorted(
+            f"{each.consumer.uuid} {each.flavor} {each.host}"
+            for user in self._users
+            for each in user.instances.values()
+        )
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+def describe(name: str) -> dict[str, Any]:
+    """Return a host as files describe it."""
+    vcpu = {"total": 64, "allocation_ratio": 4.0}
+    return {"name": name, "inventory": {"VCPU": vcpu, "MEMORY_MB": 262144, "DISK_GB": 4000}}
+
+
+def split_gpus(description: dict[str, Any]) -> bool:
+    """Give the two cards of a host providers of their own; return whether they had none."""
+    if "VGPU" not in description["inventory"]:
+        return False
+    del description["inventory"]["VGPU"]
+    card = {"inventory": {"VGPU": 4}, "traits": description.pop("traits")}
+    names = [f"{description['name']}-gpu{number}" for number in (1, 2)]
+    description["children"] = [{"name": name, **card} for name in names]
+    return True
+
+
+def share(whole: int, parts: int, number: int) -> int:
+    """Return how much of a whole is that part's, where all but the first ones get as much."""
+    return whole // parts + (number < whole % parts)
+
+
+@contextmanager
+def connected(url: str | None, token: str) -> Iterator[ReportClient]:
+    """Give a client of a server, or of a service in this process on a database of its own."""
+    if url:
+        yield ReportClient.at(url, token)
+        return
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        PlacementDirect.on_database(f"sqlite:///{directory}/placement.db") as adapter,
+    ):
+        yield ReportClient(adapter)
+
+
+def main() -> int:
+    """Run what the arguments ask for; return the exit code: 1 where something leaked or failed."""
+    parser = argparse.ArgumentParser(prog="python -m examples.simulation", description=__doc__)
+    parser.add_argument("--url", help="of a server; default: PlacementDirect, on SQLite")
+    parser.add_argument("--token", default="admin", help="sent as X-Auth-Token")
+    parser.add_argument("--hosts", type=int, default=100)
+    parser.add_argument("--schedulers", type=int, default=4)
+    parser.add_argument("--operations", type=int, default=3000)
+    parser.add_argument("--limit", type=int, default=LIMIT, help="of candidates to choose from")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    try:
+        with connected(options.url, options.token) as client:
+            simulation = Simulation(
+                client, options.hosts, options.schedulers, options.seed, options.limit
+            )
+            result = simulation.run(options.operations)
+    except (LeakError, ClientError, ClientException) as error:
+        print(f"simulation: {error}", file=sys.stderr)
+        return 1
+    print(result)
+    if result.refusal:
+        print(f"the last one without a place: {result.refusal}")
+    print("nothing leaked: every host had what was thought, and nothing at the end")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
