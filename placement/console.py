@@ -6,6 +6,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from placement.db.messages import one_line
 from placement.errors import DatabaseUnusable
+from placement.logs import escaped
 
 
 def describe(error: Exception) -> str:
@@ -16,5 +17,6 @@ def describe(error: Exception) -> str:
 
 
 def fail(error: Exception) -> None:
-    """Print a line about an error on standard error."""
-    print(f"placement: {describe(error)}", file=sys.stderr)
+    """Print a line about an error on standard error; a file has several, of one error each."""
+    for line in f"placement: {describe(error)}".split("\n"):
+        print(escaped(line), file=sys.stderr)

@@ -1,5 +1,6 @@
 """The metrics, on a path that is none of the API's: a WSGI layer."""
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from placement.api.request_log import METRICS, OPERATION_KEY, refuse
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+LOG = logging.getLogger(__name__)
 
 METRICS_RULE = "placement:metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -61,7 +64,12 @@ class MetricsPage:
             refusal = self._policy.refusal(METRICS_RULE, environ[CALLER_KEY])
             if refusal is not None:
                 return refuse(environ, start_response, 403, refusal)
-        text = page.text()
+        try:
+            text = page.text()
+        except OSError as error:
+            LOG.error("the metrics cannot be read: %s", error)
+            detail = "The metrics cannot be read; the log of the service says why"
+            return refuse(environ, start_response, 503, detail)
         headers = [("Content-Type", CONTENT_TYPE), ("Content-Length", str(len(text)))]
         start_response("200 OK", headers)
         return [text]

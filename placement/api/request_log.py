@@ -209,7 +209,7 @@ def refuse(
     body = orjson.dumps(problems.envelope(status, detail, environ[REQUEST_ID_KEY], None))
     entity_headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     start_response(f"{status} {problems.title(status)}", [*headers, *entity_headers], exc_info)
-    return [body]
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
 
 def _longest_first(phases: Mapping[Phase, float]) -> list[tuple[Phase, float]]:

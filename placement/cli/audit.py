@@ -18,6 +18,7 @@ from placement.cli.owners import read_owners
 from placement.db import schema
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
+from placement.logs import escaped
 from placement.objects import audit
 from placement.objects.audit import Check, Inquiry, Owners, Row
 from placement.progress import progress
@@ -190,7 +191,8 @@ def _texts(check: Check, row: Row) -> list[str]:
 
 
 def _text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    # Names that others have chosen neither begin a row nor move the cursor.
+    return escaped(",".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 FORMATS = {"table": _print_table, "json": _print_json, "value": _print_values}

@@ -20,6 +20,7 @@ from placement.client import flavors
 from placement.client.query import parse_query
 from placement.client.request_errors import RequestError
 from placement.client.rest import RefusedError, RestClient, RestError
+from placement.logs import escaped
 
 MICROVERSION = "2.0"
 NOBODY = 3  # exit code: told, and no host can serve it
@@ -115,7 +116,7 @@ def _names(client: RestClient) -> Callable[[str], str]:
     @cache
     def name_of(uuid: str) -> str:
         try:
-            return str(client.get(f"/resource_providers/{uuid}")["name"])
+            return escaped(str(client.get(f"/resource_providers/{uuid}")["name"]))
         except RefusedError:
             return uuid  # removed meanwhile
 

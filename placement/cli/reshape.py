@@ -17,6 +17,7 @@ from oslo_config import cfg
 from placement import console
 from placement.client.errors import ClientError
 from placement.direct import PlacementDirect
+from placement.logs import escaped
 from placement.progress import progress
 from placement.reshape.draft import Misfit
 from placement.reshape.reshapefile import load_transformation
@@ -95,7 +96,7 @@ def _trees(count: int) -> str:
 
 def _print_complaints(survey: Survey, transformation: Transformation) -> None:
     for complaint in survey.complaints:
-        print(complaint, file=sys.stderr)
+        print(escaped(complaint), file=sys.stderr)
     more = survey.misfits - len(survey.complaints)
     if more > 0:
         print(f"{transformation.source}: and {more} more", file=sys.stderr)

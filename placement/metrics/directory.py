@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TextIO
 
 from placement.errors import ConfigurationError
 
@@ -75,10 +76,15 @@ def give_to(directory: Path, user: int, group: int) -> None:
             os.chown(path, user, group)
 
 
+def _lock(directory: Path) -> TextIO:
+    # Made again where somebody tidies directories for temporary files.
+    return (directory / "lock").open("a")
+
+
 @contextmanager
 def reading(directory: Path) -> Iterator[None]:
     """Keep files from being folded meanwhile."""
-    with (directory / "lock").open() as lock:
+    with _lock(directory) as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         yield
 
@@ -89,7 +95,7 @@ def fold(directory: Path) -> None:
     Without this, each worker that was replaced would leave files for ever. Nothing is done while
     somebody reads, or folds: the next one does it.
     """
-    with (directory / "lock").open() as lock:
+    with _lock(directory) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -181,6 +181,18 @@ def test_single_hosts_are_told_where_they_are_asked_for(explain: Any, tmp_path: 
         assert "HW_NOTHING" in err
 
 
+def test_names_of_providers_move_no_cursor(explain: Any, tmp_path: Path) -> None:
+    uuid = "11111111-0000-4000-8000-000000000001"
+    with Service(tmp_path) as service, listening(service.application) as url:
+        body = {"name": "evil\x1b[31m\nhost", "uuid": uuid}
+        service.expect(200, "POST", "/resource_providers", body)
+        stock = inventories(0, VCPU=1)
+        service.expect(200, "PUT", f"/resource_providers/{uuid}/inventories", stock)
+        _code, out, _err = explain("resources=VCPU:2", "--url", url)
+    assert "evil\\x1b[31m\\nhost" in out
+    assert "\x1b" not in out
+
+
 def test_a_caller_without_the_right_is_told_in_one_line(explain: Any, tmp_path: Path) -> None:
     # With noauth2 a token of another name than admin is that of a user without roles.
     with Service(tmp_path) as service, listening(service.application) as url:

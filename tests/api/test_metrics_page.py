@@ -123,6 +123,28 @@ def test_without_metrics_there_is_no_page(tmp_path: Path) -> None:
     database.dispose()
 
 
+def test_a_refusal_of_a_head_request_has_no_body(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        refused = scrape(client, method="HEAD", **ADMIN)
+    assert (refused.status_code, refused.content) == (405, b"")
+
+
+def test_a_directory_that_was_tidied_is_completed_and_one_that_is_gone_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(tmp_path) as client:
+        # As what removes old files from directories for temporary ones does.
+        (tmp_path / "metrics" / "lock").unlink()
+        assert scrape(client, **ADMIN).status_code == 200
+        (tmp_path / "metrics").rename(tmp_path / "elsewhere")
+        refused = scrape(client, **ADMIN)
+        (tmp_path / "elsewhere").rename(tmp_path / "metrics")
+        assert scrape(client, **ADMIN).status_code == 200
+    assert refused.status_code == 503
+    assert "the log of the service says why" in refused.text
+    assert f"No such file or directory: '{tmp_path}/metrics" in caplog.text
+
+
 def test_inventories_can_be_left_out(tmp_path: Path) -> None:
     with serving(tmp_path, inventory_seconds=0) as client:
         said = kit.samples(scrape(client, **ADMIN).content)

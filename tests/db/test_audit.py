@@ -174,6 +174,15 @@ def test_consumers_on_several_trees_are_told_but_not_for_shared_storage(
     assert run("-f", "value")[1].splitlines()[0] == f"several-trees {both} 2 host1,host2"
 
 
+@pytest.mark.parametrize("form", ["table", "value"])
+def test_a_name_forges_no_row(service: Service, run: Run, tmp_path: Path, form: str) -> None:
+    use(service, 1, (FIRST, "VCPU", 1), project="x\nwithout-owner \x1b[2J")
+    arguments = ("--owners", owners(tmp_path, FIRST), "--older-than=-60", "-f", form)
+    _code, out, _err = run("--check", "without-owner", *arguments)
+    assert "x\\nwithout-owner \\x1b[2J" in out
+    assert out.replace("\n", "").isprintable()
+
+
 def test_empty_projects_are_told_and_not_wrong(service: Service, run: Run) -> None:
     uuid = use(service, 1, (FIRST, "VCPU", 1), project="left")
     use(service, 2, (FIRST, "VCPU", 1), project="busy")
