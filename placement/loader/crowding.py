@@ -41,14 +41,14 @@ def consumers_of(cloud: Cloud, providers: Mapping[str, CloudProvider]) -> list[C
 
 def _wide_enough(record: CloudInventory, amounts: Sequence[int]) -> CloudInventory:
     """Return the inventory, or one that can just give all amounts, if this one cannot."""
-    taken = sum(amounts)
+    usage = sum(amounts)
     capacity = int((record.total - record.reserved) * record.allocation_ratio)
-    if taken <= capacity and all(_allowed(record, amount) for amount in amounts):
+    if usage <= capacity and all(_allowed(record, amount) for amount in amounts):
         return record
     return CloudInventory(
-        total=min(taken, MAX_INTEGER),
+        total=min(usage, MAX_INTEGER),
         # A little more than needed, for ratios may be kept in single precision.
-        allocation_ratio=1.0 if taken <= MAX_INTEGER else 1.0001 * taken / MAX_INTEGER,
+        allocation_ratio=1.0 if usage <= MAX_INTEGER else 1.0001 * usage / MAX_INTEGER,
     )
 
 

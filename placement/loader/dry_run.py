@@ -46,16 +46,16 @@ class DryRunClient(RestClient):
         self, path: str, body: Mapping[str, Any] | None = None, microversion: str | None = None
     ) -> Any:
         """Tell what would be created or replaced; answer as if it had been."""
-        before = self._last_answer if self._last_path == path else {}
+        current = self._last_answer if self._last_path == path else {}
         match path.strip("/").split("/"):
             case [("resource_classes" | "traits") as kind, name]:
                 self._tell(f"create {_NOUNS[kind]} {name}")
             case ["resource_providers", uuid, part] if body is not None:
-                changes = _changes(before.get(part, ()), body[part])
+                changes = _changes(current.get(part, ()), body[part])
                 self._tell(f"provider {self._names[uuid]}: {part}: {'; '.join(changes)}")
             case ["allocations", uuid] if body is not None:
-                known = {key: before[key] for key in body.keys() & before.keys()}
-                changes = _changes(self._consumer(known), self._consumer(body))
+                stated = {key: current[key] for key in body.keys() & current.keys()}
+                changes = _changes(self._consumer(stated), self._consumer(body))
                 self._tell(f"consumer {uuid}: {'; '.join(changes)}")
             case _:
                 raise AssertionError(f"nothing is known of PUT {path}")
@@ -71,9 +71,9 @@ class DryRunClient(RestClient):
         }
 
 
-def _changes(before: Part, after: Part, prefix: str = "") -> Iterator[str]:
+def _changes(old_part: Part, new_part: Part, prefix: str = "") -> Iterator[str]:
     """Yield what is added, changed and taken away, in the order of the names."""
-    old, new = _by_name(before), _by_name(after)
+    old, new = _by_name(old_part), _by_name(new_part)
     for name in sorted(old.keys() | new.keys()):
         if name not in new:
             yield f"- {prefix}{name}"
@@ -94,5 +94,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping) and "total" in value:
         return f" {inventory_text(CloudInventory(**value))}"
     if isinstance(value, Mapping):
-        return f" {{{', '.join(f'{key}: {each}' for key, each in value.items())}}}"
+        return f" {{{', '.join(f'{key}: {member}' for key, member in value.items())}}}"
     return f" {value}" if value != "" else ""

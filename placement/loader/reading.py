@@ -46,6 +46,7 @@ class _Listing:
         self._progress = progress
 
     def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
+        """Return the parts of all providers, a request for each page of them."""
         with self._progress(self._pages(), "providers", len(uuids)) as providers:
             return {provider["uuid"]: provider for provider in providers}
 
@@ -59,8 +60,10 @@ class _Listing:
             query["marker"] = answer["resource_providers"][-1]["uuid"]
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
+        """Return what consumers hold, a request for each tree."""
+
         def of_tree(root: str) -> Json:
-            return _found(self._client, f"/allocations?in_tree={root}", LISTING) or {}
+            return _get(self._client, f"/allocations?in_tree={root}", LISTING) or {}
 
         consumers: dict[str, Json] = {}
         for answer in _read(of_tree, roots, "trees", self._progress):
@@ -76,10 +79,12 @@ class _Single:
         self._progress = progress
 
     def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
+        """Return the parts of providers, a request for each part of each."""
         parts_of = partial(self._provider, names=_PARTS)
         return _present(uuids, _read(parts_of, uuids, "providers", self._progress))
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
+        """Return what consumers hold, a request for each provider and each consumer."""
         allocations_of = partial(self._provider, names=("allocations",))
         answers = _read(allocations_of, uuids, "providers' consumers", self._progress)
         consumer_uuids = sorted(
@@ -92,7 +97,7 @@ class _Single:
         """Return parts of a provider by their names; None for one that has been deleted."""
         parts: dict[str, Any] = {}
         for name in names:
-            answer = _found(self._client, f"/resource_providers/{uuid}/{name}")
+            answer = _get(self._client, f"/resource_providers/{uuid}/{name}")
             if answer is None:
                 return None
             parts[name] = answer[name]
@@ -104,7 +109,7 @@ class _Single:
         return consumer if consumer["allocations"] else None
 
 
-def _found(client: RestClient, path: str, microversion: str | None = None) -> Json | None:
+def _get(client: RestClient, path: str, microversion: str | None = None) -> Json | None:
     """Return the answer of the server; None where there is nothing any more."""
     try:
         answer: Json = client.get(path, microversion)
@@ -126,7 +131,8 @@ def _read(
     """Read all items, several at once; return what was read, in their order."""
     pool = ThreadPoolExecutor(AT_ONCE)
     try:
-        with progress(items, noun) as shown:
-            return [result for _item, result in zip(shown, pool.map(read, items), strict=True)]
+        results = pool.map(read, items)
+        with progress(items, noun) as counted_items:
+            return [result for _item, result in zip(counted_items, results, strict=True)]
     finally:
         pool.shutdown(cancel_futures=True)  # after an error nothing else is worth reading

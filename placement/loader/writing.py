@@ -57,16 +57,16 @@ def _trees(cloud: Cloud) -> Iterator[str]:
         waiting = [(tops.popleft(), 0)]
         while waiting:
             provider, level = waiting.pop()
-            below = children[provider.uuid]
+            child_providers = children[provider.uuid]
             indent = "  " * level
             parent = names[provider.parent_uuid] if level == 0 and provider.parent_uuid else None
             for i, line in enumerate(_provider(provider, parent)):
                 yield f"{indent}{'  ' if i else '- '}{line}"
             if level == DEEPEST:
-                tops += reversed(below)
-            elif below:
+                tops += reversed(child_providers)
+            elif child_providers:
                 yield f"{indent}  children:"
-                waiting += [(child, level + 1) for child in below]
+                waiting += [(child, level + 1) for child in child_providers]
 
 
 def _provider(provider: CloudProvider, parent: str | None) -> Iterator[str]:
@@ -110,7 +110,10 @@ def _consumer(consumer: CloudConsumer, names_by_uuid: Mapping[str, str]) -> Iter
     }
     for name, amounts in sorted(amounts_by_name.items()):
         key = _scalar(without_counters(name))
-        pairs = (f"{_scalar(each)}: {amount}" for each, amount in sorted(amounts.items()))
+        pairs = (
+            f"{_scalar(resource_class)}: {amount}"
+            for resource_class, amount in sorted(amounts.items())
+        )
         mark = f"? {key}\n    :" if len(key) > _LONGEST_KEY else f"{key}:"
         yield f"    {mark} {{{', '.join(pairs)}}}"
 
