@@ -76,22 +76,29 @@ def add_command(subparsers: Any) -> None:
 
 
 def _audit(conf: cfg.ConfigOpts) -> int:
+    """Show what the checks find, delete what is to be deleted; return the exit code."""
     options = conf.category
-    if options.delete and not options.owners:
-        raise ConfigurationError("--delete needs --owners: it deletes consumers that nobody owns")
-    if options.delete and not options.yes and not _can_ask():
-        raise ConfigurationError("--delete needs --yes where nobody can be asked")
+    _refuse_unsafe(options)
     owners = _owners(options)
     database = connect(conf)
     findings = _find(database, _checks(options), owners)
     FORMATS[options.format](findings)
-    listed = findings.get(audit.WITHOUT_OWNER, ())
-    if options.delete and listed and (options.yes or _agreed(len(listed))):
-        left = _delete(database, listed)
-        print(f"deleted: {len(listed) - left}; changed or gone since: {left}", file=sys.stderr)
-        findings = {**findings, audit.WITHOUT_OWNER: listed[:left]}
+    orphans = findings.get(audit.WITHOUT_OWNER, ())
+    if options.delete and orphans and (options.yes or _agreed(len(orphans))):
+        remaining = _delete(database, orphans)
+        deleted = len(orphans) - remaining
+        print(f"deleted: {deleted}; changed or gone since: {remaining}", file=sys.stderr)
+        findings = {**findings, audit.WITHOUT_OWNER: orphans[:remaining]}
     wrong = any(findings.get(check.name) for check in audit.CHECKS if check.wrong)
     return WRONG if wrong else 0
+
+
+def _refuse_unsafe(options: Any) -> None:
+    """Raise ConfigurationError for deleting what nobody has compared, or agreed to."""
+    if options.delete and not options.owners:
+        raise ConfigurationError("--delete needs --owners: it deletes consumers that nobody owns")
+    if options.delete and not options.yes and not _can_ask():
+        raise ConfigurationError("--delete needs --yes where nobody can be asked")
 
 
 def _owners(options: Any) -> Owners | None:
@@ -109,14 +116,13 @@ def _owners(options: Any) -> Owners | None:
 
 
 def _checks(options: Any) -> list[Check]:
-    if options.check and audit.WITHOUT_OWNER in options.check and not options.owners:
-        raise ConfigurationError(f"--check {audit.WITHOUT_OWNER} needs --owners")
-    return [
-        check
-        for check in audit.CHECKS
-        if (check.name in options.check if options.check else True)
-        and (options.owners or check.name != audit.WITHOUT_OWNER)
-    ]
+    """Return the checks that are asked for: all that can be made where none is named."""
+    names = set(options.check or (check.name for check in audit.CHECKS))
+    if not options.owners:
+        if options.check and audit.WITHOUT_OWNER in names:
+            raise ConfigurationError(f"--check {audit.WITHOUT_OWNER} needs --owners")
+        names.discard(audit.WITHOUT_OWNER)
+    return [check for check in audit.CHECKS if check.name in names]
 
 
 def _find(database: Database, checks: Iterable[Check], owners: Owners | None) -> Findings:
@@ -140,14 +146,14 @@ def _agreed(count: int) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-def _delete(database: Database, listed: Sequence[Row]) -> int:
+def _delete(database: Database, orphans: Sequence[Row]) -> int:
     """Delete those that have not changed; return how many are left to look at again."""
-    batches = [listed[start : start + BATCH] for start in range(0, len(listed), BATCH)]
+    batches = [orphans[start : start + BATCH] for start in range(0, len(orphans), BATCH)]
     deleted = 0
-    with progress("deleting", sys.stderr)(batches, f"times {BATCH} consumers") as shown:
-        for batch in shown:
+    with progress("deleting", sys.stderr)(batches, f"times {BATCH} consumers") as batches_to_do:
+        for batch in batches_to_do:
             deleted += database.write(partial(audit.delete_unchanged, listed=batch))
-    return len(listed) - deleted
+    return len(orphans) - deleted
 
 
 # -- output ---------------------------------------------------------------------------------

@@ -52,14 +52,16 @@ def _draw(conf: cfg.ConfigOpts) -> int:
 
 def only(cloud: Cloud, names: list[str]) -> Cloud:
     """Return the trees whose roots have these names.  Raises UnusableFile."""
-    roots = {provider.name for provider in cloud.providers if provider.parent_uuid is None}
+    roots = {
+        provider.name: provider.uuid for provider in cloud.providers if provider.parent_uuid is None
+    }
     for name in names:
         if name not in roots:
             raise UnusableFile(cloud.source, [Problem(0, "", f"no root has the name {name!r}")])
-    chosen: set[str] = set()
+    uuids = {roots[name] for name in names}
+    # Parents stand before their children, so one pass reaches all below the roots.
     for provider in cloud.providers:
-        if provider.parent_uuid in chosen or (
-            provider.parent_uuid is None and provider.name in names
-        ):
-            chosen.add(provider.uuid)
-    return replace(cloud, providers=tuple(each for each in cloud.providers if each.uuid in chosen))
+        if provider.parent_uuid in uuids:
+            uuids.add(provider.uuid)
+    providers = tuple(provider for provider in cloud.providers if provider.uuid in uuids)
+    return replace(cloud, providers=providers)

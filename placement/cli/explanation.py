@@ -68,12 +68,12 @@ def lines(
     """Yield the lines that tell an explanation of a request."""
     yield from _headline(explanation, terminal)
     for suffix, steps in explanation["groups"].items():
-        asked = _asked(request["groups"].get(suffix, {}))
+        conditions = _conditions(request["groups"].get(suffix, {}))
         title = f"Group {suffix}" if suffix else "Group without suffix"
-        yield from _funnel(title, asked, steps, terminal)
+        yield from _funnel(title, conditions, steps, terminal)
     if explanation.get("together"):
-        asked = _asked(request)
-        yield from _funnel("All groups together", asked, explanation["together"], terminal)
+        conditions = _conditions(request)
+        yield from _funnel("All groups together", conditions, explanation["together"], terminal)
     yield from _reasons(explanation["blocked"], terminal, name_of)
     yield from _relaxations(explanation["relaxations"], terminal)
     if "providers" in explanation:
@@ -87,13 +87,13 @@ def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
     yield terminal.paint(rows[0], "good" if hosts["served"] else "bad")
     yield from rows[1:]
     if not hosts["complete"]:
-        whole = "the" if hosts["all"] is None else f"{hosts['all']:,}"
+        total = "the" if hosts["all"] is None else f"{hosts['all']:,}"
         yield from terminal.wrap(
-            f"{hosts['looked']:,} of {whole} hosts were looked at: the bound on work was reached."
+            f"{hosts['looked']:,} of {total} hosts were looked at: the bound on work was reached."
         )
 
 
-def _asked(members: Mapping[str, Any]) -> str:
+def _conditions(members: Mapping[str, Any]) -> str:
     """Return what a group, or the request as a whole, asks for, as a query says it."""
     root = members.get("root") or {}
     said = [
@@ -106,26 +106,26 @@ def _asked(members: Mapping[str, Any]) -> str:
 
 
 def _funnel(
-    title: str, asked: str, steps: Sequence[Mapping[str, Any]], terminal: Terminal
+    title: str, conditions: str, steps: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[str]:
     """Yield what each step left of the hosts; those that left all are not told."""
     yield ""
-    heading = next(iter(terminal.wrap(asked, "    ", f"{title}: ")), title)
+    heading = next(iter(terminal.wrap(conditions, "    ", f"{title}: ")), title)
     yield terminal.paint(heading, "bold")
-    yield from list(terminal.wrap(asked, "    ", f"{title}: "))[1:]
+    yield from list(terminal.wrap(conditions, "    ", f"{title}: "))[1:]
     if not steps:
         return
-    whole = steps[0]["before"]
-    if not whole:
+    total = steps[0]["before"]
+    if not total:
         yield "  no host has a provider for each group"
         return
-    digits = len(f"{whole:,}")
-    yield f"  {whole:>{digits},}  {terminal.bar(whole, whole, BAR)}  hosts"
+    digits = len(f"{total:,}")
+    yield f"  {total:>{digits},}  {terminal.bar(total, total, BAR)}  hosts"
     for step in steps:
         if step["after"] == step["before"]:
             continue
         lost = f"-{step['before'] - step['after']:,}"
-        bar = terminal.bar(step["after"], whole, BAR)
+        bar = terminal.bar(step["after"], total, BAR)
         first = f"  {step['after']:>{digits},}  {bar}  {lost:>{digits + 1}}  "
         rows = list(terminal.wrap(_reason(step), " " * len(first), first))
         yield rows[0].replace(bar, terminal.paint(bar, "good" if step["after"] else "bad"), 1)
@@ -190,8 +190,8 @@ def describe_relaxation(entry: Mapping[str, Any]) -> str:
 def _value(value: Any) -> str:
     """Return the value of a condition as a query says it."""
     if isinstance(value, Mapping):  # a rule of same_subtree
-        barred = [f"!{suffix}" for suffix in value.get("not") or ()]
-        return ",".join([*(value.get("of") or ()), *barred])
+        outside = [f"!{suffix}" for suffix in value.get("not") or ()]
+        return ",".join([*(value.get("of") or ()), *outside])
     return " or ".join(value) if isinstance(value, list) else str(value)
 
 
@@ -214,8 +214,8 @@ def _host(entry: Mapping[str, Any], name_of: NameOf) -> str:
     if entry.get("provider") not in (None, entry["host"]):
         parts.append(name_of(entry["provider"]))
     if "resource_class" in entry:
-        asked = f", asked {entry['asked']:,}" if "asked" in entry else ""
-        parts.append(f"{entry['resource_class']}{asked}{_amounts(entry)}")
+        amount = f", asked {entry['asked']:,}" if "asked" in entry else ""
+        parts.append(f"{entry['resource_class']}{amount}{_amounts(entry)}")
     return "; ".join(parts)
 
 

@@ -35,12 +35,12 @@ class Terminal:
         """Return the text in the colour of a kind (bold, dim, good, bad), if there are colours."""
         return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if self.colour and text else text
 
-    def bar(self, part: int, whole: int, width: int) -> str:
-        """Return a bar as long as the part is of the whole, padded to the width.
+    def bar(self, part: int, total: int, width: int) -> str:
+        """Return a bar as long as the part is of the total, padded to the width.
 
         A part that is not nothing has at least one block.
         """
-        blocks = 0 if not part or not whole else max(1, round(width * part / whole))
+        blocks = 0 if not part or not total else max(1, round(width * part / total))
         return (self.block * blocks).ljust(width)
 
     def wrap(self, text: str, indent: str = "", first: str | None = None) -> Iterator[str]:

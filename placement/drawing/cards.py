@@ -58,8 +58,8 @@ class Card:
 
     def content(self) -> Hashable:
         """Return what cards that are alike have in common: all but the names."""
-        below = tuple((len(child.names), child.content()) for child in self.children)
-        return self.kind, self.rows, self.traits, self.tags, below
+        child_contents = tuple((len(child.names), child.content()) for child in self.children)
+        return self.kind, self.rows, self.traits, self.tags, child_contents
 
 
 def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
@@ -69,7 +69,7 @@ def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
     children: dict[str | None, list[Card]] = defaultdict(list)
     # Children stand after their parents, so their cards are complete when a parent's is made.
     for provider in reversed(cloud.providers):
-        below = children.pop(provider.uuid, [])[::-1]
+        child_cards = children.pop(provider.uuid, [])[::-1]
         card = Card(
             names=(provider.name,),
             kind=_kind(provider),
@@ -79,7 +79,7 @@ def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
             ),
             traits=tuple(sorted(provider.traits)),
             tags=tuple(sorted((tags[uuid] for uuid in provider.aggregates), key=_number)),
-            children=tuple(_collapsed(below) if collapse else below),
+            children=tuple(_collapsed(child_cards) if collapse else child_cards),
         )
         children[provider.parent_uuid].append(card)
     roots = children[None][::-1]
@@ -161,7 +161,7 @@ def _row(resource_class: str, record: CloudInventory, used: int | None) -> Row:
     return Row(
         resource_class,
         record.total,
-        ", ".join(note for note, told in notes.items() if told),
+        ", ".join(note for note, applies in notes.items() if applies),
         int((record.total - record.reserved) * record.allocation_ratio),
         used,
     )

@@ -4,8 +4,9 @@ Lengths are pixels. Text is set in a monospaced font, so its width follows from 
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from placement.drawing.cards import Card, Kind
 
@@ -91,10 +92,10 @@ def arrange(roots: Sequence[Card]) -> Picture:
     sharing = [card for card in roots if card.kind is Kind.SHARING]
     trees = [card for card in roots if card.kind is not Kind.SHARING]
     layout = _Layout()
-    left: float = MARGIN
+    x: float = MARGIN
     if sharing:
-        left += max(_size(card)[0] for card in sharing) + 2 * COLUMN_GAP
-    layout.place_trees(trees, left)
+        x += max(_size(card)[0] for card in sharing) + 2 * COLUMN_GAP
+    layout.place_trees(trees, x)
     layout.place_sharing(sharing)
     boxes = tuple(layout.boxes)
     return Picture(
@@ -112,9 +113,9 @@ class _Layout:
         self.boxes: list[Box] = []
         self.links: list[Link] = []
 
-    def place_trees(self, roots: Sequence[Card], left: float) -> None:
+    def place_trees(self, roots: Sequence[Card], x: float) -> None:
         """Place trees below one another, each level in its column."""
-        columns = _columns(roots, left)
+        columns = _columns(roots, x)
         top: float = MARGIN
         for root in roots:
             self._place(root, 0, top, columns)
@@ -125,8 +126,7 @@ class _Layout:
         height = _tree_height(card)
         box = _box(card, columns[level], top + (height - _size(card)[1]) / 2)
         self.boxes.append(box)
-        below = _children_height(card)
-        child_top = top + (height - below) / 2
+        child_top = top + (height - _children_height(card)) / 2
         for child in card.children:
             end = self._place(child, level + 1, child_top, columns)
             self.links.append(Link(box, end))
@@ -135,19 +135,16 @@ class _Layout:
 
     def place_sharing(self, cards: Sequence[Card]) -> None:
         """Place sharing providers in the first column, near to what they serve."""
-        served: dict[int, list[Box]] = defaultdict(list)
-        for box in self.boxes:
-            for tag in box.card.tags:
-                served[tag.number].append(box)
-        wishes: list[tuple[float, int]] = []
-        for i, card in enumerate(cards):
+        served = self._boxes_by_aggregate()
+        # Each wishes to stand beside the middle of those that it serves; who serves nobody is last.
+        wishes: list[float] = []
+        for card in cards:
             middles = [box.middle for tag in card.tags for box in served[tag.number]]
-            wish = sum(middles) / len(middles) if middles else float("inf")
-            wishes.append((wish, i))
+            wishes.append(sum(middles) / len(middles) if middles else inf)
         top: float = MARGIN
-        for wish, i in sorted(wishes):
+        for wish, i in sorted(zip(wishes, range(len(cards)), strict=True)):
             _width, height = _size(cards[i])
-            if wish != float("inf"):
+            if wish != inf:
                 top = max(top, wish - height / 2)
             box = _box(cards[i], MARGIN, top)
             self.boxes.append(box)
@@ -155,14 +152,21 @@ class _Layout:
             for tag in cards[i].tags:
                 self.links += [Link(box, end, tag.number) for end in served[tag.number]]
 
+    def _boxes_by_aggregate(self) -> Mapping[int, list[Box]]:
+        boxes: dict[int, list[Box]] = defaultdict(list)
+        for box in self.boxes:
+            for tag in box.card.tags:
+                boxes[tag.number].append(box)
+        return boxes
 
-def _columns(roots: Sequence[Card], left: float) -> list[float]:
+
+def _columns(roots: Sequence[Card], x: float) -> list[float]:
     """Return where the column of each level begins."""
     columns: list[float] = []
     level = list(roots)
     while level:
-        columns.append(left)
-        left += max(_size(card)[0] for card in level) + COLUMN_GAP
+        columns.append(x)
+        x += max(_size(card)[0] for card in level) + COLUMN_GAP
         level = [child for card in level for child in card.children]
     return columns
 

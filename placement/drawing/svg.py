@@ -44,8 +44,10 @@ AGGREGATES = (
     ("#65a30d", "#a3e635"),
     ("#ea580c", "#fb923c"),
 )
-# What each class of elements looks like: property, on light ground, on dark.
-LOOKS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+# Colours of a class of elements: property, on light ground, on dark.
+Look = tuple[tuple[str, str, str], ...]
+LIGHT, DARK = 1, 2
+LOOKS: Mapping[str, Look] = {
     "ground": (("fill", "#f8fafc", "#0f172a"),),
     "card": (("fill", "#ffffff", "#1e293b"), ("stroke", "#cbd5e1", "#475569")),
     "name": (("fill", "#0f172a", "#f1f5f9"),),
@@ -86,6 +88,18 @@ def _document(picture: Picture, title: str) -> Iterator[str]:
 
 def _style(picture: Picture) -> str:
     """Return the style sheet, of the classes that the picture has."""
+    looks = _looks(picture)
+    return (
+        f"text{{font-family:{FONT};font-size:{TEXT_SIZE}px;dominant-baseline:auto}}"
+        f".name{{font-size:{NAME_SIZE}px;font-weight:600}}"
+        f".note,.kind,.label{{font-size:{SMALL_SIZE}px}}"
+        ".line,.reach{fill:none;stroke-width:1.5}.reach{stroke-dasharray:5 4}"
+        f"{_rules(looks, LIGHT)}@media(prefers-color-scheme:dark){{{_rules(looks, DARK)}}}"
+    )
+
+
+def _looks(picture: Picture) -> Mapping[str, Look]:
+    """Return what each class looks like: also of the kinds and aggregates that there are."""
     looks = dict(LOOKS)
     for kind in sorted({box.card.kind for box in picture.boxes}, key=list(Kind).index):
         looks[_class_of(kind)] = (("fill", *KINDS[kind]),)
@@ -93,20 +107,15 @@ def _style(picture: Picture) -> str:
     for number in sorted(number % len(AGGREGATES) for number in numbers if number is not None):
         looks[f"dot{number}"] = (("fill", *AGGREGATES[number]),)
         looks[f"reach{number}"] = (("stroke", *AGGREGATES[number]),)
-    light, dark = (
-        "".join(
-            f".{name}{{{';'.join(f'{each[0]}:{each[shade]}' for each in look)}}}"
-            for name, look in looks.items()
-        )
-        for shade in (1, 2)
-    )
-    return (
-        f"text{{font-family:{FONT};font-size:{TEXT_SIZE}px;dominant-baseline:auto}}"
-        f".name{{font-size:{NAME_SIZE}px;font-weight:600}}"
-        f".note,.kind,.label{{font-size:{SMALL_SIZE}px}}"
-        ".line,.reach{fill:none;stroke-width:1.5}.reach{stroke-dasharray:5 4}"
-        f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
-    )
+    return looks
+
+
+def _rules(looks: Mapping[str, Look], shade: int) -> str:
+    rules = []
+    for name, look in looks.items():
+        colours = ";".join(f"{colour[0]}:{colour[shade]}" for colour in look)
+        rules.append(f".{name}{{{colours}}}")
+    return "".join(rules)
 
 
 def _class_of(kind: Kind) -> str:
