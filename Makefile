@@ -61,7 +61,8 @@ test: $(INSTALLED)
 
 # Every warning is an error, so what is there after a build has no link that leads nowhere.
 docs: $(INSTALLED)
-	$(BIN)/python -m sphinx --builder html --quiet --fail-on-warning --keep-going docs docs/_build/html
+	$(BIN)/python -m sphinx --builder html --quiet --fresh-env --fail-on-warning --keep-going docs \
+	  docs/_build/html
 	@echo "The documentation: $(CURDIR)/docs/_build/html/index.html"
 	$(if $(OPEN),@$(OPEN) '$(CURDIR)/docs/_build/html/index.html' || true)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from placement import errors
-from placement_docs import api_reference, codes, repository_links, worked_examples
+from placement_docs import api_reference, codes, members, repository_links, worked_examples
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -64,3 +64,23 @@ def test_an_example_is_the_request_of_the_gabbit_and_its_candidates(tmp_path: Pa
     page = worked_examples.shown(asked)
     assert "**cn** VCPU 1 + **ss** DISK_GB 2" in page
     assert "``_A``: cn" in page
+
+
+def test_members_of_a_body_are_told_with_what_they_may_be() -> None:
+    amounts = {"type": "object", "patternProperties": {"^.": {"type": "integer", "minimum": 1}}}
+    schema = {
+        "properties": {
+            "name": {"type": "string", "maxLength": 9},
+            "amounts": amounts,
+            "rules": {"type": "array", "items": {"type": "object", "properties": {"a": amounts}}},
+        },
+        "required": ["name"],
+    }
+    assert list(members.body_members(schema)) == [
+        ("``name``", "string of 9 characters at the most"),
+        ("``amounts``", "object; optional"),
+        ("``amounts.{…}``", "integer, 1 or more"),
+        ("``rules``", "list of object; optional"),
+        ("``rules[].a``", "object; optional"),
+        ("``rules[].a.{…}``", "integer, 1 or more"),
+    ]

@@ -15,6 +15,7 @@ from placement_docs import (
     drawings,
     parameters,
     repository_links,
+    rules,
     worked_examples,
 )
 
@@ -30,6 +31,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         drawings,
         parameters,
         repository_links,
+        rules,
         worked_examples,
     ):
         module.setup(app)

@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,8 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 from placement.api.history import HISTORY
 from placement.api.problems import title
 from placement.api.routes import OPERATIONS, Route
-from placement.api.shapes import Fragment
 from placement_docs import service, text
+from placement_docs.members import body_members
 from placement_docs.parameters import literal
 
 EXAMPLES = Path(__file__).parents[2] / "api-examples.yaml"
@@ -110,10 +110,8 @@ def _operation(route: Route) -> Iterator[str]:
         )
     if route.body_schema is not None:
         schema = route.body_schema.at(NEWEST).schema
-        rows = list(_members(schema))
-        if rows:
-            yield "Members of the body:\n"
-            yield text.table(("Member", "Type", "What it is"), rows, (34, 18, 48))
+        yield "Members of the body:\n"
+        yield text.table(("Member", "Values"), list(body_members(schema)), (54, 46))
     exchange = exchanges()[route.operation]
     asked = exchange.request
     if exchange.body is not None:
@@ -124,39 +122,15 @@ def _operation(route: Route) -> Iterator[str]:
 
 def _facts(route: Route) -> Iterator[str]:
     first, *later = [str(each.since) for each in _versions(route)]
-    changed = f"; changed at {', '.join(later)}" if later else ""
-    yield f":since: {first}{changed}"
-    rule = "free for all, without a token" if route.rule is None else f"``{route.rule}``"
-    yield f":policy: {rule}"
-    for other in route.asks:
-        yield f":also: ``{other}``, for what only some requests ask"
-    statuses = [f"{status} {title(status)}" for status in route.response.statuses]
-    yield f":answers: {', '.join(statuses)}"
-    yield ""
+    changed = f", changed at {', '.join(later)}" if later else ""
+    rule = "no token needed" if route.rule is None else f"rule ``{route.rule}``"
+    others = "".join(f" (``{other}`` for what only some requests ask)" for other in route.asks)
+    statuses = ", ".join(f"{status} {title(status)}" for status in route.response.statuses)
+    yield f"Since {first}{changed} · {rule}{others} · {statuses}\n"
 
 
 def _versions(route: Route) -> Iterable[Route]:
     return [each for _since, each in OPERATIONS[route.path][route.method].entries]
-
-
-def _members(schema: Fragment, prefix: str = "") -> Iterator[Sequence[str]]:
-    """Return a row for each member that a schema names, also those of members."""
-    required = schema.get("required", ())
-    for name, member in schema.get("properties", {}).items():
-        path = f"{prefix}{name}"
-        about = literal(member.get("description", ""))
-        yield f"``{path}``" + ("" if name in required else " (optional)"), _type(member), about
-        if prefix.count(".") < 1:
-            yield from _members(member, f"{path}.")
-
-
-def _type(schema: Fragment) -> str:
-    kind = schema.get("type", "")
-    if isinstance(kind, list):
-        return " or ".join(kind)
-    if "enum" in schema:
-        return " or ".join(f"``{value}``" for value in schema["enum"])
-    return str(kind) or "any of several"
 
 
 class ApiReference(SphinxDirective):

@@ -68,23 +68,27 @@ def status_of(kind: type[errors.PlacementError]) -> int:
 
 
 def error_codes() -> str:
-    """Return all codes with the errors that have them and what to do."""
-    rows = []
-    for code in codes():
-        kinds = [kind for kind in classes() if kind.code == code]
-        statuses = sorted({status_of(kind) for kind in kinds}) or [400]
-        rows.append(
-            (f"``{code}``", ", ".join(map(str, statuses)), _meaning(code, kinds), WHAT_TO_DO[code])
-        )
-    return text.table(("Code", "Status", "When", "What to do"), rows, (26, 8, 33, 33))
+    """Return a section for each code: the status, the errors that have it, and what to do."""
+    return "\n".join(line for code in codes() for line in _section(code))
 
 
-def _meaning(code: str, kinds: Iterable[type[errors.PlacementError]]) -> str:
+def _section(code: str) -> Iterator[str]:
+    kinds = [kind for kind in classes() if kind.code == code]
+    statuses = sorted({status_of(kind) for kind in kinds}) or [STATUS[errors.Invalid]]
+    yield text.heading(code, "~")
+    yield f"**Status**: {', '.join(f'{status} {title(status)}' for status in statuses)}\n"
+    yield "**When**:\n"
+    for meaning in _meanings(code, kinds):
+        yield f"* {meaning}"
+    yield f"\n**What to do**: {WHAT_TO_DO[code]}\n"
+
+
+def _meanings(code: str, kinds: Iterable[type[errors.PlacementError]]) -> list[str]:
     if code == errors.UNDEFINED:
-        return "All other errors; most have this one."
+        return ["All other errors; most have this one."]
     summaries = [inspect.getdoc(kind) or "" for kind in kinds]
     lines = [" ".join(each.partition("\n\n")[0].split()) for each in summaries]
-    return "\n\n".join(lines) or "A parameter of the query is wrong."
+    return lines or ["A parameter of the query is wrong."]
 
 
 def statuses() -> str:
@@ -108,7 +112,7 @@ class ErrorCodes(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        return self.parse_text_to_nodes(error_codes())
+        return self.parse_text_to_nodes(error_codes(), allow_section_headings=True)
 
 
 class Statuses(SphinxDirective):

@@ -1,0 +1,48 @@
+"""`.. policy-rules::`: every rule with its default, and what it is asked for."""
+
+from docutils import nodes
+from oslo_policy import policy
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from placement.generators import rules
+from placement_docs import text
+
+
+def rule_tables() -> str:
+    """Return two tables: rules that others are made of, and those of operations."""
+    made_of = [rule for rule in rules() if not isinstance(rule, policy.DocumentedRuleDefault)]
+    asked = [rule for rule in rules() if isinstance(rule, policy.DocumentedRuleDefault)]
+    base = text.table(
+        ("Rule", "Default"),
+        [(f"``{rule.name}``", f"``{rule.check_str}``") for rule in made_of],
+        (34, 66),
+    )
+    operations = text.table(
+        ("Rule and default", "Asked for"),
+        [
+            (
+                f"``{rule.name}``\n\n``{rule.check_str}``",
+                "\n\n".join(f"``{use['method']} {use['path']}``" for use in rule.operations),
+            )
+            for rule in asked
+        ],
+        (50, 50),
+    )
+    return (
+        f"{text.heading('What rules are made of', '=')}\n{base}\n"
+        f"{text.heading('Rules of operations', '=')}\n{operations}"
+    )
+
+
+class PolicyRules(SphinxDirective):
+    """All rules."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the tables with their headings."""
+        return self.parse_text_to_nodes(rule_tables(), allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> None:
+    """Add the directive."""
+    app.add_directive("policy-rules", PolicyRules)
