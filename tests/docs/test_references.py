@@ -29,8 +29,10 @@ def test_every_code_of_errors_says_what_to_do() -> None:
 
 def test_every_page_that_shows_a_document_includes_it() -> None:
     for name, page in repository_links.PAGES.items():
-        text = (DOCS / f"{page}.rst").read_text()
-        assert page == "index" or text.strip() == f".. include:: ../../{name}", name
+        text = (DOCS / f"{page}.rst").read_text().strip()
+        if page not in {"index", "python"}:  # which say the same in other words
+            up = "../" * (page.count("/") + 1)
+            assert text == f".. include:: {up}{name}", name
 
 
 def test_examples_of_a_cloud_are_in_a_gabbit_that_asks_that_cloud() -> None:

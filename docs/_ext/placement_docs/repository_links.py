@@ -15,6 +15,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 LOG = logging.getLogger(__name__)
+ROOT = Path(__file__).parents[3]
 
 # Document of the repository -> page that includes it, or says the same.
 PAGES = {
@@ -29,6 +30,8 @@ PAGES = {
     "RESHAPING.rst": "operations/reshaping",
     "SECURITY.rst": "operations/security",
     "bench/README.rst": "development/bench",
+    "examples/README.rst": "examples",
+    "placement/client": "python",
 }
 
 
@@ -47,7 +50,8 @@ class RepositoryLinks(SphinxTransform):
             self._find(image)
 
     def _link(self, reference: nodes.reference, target: str) -> None:
-        page = PAGES.get(target)
+        document = Path(reference.source or reference.parent.source or ROOT).resolve()
+        page = PAGES.get(os.path.relpath(document.parent / target, ROOT))
         if page is None:
             LOG.warning("%s is no page of this documentation", target, location=reference)
             return
