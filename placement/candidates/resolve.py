@@ -11,6 +11,7 @@ from placement.candidates.trace import Refusal
 from placement.db.statements import names as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
+from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.vocabulary import SHARING_TRAIT
 
 
@@ -22,6 +23,7 @@ class ResolvedRequest:
     out and unknown trees are as stated, so that nothing meets them. aggregate_ids: key -> ids of
     the rows that mean it. root_ids: provider of `in_tree` or `subtree` -> id of its root.
     unsatisfiable: (why, suffix) of groups that ask for aggregates or trees that do not exist.
+    other_ids: kind -> name -> id, of the names that were looked up besides.
     """
 
     request: CandidateRequest
@@ -30,6 +32,7 @@ class ResolvedRequest:
     aggregate_ids: Mapping[str, frozenset[int]]
     root_ids: Mapping[str, int]
     unsatisfiable: tuple[tuple[Refusal, str], ...]
+    other_ids: Ids
 
     def resource_ids(self, resources: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
         """Return (class id, units) pairs."""
@@ -45,10 +48,13 @@ class ResolvedRequest:
         return nothing.union(*(self.aggregate_ids[key] for key in aggregates))
 
 
-def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
+def resolve(
+    conn: Connection, request: CandidateRequest, others: Names = NO_NAMES
+) -> ResolvedRequest:
     """Look up every name of the request in one statement.
 
-    Raises UnknownResourceClasses and UnknownTraits, wherever the name stands.
+    others: further names, of kinds that requests do not name; those that exist as they are
+    written are found. Raises UnknownResourceClasses and UnknownTraits, wherever the name stands.
     """
     class_names = {name for group in request.groups for name, _amount in group.resources}
     trait_names: set[str] = set()
@@ -64,12 +70,14 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
         "trait": {},
         "aggregate": {},
         "tree": {},
+        **{kind: {} for kind in others},
     }
     query = statements.with_trees(
         {
             "resource_class": class_names,
             "trait": trait_names | {SHARING_TRAIT},
             "aggregate": identifiers.spellings(*aggregates),
+            **others,
         },
         identifiers.stored_forms(*trees),
     )
@@ -100,6 +108,7 @@ def resolve(conn: Connection, request: CandidateRequest) -> ResolvedRequest:
         aggregate_ids,
         tree_ids,
         tuple(_unsatisfiable(request, aggregate_ids.keys(), stored_trees)),
+        {kind: ids_by_kind[kind] for kind in others},
     )
 
 

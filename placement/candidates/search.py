@@ -115,21 +115,33 @@ def find_candidates(
     Raises UnknownResourceClasses, UnknownTraits; SearchExhausted when the bound on steps is
     reached before the first candidate. Reached later, it cuts the answer short.
     """
+    with stopwatch.NAMES:
+        resolved = resolve(conn, request)
+    return find_resolved(conn, cache, resolved, settings, tuning, ahead)
+
+
+def find_resolved(
+    conn: Connection,
+    cache: TreeCache,
+    resolved: ResolvedRequest,
+    settings: CandidateSettings,
+    tuning: SearchTuning,
+    ahead: Mapping[int, Tree],
+) -> SearchResult:
+    """Find the candidates of a request whose names are known, as `find_candidates` does."""
     with stopwatch.SEARCH:
-        return _find(conn, cache, request, settings, tuning, ahead)
+        return _find(conn, cache, resolved, settings, tuning, ahead)
 
 
 def _find(
     conn: Connection,
     cache: TreeCache,
-    request: CandidateRequest,
+    resolved: ResolvedRequest,
     settings: CandidateSettings,
     tuning: SearchTuning,
     ahead: Mapping[int, Tree],
 ) -> SearchResult:
     trace, budget = Trace(), Budget(settings.max_search_steps)
-    with stopwatch.NAMES:
-        resolved = resolve(conn, request)
     if resolved.unsatisfiable:
         return _refused(resolved, trace)
 
@@ -138,7 +150,7 @@ def _find(
     with stopwatch.NAMES:
         sharing = read_sharing(conn, resolved, plan.slots)
     candidate_size = longest_text(plan)
-    limit = Limit.of(request, settings, candidate_size)
+    limit = Limit.of(resolved.request, settings, candidate_size)
 
     def root_source(plan: SearchPlan) -> RootSource:
         conditions = tree_conditions(resolved, plan, sharing, tuning)

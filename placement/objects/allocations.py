@@ -97,7 +97,8 @@ def lock(
     allocations have moved to other trees between the first look and the lock.
     """
     uuids = claimed_providers(claims).union(provider_uuids)
-    names = owner_names(claims)
+    # A consumer that is deleted needs no owner.
+    names = owner_names([claim for claim in claims if claim.allocations])
     names["resource_class"] = claimed_classes(claims).union(class_names)
     trees, consumers_by_uuid = _lock_consumers(
         conn, [claim.consumer for claim in claims], uuids, names

@@ -40,12 +40,9 @@ def claimed_classes(claims: Iterable[Claim]) -> set[str]:
 
 
 def owner_names(claims: Collection[Claim]) -> dict[str, set[str]]:
-    """Return kind -> names of the projects, users and types of consumers with allocations."""
+    """Return kind -> names of the projects, users and types of consumers."""
     names: dict[str, set[str]] = {"project": set(), "user": set(), "consumer_type": set()}
     for claim in claims:
-        # A consumer that is deleted needs no owner.
-        if not claim.allocations:
-            continue
         names["project"].add(claim.project)
         names["user"].add(claim.user)
         if not isinstance(claim.consumer_type, Unset):

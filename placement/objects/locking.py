@@ -14,11 +14,15 @@ from sqlalchemy.engine import Connection
 
 from placement import stopwatch
 from placement.db.engine import on_lost_commit
-from placement.db.statement import Restart
+from placement.db.statement import Restart, Unmatched
 from placement.db.statements import providers as statements
 from placement.errors import ProviderNotFound
 from placement.objects import catalog, identifiers
 from placement.objects.catalog import NO_NAMES, Ids, Names
+
+
+class TreesChanged(Exception):
+    """Raised inside a write: trees are not as they were seen, and all has to be read."""
 
 
 class LockedProvider(NamedTuple):
@@ -60,13 +64,23 @@ def renew_revisions(conn: Connection, root_ids: Collection[int]) -> int:
     return revision
 
 
-def lock_unchanged(conn: Connection, revisions: Mapping[int, int]) -> bool:
-    """Lock trees (root id -> revision) and tell whether all have these revisions still.
+def lock_unchanged(
+    conn: Connection, revisions: Mapping[int, int], provider_ids: Collection[int]
+) -> int:
+    """Lock trees (root id -> revision) that have these revisions still.
 
-    Nothing has changed in them then since the revisions were read. The caller renews them.
+    Nothing has changed in them then since the revisions were read. They get a new revision, which
+    is returned, and the providers in them their next generation. Raises TreesChanged, after which
+    the transaction cannot go on.
     """
-    rows = statements.revisions(revisions).rows(conn)
-    return {row.id: row.revision for row in rows} == revisions
+    revision = new_revision()
+    try:
+        with stopwatch.LOCKS:
+            statements.renew_and_bump(revisions, provider_ids, revision).execute(conn)
+    except Unmatched:
+        raise TreesChanged from None
+    leave_commit_marker(conn, revisions, revision)
+    return revision
 
 
 def leave_commit_marker(

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import inventories as inventory_statements
-from placement.db.statements import providers as statements
-from placement.objects import allocations, catalog, identifiers, locking
-from placement.objects.claims import Claim, claimed_classes, owner_names
+from placement.objects import allocations, identifiers, locking
+from placement.objects.catalog import Ids, Names
+from placement.objects.claims import Claim, owner_names
 from placement.objects.consumers import ConsumerChange, consumer_change
 from placement.objects.inventory_rows import InventoryKey
 
@@ -25,47 +25,53 @@ UNKNOWN_REVISION = 0
 
 @dataclass(frozen=True, slots=True)
 class SeenTrees:
-    """Trees as they were seen: root id -> revision; uuid -> id of the providers in them."""
+    """Trees as they were seen: root id -> revision; uuid -> id of the providers in them.
+
+    ids: kind -> name -> id, of the names of claims that were seen with them (`claim_names`); all
+    resource classes are among them.
+    """
 
     revisions: Mapping[int, int]
     provider_ids: Mapping[str, int]
+    ids: Ids
 
     def fit_for(self, claims: Sequence[Claim]) -> bool:
-        """Whether the claims are few enough, and every tree has a revision to tell it by."""
+        """Whether the claims are few enough and of new consumers, and the trees have revisions."""
         number = sum(sum(map(len, each.allocations.values())) for each in claims)
-        return number <= MOST_KEYS and UNKNOWN_REVISION not in self.revisions.values()
+        return (
+            number <= MOST_KEYS
+            and not self.ids["consumer"]
+            and UNKNOWN_REVISION not in self.revisions.values()
+        )
 
 
-def claim(conn: Connection, claims: Sequence[Claim], seen: SeenTrees) -> int | None:
+def claim_names(claims: Sequence[Claim]) -> Names:
+    """Return kind -> names of which a claim needs the ids, but for those of resource classes.
+
+    Projects, users and types are never deleted, so an id that was read stays true.
+    """
+    consumers = identifiers.stored_forms(*(each.consumer for each in claims))
+    return {**owner_names(claims), "consumer": consumers}
+
+
+def claim(conn: Connection, claims: Sequence[Claim], seen: SeenTrees) -> int:
     """Give new consumers what they claim, all or none; it fitted when the trees were seen.
 
-    Returns the new revision of these trees, if these claims are all that is new in them. If they
-    have changed since they were seen, or a consumer exists, all is read and checked as
-    `allocations.replace` does it, and None returned. Raises what that raises.
+    Returns the new revision of these trees: these claims are all that is new in them. Raises
+    TreesChanged if they have changed since they were seen. A consumer that exists by now keeps
+    the row of the new one from being inserted, which is an IntegrityError.
     """
-    names = owner_names(claims)
-    names["resource_class"] = claimed_classes(claims)
-    names["consumer"] = identifiers.stored_forms(*(each.consumer for each in claims))
-    ids = catalog.find_ids(conn, names)
-    existing = ids.pop("consumer")
-    if existing or not seen.fit_for(claims) or not locking.lock_unchanged(conn, seen.revisions):
-        allocations.replace(conn, claims)
-        return None
-
-    # Nobody has changed the trees, and from here on nobody does. A consumer that comes to be
-    # meanwhile keeps the row of this one from being inserted.
-    revision = locking.new_revision()
-    locking.leave_commit_marker(conn, seen.revisions, revision)
     change = consumer_change(claims, {})
-    change.write(conn, allocations.ensure_owners(conn, change, ids))
-    rows = list(_rows(change, seen.provider_ids, ids["resource_class"]))
-    allocations.create_rows(conn, rows)
+    rows = list(_rows(change, seen.provider_ids, seen.ids["resource_class"]))
     taken: Counter[InventoryKey] = Counter()
     for _consumer, key, amount in rows:
         taken[key] += amount
-    inventory_statements.take(taken).execute(conn)
     provider_ids = {provider_id for provider_id, _class_id in taken}
-    statements.renew_and_bump(seen.revisions, provider_ids, revision).execute(conn)
+    # From here on nobody changes the trees.
+    revision = locking.lock_unchanged(conn, seen.revisions, provider_ids)
+    change.write(conn, allocations.ensure_owners(conn, change, seen.ids))
+    allocations.create_rows(conn, rows)
+    inventory_statements.take(taken).execute(conn)
     return revision
 
 

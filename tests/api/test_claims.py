@@ -1,5 +1,6 @@
 """Find and claim in one request: who is refused, who is not, and what is left of a refusal."""
 
+import random
 import uuid as uuids
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from placement import events
 from placement.candidates import claiming
 from placement.db.statement import Restart
 from placement.events import Details, Event
-from placement.objects import seen_trees
+from placement.objects import allocations, seen_trees
 from tests.kit import service as kit
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.statements import counted
@@ -64,6 +65,10 @@ def body(request: Any = ONE_VCPU, consumer: str = "", owner: str = "p") -> dict[
         "user_id": owner,
         "consumer_type": "INSTANCE",
     }
+
+
+def nothing() -> None:
+    """Happen."""
 
 
 def vcpus(amount: int, **more: object) -> dict[str, object]:
@@ -240,7 +245,8 @@ def test_the_search_begins_again_when_all_that_it_found_is_gone(
     def lose(host: int) -> Callable[[], None]:
         return lambda: service.take(host, 4)
 
-    before_writes(monkeypatch, lose(1), lose(2))
+    # What has changed is claimed after all else: the first host is met a second time.
+    before_writes(monkeypatch, lose(1), nothing, lose(2))
     claimed = service.claim(201, body({**ONE_VCPU, "limit": 1}))
     assert claimed["allocations"].keys() == {provider_uuid(3)}
     assert claims_told == [{"consumers": 1, "tries": 3}]
@@ -297,6 +303,57 @@ def test_a_host_that_others_use_as_well_is_claimed_as_long_as_it_has_room(
     assert claims_told == [{"consumers": 1, "tries": 1}]
 
 
+def test_a_host_that_others_change_is_left_for_one_that_they_do_not(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever comes first: the change is that of the host with which the claim begins."""
+    hosts = [provider_uuid(1), provider_uuid(2)]
+    monkeypatch.setattr(random, "sample", lambda candidates, _number: list(candidates))
+    before_writes(monkeypatch, lambda: service.take(1, 1))
+    claimed = service.claim(201, body(vcpus(2, limit=2)))
+    assert list(claimed["allocations"]) == hosts[1:]
+    assert service.used() == 3
+
+
+def test_a_host_that_others_change_is_claimed_before_a_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with kit.Service(tmp_path) as service:
+        with building(service.database.writer) as cloud:
+            whole = cloud.add("whole", {"VCPU": 4})
+            parts = cloud.add("parts")
+            for name in ("one", "other"):
+                cloud.add(name, {"VCPU": 1}, parent=parts)
+
+        def change() -> None:
+            taken = kit.claim({provider_uuid(whole): {"VCPU": 1}})
+            service.expect(204, "PUT", f"/allocations/{uuids.uuid4()}", taken)
+
+        before_writes(monkeypatch, change)
+        request = {"groups": {"": {"resources": {"VCPU": 2}, "can_split": ["VCPU"]}}}
+        claimed = service.expect(201, "POST", "/claims", body(request), VERSION).json
+        assert list(claimed["allocations"]) == [provider_uuid(whole)]
+
+
+def test_a_change_of_one_of_several_trees_leaves_nothing_of_the_claim_in_the_others(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Host and shared disk: what is the same is not written before all is found to be."""
+    disk = provider_uuid(HOSTS + 1)
+    before = [
+        service.get(f"/resource_providers/{uuid}")["generation"] for uuid in (PATH[-36:], disk)
+    ]
+    before_writes(monkeypatch, lambda: service.take(1, 1))
+    request = {"groups": {"": {"resources": {"DISK_GB": 5, "VCPU": 1}}}, "limit": 1}
+    claimed = service.claim(201, body(request))
+    assert claimed["allocations"].keys() == {provider_uuid(1), disk}
+    after = [
+        service.get(f"/resource_providers/{uuid}")["generation"] for uuid in (PATH[-36:], disk)
+    ]
+    assert [new - old for old, new in zip(before, after, strict=True)] == [2, 1]
+    service.check_used()
+
+
 def test_a_consumer_that_came_to_be_since_the_search_is_a_conflict(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,10 +399,11 @@ def test_who_is_always_slower_is_told_to_come_back_and_not_that_there_is_nothing
 ) -> None:
     with Service(tmp_path, placement_database={"write_timeout": 0.2}) as service:
 
-        def restart(_conn: Any, **_what: Any) -> None:
+        def restart(*_what: Any) -> None:
             raise Restart
 
         monkeypatch.setattr(seen_trees, "claim", restart)
+        monkeypatch.setattr(allocations, "replace", restart)
         answer = service.send("POST", "/claims", body(), VERSION)
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "1"

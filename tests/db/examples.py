@@ -117,7 +117,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "providers.locked": ([UUID],),
     "providers.members_of_tree": (1,),
     "providers.rename": (1, "host", None),
-    "providers.renew_and_bump": ([1], [1, 3], 2),
+    "providers.renew_and_bump": ({1: 7}, [1, 3], 2),
     "providers.renew_revisions": ([1], 2),
     "providers.revisions": ([1],),
     "providers.roots_showing": (10000,),

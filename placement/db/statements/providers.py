@@ -177,37 +177,49 @@ def _generations_update(size: int) -> sa.Update:
 
 
 def renew_and_bump(
-    root_ids: Collection[int], provider_ids: Collection[int], revision: int
+    revisions: Mapping[int, int], provider_ids: Collection[int], revision: int
 ) -> Write:
-    """Give a few trees a new revision, and add 1 to the generations of providers in them."""
-    row_ids = sorted({*root_ids, *provider_ids})
+    """Give a few trees a new revision, and add 1 to the generations of providers in them.
+
+    revisions: root id -> revision. A tree that has another one by now is not matched.
+    """
+    row_ids = sorted({*revisions, *provider_ids})
     params = {
         "ids": row_ids,
-        "roots": sorted(root_ids),
+        "roots": sorted(revisions),
         "bumped": sorted(provider_ids),
         "new_revision": revision,
         "now": t.now(),
     }
-    return Write(_RENEW_AND_BUMP, params, matches=len(row_ids))
+    for place, root_id in enumerate(sorted(revisions)):
+        params[f"root_{place}"] = root_id
+        params[f"revision_{place}"] = revisions[root_id]
+    return Write(_renew_and_bump(len(revisions)), params, matches=len(row_ids))
 
 
-def _renew_and_bump() -> sa.Update:
+@lru_cache(maxsize=64)
+def _renew_and_bump(roots: int) -> sa.Update:
     column = _provider.c
+    is_root = bulk.in_list(column.id, "roots")
     bumped = bulk.in_list(column.id, "bumped")
     revision = sa.bindparam("new_revision", type_=column.revision.type)
     now = sa.bindparam("now", type_=column.updated_at.type)
+    unchanged = [
+        sa.and_(
+            column.id == sa.bindparam(f"root_{place}", type_=column.id.type),
+            column.revision == sa.bindparam(f"revision_{place}", type_=column.revision.type),
+        )
+        for place in range(roots)
+    ]
     return (
         sa.update(_provider)
-        .where(bulk.in_list(column.id))
+        .where(bulk.in_list(column.id), sa.or_(~is_root, *unchanged))
         .values(
-            revision=sa.case((bulk.in_list(column.id, "roots"), revision), else_=column.revision),
+            revision=sa.case((is_root, revision), else_=column.revision),
             generation=column.generation + sa.case((bumped, 1), else_=0),
             updated_at=sa.case((bumped, now), else_=column.updated_at),
         )
     )
-
-
-_RENEW_AND_BUMP = _renew_and_bump()
 
 
 # -- deletion ----------------------------------------------------------------------------------

@@ -76,7 +76,8 @@ SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now::TIM
     WHEN (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
     (resource_providers.id IN (:roots …)) THEN :new_revision::BIGINT ELSE
     resource_providers.revision END
-WHERE resource_providers.id IN (:ids …);
+WHERE resource_providers.id IN (:ids …) AND ((resource_providers.id NOT IN (:roots …)) OR
+    resource_providers.id = :root_0::INTEGER AND resource_providers.revision = :revision_0::BIGINT);
 
 
 -- providers.renew_revisions: Give trees a new revision, and so lock them until the end of this transaction.
