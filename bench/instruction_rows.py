@@ -1,0 +1,246 @@
+"""The requests of `bench.instructions`; runs in either checkout and prints JSON."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import os
+import random
+import struct
+import sys
+import uuid as uuids
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from falcon.testing import create_environ
+
+from bench.clouds import flat, nested
+from bench.scenarios import FLAT
+from placement import app, config
+from placement.db.engine import Database
+from tests.kit import builders
+from tests.kit.cloud import Cloud, load, provider_uuid
+from tests.kit.service import HEADERS, claim, inventories
+
+FOUR_GROUPS = (
+    "/allocation_candidates?resources_DISK=DISK_GB:10&required_DISK=COMPUTE_VOLUME_MULTI_ATTACH"
+    "&resources_COMPUTE=VCPU:1,MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
+    "&resources_F1=FPGA:1&required_F1=CUSTOM_BAR&resources_F2=FPGA:1&group_policy=none"
+)
+PERF_EVENT_OPEN = 298  # the number of the call, on x86-64
+ATTRIBUTES = 128  # bytes
+TYPE_HARDWARE, INSTRUCTIONS = 0, 1
+EXCLUDE_KERNEL_AND_HYPERVISOR = 1 << 5 | 1 << 6
+BLOCKS = 3  # of requests, of which the cheapest counts
+CONSUMERS = 100  # of a reshape
+
+Environ = dict[str, Any]
+
+
+class Turn(NamedTuple):
+    """A request that is counted, and those that are not, before it and after it."""
+
+    request: Environ
+    before: Sequence[Environ] = ()
+    after: Sequence[Environ] = ()
+
+
+class Instructions:
+    """Counts the instructions of this thread, from its making on."""
+
+    def __init__(self) -> None:
+        """Raise OSError where the kernel does not let anybody count."""
+        attributes = struct.pack(
+            "IIQQQQQ", TYPE_HARDWARE, ATTRIBUTES, INSTRUCTIONS, 0, 0, 0,
+            EXCLUDE_KERNEL_AND_HYPERVISOR,
+        ).ljust(ATTRIBUTES, b"\0")  # fmt: skip
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._file = libc.syscall(PERF_EVENT_OPEN, attributes, 0, -1, -1, 0)
+        if self._file < 0:
+            raise OSError(ctypes.get_errno(), "instructions cannot be counted here")
+
+    def so_far(self) -> int:
+        """Return how many there were."""
+        return int.from_bytes(os.read(self._file, 8), sys.byteorder)
+
+
+class Service:
+    """The application as it is served, with one request after the other."""
+
+    def __init__(self, directory: Path, cloud: Cloud, *, metrics: bool) -> None:
+        path = directory / f"{cloud.name}.sqlite3"
+        settings = builders.settings(f"sqlite:///{path}")
+        is_new = not path.exists()
+        if is_new:
+            builders.prepare(f"sqlite:///{path}")
+        database = Database(settings.database)
+        if is_new:
+            load(database.writer, cloud)
+            app.prepare(database, sync=True)
+        settings.conf.set_override("log_file", f"{directory}/log")
+        config.setup_logging(settings.conf)
+        options: dict[str, Any] = {}
+        if metrics:
+            from placement.metrics import Metrics
+
+            counting = Metrics(replace(settings.metrics, directory=f"{directory}/metrics"))
+            counting.listen()
+            options = {"metrics": counting}
+        self._application = app.create_app(settings, database, **options)
+        self._instructions = Instructions()
+
+    def block(self, turns: Iterator[Turn], number: int) -> int:
+        """Take turns; return the instructions of the requests that are counted."""
+        spent = 0
+        gc.collect()
+        gc.disable()  # when it collects depends on all that was before
+        for _ in range(number):
+            turn = next(turns)
+            for environ in turn.before:
+                self.ask(environ)
+            spent += self.ask(turn.request)
+            for environ in turn.after:
+                self.ask(environ)
+        gc.enable()
+        return spent
+
+    def ask(self, environ: Environ) -> int:
+        """Ask once; return the instructions until the line is written."""
+        statuses: list[str] = []
+
+        def start(status: str, *_: Any) -> Any:
+            statuses.append(status)
+
+        before = self._instructions.so_far()
+        body = self._application(environ, start)
+        for _ in body:
+            pass
+        with suppress(AttributeError):  # a list needs no closing
+            body.close()  # type: ignore[attr-defined]
+        spent = self._instructions.so_far() - before
+        assert statuses[0].startswith("2"), (statuses, environ["PATH_INFO"])
+        return spent
+
+
+def request(method: str, path: str, body: object = None) -> Environ:
+    """Return a request as a server hands it over."""
+    path, _, query = path.partition("?")
+    text = "" if body is None else json.dumps(body)
+    headers = {**HEADERS, "Content-Type": "application/json"} if text else HEADERS
+    return create_environ(path, query, method=method, headers=headers, body=text)
+
+
+def get(path: str) -> Iterator[Turn]:
+    """Yield turns that ask for one path."""
+    while True:
+        yield Turn(request("GET", path))
+
+
+def one_provider(hosts: int) -> Iterator[Turn]:
+    """Yield turns that read some provider."""
+    while True:
+        yield Turn(request("GET", f"/resource_providers/{_some_host(hosts)}"))
+
+
+def put(hosts: int) -> Iterator[Turn]:
+    """Yield turns that claim on some host."""
+    while True:
+        path, body = _claim(hosts)
+        yield Turn(request("PUT", path, body), after=[request("DELETE", path)])
+
+
+def delete(hosts: int) -> Iterator[Turn]:
+    """Yield turns that take a claim back."""
+    while True:
+        path, body = _claim(hosts)
+        yield Turn(request("DELETE", path), before=[request("PUT", path, body)])
+
+
+def reshape(_hosts: int) -> Iterator[Turn]:
+    """Yield turns that move what consumers have to a provider below their host."""
+    while True:
+        host, child = str(uuids.uuid4()), str(uuids.uuid4())
+        consumers = [str(uuids.uuid4()) for _ in range(CONSUMERS)]
+        body = {
+            "inventories": {
+                host: inventories(2, MEMORY_MB=1000),
+                child: inventories(0, VCPU=1000),
+            },
+            "allocations": {
+                each: claim({host: {"MEMORY_MB": 1}, child: {"VCPU": 1}}, 1) for each in consumers
+            },
+        }
+        stock = inventories(0, VCPU=1000, MEMORY_MB=1000)
+        claims = {each: claim({host: {"VCPU": 1, "MEMORY_MB": 1}}) for each in consumers}
+        yield Turn(
+            request("POST", "/reshaper", body),
+            before=[
+                request("POST", "/resource_providers", {"name": host, "uuid": host}),
+                request(
+                    "POST", "/resource_providers",
+                    {"name": child, "uuid": child, "parent_provider_uuid": host},
+                ),
+                request("PUT", f"/resource_providers/{host}/inventories", stock),
+                request("POST", "/allocations", claims),
+            ],
+            after=[
+                *(request("DELETE", f"/allocations/{each}") for each in consumers),
+                request("DELETE", f"/resource_providers/{child}"),
+                request("DELETE", f"/resource_providers/{host}"),
+            ],
+        )  # fmt: skip
+
+
+def _claim(hosts: int) -> tuple[str, dict[str, object]]:
+    body = claim({_some_host(hosts): {"VCPU": 1, "MEMORY_MB": 512}})
+    return f"/allocations/{uuids.uuid4()}", body
+
+
+def _some_host(hosts: int) -> str:
+    return provider_uuid(random.randint(1, hosts))
+
+
+def main() -> None:
+    """Count and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--hosts", type=int, required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--metrics", action="store_true")
+    options = parser.parse_args()
+    hosts = options.hosts
+    rows: dict[Cloud, dict[str, tuple[int, Iterator[Turn]]]] = {
+        flat(hosts): {
+            "GET of one provider": (100, one_provider(hosts)),
+            "candidates, limit 10": (40, get(f"{FLAT}&limit=10")),
+            "candidates, limit 1000": (8, get(f"{FLAT}&limit=1000")),
+            "candidates, all": (2, get(FLAT)),
+            "PUT of allocations": (40, put(hosts)),
+            "DELETE of allocations": (40, delete(hosts)),
+            "POST /reshaper, 100 consumers": (4, reshape(hosts)),
+        },
+        nested(min(hosts, 1000)): {
+            "candidates, 4 groups, limit 10": (20, get(f"{FOUR_GROUPS}&limit=10")),
+            "candidates, 4 groups, limit 1000": (4, get(f"{FOUR_GROUPS}&limit=1000")),
+        },
+    }
+    counts: dict[str, float] = {}
+    for cloud, turns_by_row in rows.items():
+        service = None
+        for row, (number, turns) in turns_by_row.items():
+            if not row.startswith(options.only):
+                continue
+            if service is None:
+                service = Service(options.data, cloud, metrics=options.metrics)
+            least = min(service.block(turns, number) for _ in range(BLOCKS + 1))
+            counts[row] = least / number
+    print(json.dumps(counts))
+
+
+if __name__ == "__main__":
+    main()

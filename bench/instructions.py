@@ -1,0 +1,68 @@
+"""`python -m bench.instructions`: instructions of a request, here and in another checkout.
+
+Processor seconds depend on what else a machine does, instructions do not: a few requests through
+the whole application in this process tell 1 % apart. Counted are those of Python and SQLite, not
+those of the kernel. `--beside ../earlier` is a checkout where `make .venv/installed-test` has run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.servers import REPOSITORY
+
+
+def count(checkout: Path, data: Path, *arguments: str) -> dict[str, float]:
+    """Return row -> instructions of a request of the service in the checkout."""
+    python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
+    # The same rows for both: the other checkout may not have them.
+    rows = Path(__file__).with_name("instruction_rows.py")
+    data.mkdir(parents=True, exist_ok=True)
+    outside = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
+    output = subprocess.run(
+        [python, "-P", str(rows), str(data), *arguments],
+        cwd=checkout,
+        env={**outside, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"},
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    counts: dict[str, float] = json.loads(output.splitlines()[-1])
+    return counts
+
+
+def main() -> None:
+    """Count what the options ask for, and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.instructions", description=__doc__)
+    parser.add_argument("--beside", type=Path, help="another checkout")
+    parser.add_argument("--data", type=Path, help="keep the clouds for the next run")
+    parser.add_argument("--hosts", type=int, default=10_000)
+    parser.add_argument("--only", default="", help="rows whose names begin so")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
+        data = options.data or Path(scratch)
+        arguments = (f"--hosts={options.hosts}", f"--only={options.only}")
+        columns = {
+            "without metrics": count(REPOSITORY, data / "ours", *arguments),
+            "with": count(REPOSITORY, data / "ours", "--metrics", *arguments),
+        }
+        if options.beside is not None:
+            beside = options.beside.resolve()
+            columns = {"beside": count(beside, data / beside.name, *arguments), **columns}
+    first, *others = columns
+    print(f"{'thousand instructions':32}" + "".join(f"{name:>24}" for name in columns))
+    for row, least in columns[first].items():
+        cells = [f"{least / 1000:24,.0f}"]
+        for name in others:
+            number = columns[name][row]
+            cells.append(f"{number / 1000:14,.0f} {100 * (number - least) / least:+7.1f} %")
+        print(f"{row:32}" + "".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
