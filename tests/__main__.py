@@ -38,6 +38,7 @@ ON_SQLITE_ALONE = (
     "tests/cluster/test_make_serve.py",
     "tests/cluster/test_serving.py",
     "tests/docs",
+    "tests/deploy",
     "tests/explorer",
 )
 GALERA = "galera"

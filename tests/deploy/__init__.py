@@ -1,0 +1,1 @@
+"""The files of etc/deploy, run with the programs that they are for."""

@@ -1,0 +1,59 @@
+"""Machines with the service installed; what is missing skips, or fails with PLACEMENT_DEPLOY=1."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.deploy import containerfile
+from tests.deploy.containerfile import Image
+from tests.deploy.machine import Machine, is_possible
+
+REQUIRED = bool(os.environ.get("PLACEMENT_DEPLOY"))
+
+NewMachine = Callable[[], Machine]
+_numbers = itertools.count(1)
+
+
+def need(program: str) -> None:
+    """Go on only if a program is installed."""
+    if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin"):
+        return
+    if REQUIRED:
+        pytest.fail(f"{program} is not installed")
+    pytest.skip(f"{program} is not installed")
+
+
+@pytest.fixture(scope="session")
+def new_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewMachine]:
+    """Make a machine of one's own."""
+    if not is_possible():
+        pytest.skip("no mounts of its own: this needs root, and a kernel or container that lets it")
+    directory = tmp_path_factory.mktemp("machines")
+    with ExitStack() as exits:
+
+        def make() -> Machine:
+            machine = Machine(directory / str(next(_numbers)))
+            exits.callback(machine.close)
+            return machine
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def image(new_machine: NewMachine) -> Image:
+    """The service as the Containerfile installs it."""
+    return containerfile.build(new_machine)
+
+
+@pytest.fixture
+def installed(image: Image, new_machine: NewMachine) -> Machine:
+    """A machine of one's own with /opt/placement."""
+    machine = new_machine()
+    image.machine.copy_to(machine, "/opt/placement", "/opt/placement")
+    return machine

@@ -1,0 +1,101 @@
+"""A Containerfile, carried out on machines of the tests: each stage is one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.deploy.machine import PYTHON, Machine
+from tests.kit.processes import REPOSITORY
+
+FILE = REPOSITORY / "etc/deploy/container/Containerfile"
+# How packages are found is a matter of the machine that builds.
+OF_THE_BUILDER = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SSL_CERT")
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """Return the instructions of a file, in order: name, and what follows it."""
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+    lines = re.sub(r"\\\n\s*", "", text).splitlines()
+    return [(name, rest) for name, _, rest in (line.partition(" ") for line in lines if line)]
+
+
+@dataclass
+class Image:
+    """What an image says besides its files."""
+
+    machine: Machine
+    environment: dict[str, str] = field(
+        default_factory=lambda: {"PATH": f"{PYTHON}/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+    )
+    user: str = "0"
+    ports: list[str] = field(default_factory=list)
+    stop_signal: str = ""
+    command: list[str] = field(default_factory=list)
+
+
+def build(new_machine: Callable[[], Machine]) -> Image:
+    """Carry out the file; the image of its last stage."""
+    stages: dict[str, Image] = {}
+    image: Image | None = None
+    for name, rest in instructions(FILE.read_text()):
+        if name == "ARG":
+            continue  # the base image, in whose place the machine with its Python stands
+        if name == "FROM":
+            image = Image(new_machine())
+            stages[rest.partition(" AS ")[2]] = image
+            continue
+        assert image is not None
+        _carry_out(image, name, rest, stages)
+    assert image is not None
+    return image
+
+
+def _carry_out(image: Image, name: str, rest: str, stages: dict[str, Image]) -> None:
+    match name:
+        case "COPY" if rest.startswith("--from="):
+            stage, source, target = rest.removeprefix("--from=").split()
+            stages[stage].machine.copy_to(image.machine, source, target)
+        case "COPY":
+            *sources, target = rest.split()
+            _copy(image.machine, sources, target)
+        case "RUN":
+            _run(image, rest)
+        case "ENV":
+            key, _, value = rest.partition("=")
+            image.environment[key] = value.replace("$PATH", image.environment["PATH"])
+        case "USER":
+            image.user = rest
+        case "EXPOSE":
+            image.ports.append(rest)
+        case "STOPSIGNAL":
+            image.stop_signal = rest
+        case "CMD":
+            image.command = json.loads(rest)
+        case _:
+            raise NotImplementedError(name)
+
+
+def _copy(machine: Machine, sources: list[str], target: str) -> None:
+    for source in sources:
+        path = REPOSITORY / source
+        if path.is_dir():
+            script = (
+                'mkdir -p ".$2"; tar -C "$1" --exclude=__pycache__ -cf - . | tar -C ".$2" -xf -'
+            )
+            machine.prepare(script, str(path), target)
+        else:
+            name = target + Path(source).name if target.endswith("/") else target
+            machine.put(name, path.read_text())
+
+
+def _run(image: Image, command: str) -> None:
+    builder = {name: value for name, value in os.environ.items() if name.startswith(OF_THE_BUILDER)}
+    variables = [f"{name}={value}" for name, value in {**builder, **image.environment}.items()]
+    line = f"env -i HOME=/root {shlex.join(variables)} sh -ec {shlex.quote(command)}"
+    image.machine.prepare(f"exec chroot . {line} >/tmp/build.log 2>&1")

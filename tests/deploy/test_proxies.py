@@ -1,0 +1,217 @@
+"""The service behind each proxy, as clients see it."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import time
+import uuid as uuids
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.deploy.conftest import NewMachine, need
+from tests.deploy.proxies import PROXIES, proxying
+from tests.kit.builders import database_url
+from tests.kit.processes import ANSWER, HEADERS, Process, new_host, serving
+
+MIB = 1024 * 1024
+DEVICES = 20  # of which candidates take three: an answer of some MB
+
+
+@dataclass
+class Site:
+    """A proxy, and the service behind it."""
+
+    port: int
+    service: Process
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        **options: Any,
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        """Send one request on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER)
+        connection.request(method, path, body, {**HEADERS, **(headers or {})}, **options)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer, content
+
+    def get(self, path: str) -> tuple[int, bytes]:
+        answer, content = self.send("GET", path)
+        return answer.status, content
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    directory = tmp_path_factory.mktemp("service")
+    options = {"OS_OSLO_MIDDLEWARE__ENABLE_PROXY_HEADERS_PARSING": "true"}
+    with serving(directory, [database_url(directory)], 2, **options) as [process]:
+        host = new_host(process.port)
+        for _ in range(DEVICES):
+            new_host(process.port, host, VGPU=1)
+        yield process
+
+
+@pytest.fixture(scope="module", params=PROXIES)
+def site(
+    request: pytest.FixtureRequest,
+    service: Process,
+    new_machine: NewMachine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Site]:
+    proxy = PROXIES[request.param]
+    need(proxy.program)
+    log = tmp_path_factory.mktemp(request.param) / "log"
+    with proxying(proxy, new_machine(), service.port, log) as port:
+        yield Site(port, service)
+
+
+def named(name: str, padding: int = 0) -> bytes:
+    """Return the body of a new provider, with so many spaces."""
+    return orjson.dumps({"name": f"{name}-{uuids.uuid4()}"}).replace(b"{", b"{" + b" " * padding)
+
+
+def test_everything_is_below_the_prefix_and_links_lead_there(site: Site) -> None:
+    for path in ("/placement", "/placement/", "/placement/healthcheck"):
+        assert site.get(path)[0] == 200, path
+    for path in ("/", "/traits", "/placementtraits"):
+        assert site.get(path)[0] == 404, path
+    answer, content = site.send("POST", "/placement/resource_providers", named("linked"))
+    assert answer.status == 200
+    made = orjson.loads(content)
+    path = f"/placement/resource_providers/{made['uuid']}"
+    assert answer.headers["Location"] == f"http://127.0.0.1:{site.port}{path}"
+    assert {link["href"].split("/")[1] for link in made["links"]} == {"placement"}
+    assert site.get(path)[0] == 200
+
+
+def test_nothing_that_a_client_says_of_itself_leads_links_elsewhere(site: Site) -> None:
+    forged = {
+        "Forwarded": "for=1.1.1.1;host=evil.example.org;proto=https",
+        "X-Forwarded-Host": "evil.example.org",
+        "X-Forwarded-Port": "666",
+        "X-Forwarded-Prefix": "/evil",
+        "X-Forwarded-Proto": "https",
+        "X-Forwarded-For": "1.1.1.1",
+        "X-Script-Name": "/evil",
+    }
+    answer, content = site.send(
+        "POST", "/placement/resource_providers", named("forged"), headers=forged
+    )
+    assert answer.status == 200
+    prefix = f"http://127.0.0.1:{site.port}/placement/resource_providers/"
+    assert answer.headers["Location"].startswith(prefix)
+    assert b"evil" not in content
+    assert "1.1.1.1" not in site.service.log()
+
+
+def test_the_explorer_is_served_with_its_policy(site: Site) -> None:
+    answer, page = site.send("GET", "/placement/explorer/")
+    assert answer.status == 200
+    assert "default-src" in answer.headers["Content-Security-Policy"]
+    assert b"js/main.js" in page
+    answer, _ = site.send("GET", "/placement/explorer/js/main.js")
+    assert (answer.status, answer.headers.get_content_type()) == (200, "text/javascript")
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_of_megabytes_arrives(site: Site, chunked: bool) -> None:
+    body = named("large", 5 * MIB)
+    if chunked:
+        pieces: Any = (body[start : start + 65536] for start in range(0, len(body), 65536))
+        answer, content = site.send(
+            "POST", "/placement/resource_providers", pieces, encode_chunked=True,
+            headers={"Transfer-Encoding": "chunked"},
+        )  # fmt: skip
+    else:
+        answer, content = site.send("POST", "/placement/resource_providers", body)
+    assert answer.status == 200, content[:1000]
+
+
+def test_an_answer_of_megabytes_arrives(site: Site) -> None:
+    groups = "".join(f"&resources{number}=VGPU:1" for number in (1, 2, 3))
+    path = f"/placement/allocation_candidates?group_policy=isolate{groups}"
+    status, content = site.get(path)
+    assert status == 200
+    assert len(content) > 2 * MIB
+    answered = len(orjson.loads(content)["allocation_requests"])
+    assert answered == DEVICES * (DEVICES - 1) * (DEVICES - 2)
+
+
+def test_a_path_of_the_length_that_the_service_takes_arrives(site: Site) -> None:
+    uuids_ = ",".join(str(uuids.uuid4()) for _ in range(1500))
+    path = f"/placement/resource_providers?member_of=in:{uuids_}"
+    assert 50_000 < len(path) < 64 * 1024
+    assert site.get(path) == (200, b'{"resource_providers":[]}')
+
+
+def test_a_body_beyond_what_the_service_takes_is_refused(site: Site) -> None:
+    with socket.create_connection(("127.0.0.1", site.port), timeout=ANSWER) as sock:
+        head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+        sock.sendall(
+            f"POST /placement/resource_providers HTTP/1.1\r\nHost: x\r\n{head}"
+            f"Content-Length: {40 * MIB}\r\n\r\n".encode()
+        )
+        with suppress(ConnectionError):  # it may be refused before it is all there
+            for _ in range(40):
+                sock.sendall(b" " * MIB)
+        assert sock.recv(1000).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_client_keeps_its_connection_though_the_service_does_not(site: Site) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=ANSWER)
+    connection.connect()
+    sock = connection.sock
+    for number in range(30):
+        body = named("kept") if number % 3 == 0 else None
+        method = "POST" if body else "GET"
+        connection.request(method, "/placement/resource_providers", body, HEADERS)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200
+        assert connection.sock is sock
+    connection.close()
+
+
+def test_clients_that_go_away_cost_nobody_anything(site: Site) -> None:
+    workers = site.service.worker_ids()
+    head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+    groups = "".join(f"&resources{number}=VGPU:1" for number in (1, 2, 3))
+    sent = [
+        b"",
+        b"POST /placement/resource_providers HTTP/1.1\r\nHost: x\r\n",
+        f"POST /placement/resource_providers HTTP/1.1\r\nHost: x\r\n{head}"
+        f"Content-Length: {MIB}\r\n\r\n".encode()
+        + b"{"
+        + b" " * 100_000,
+        f"GET /placement/allocation_candidates?group_policy=isolate{groups} HTTP/1.1\r\n"
+        f"Host: x\r\n{head}\r\n".encode(),
+    ]
+    for text in sent * 5:
+        with socket.create_connection(("127.0.0.1", site.port), timeout=ANSWER) as sock:
+            sock.sendall(text)
+            time.sleep(0.02)
+    for _ in range(20):
+        assert site.get("/placement/resource_providers?limit=1")[0] in {200, 400}
+    assert site.service.worker_ids() == workers
+
+
+def test_a_service_that_is_started_again_is_found_again(site: Site) -> None:
+    site.service.stop()
+    assert site.get("/placement/")[0] in {502, 503}
+    site.service.start()
+    site.service.await_answer()
+    deadline = time.monotonic() + ANSWER
+    while site.get("/placement/")[0] != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

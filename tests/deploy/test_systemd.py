@@ -1,0 +1,141 @@
+"""The units: what systemd says of them, and the service run under the conditions that they set."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.conftest import need
+from tests.deploy.machine import PYTHON, USER, Machine
+from tests.deploy.serving import CONFIGURATION, await_answer
+from tests.kit.engines import free_port
+from tests.kit.processes import REPOSITORY, expect, new_host, send
+
+UNITS = REPOSITORY / "etc/deploy/systemd"
+SERVICES = ["placement.service", "placement-db-sync.service"]
+EXPOSED = "20"  # of 100, at most, as `systemd-analyze security` counts
+
+# MemoryDenyWriteExecute, as far as a kernel knows it: PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN.
+NO_NEW_CODE = """
+import ctypes, errno, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(65, 1, 0, 0, 0) == 0 or ctypes.get_errno() == errno.EINVAL
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def directives(name: str) -> dict[str, list[str]]:
+    """Return what a unit says: values by name, of all sections."""
+    values: dict[str, list[str]] = {}
+    for line in (UNITS / name).read_text().splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            values.setdefault(key, []).append(value)
+    return values
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """The units, with commands that are there."""
+    for name in SERVICES:
+        text = (UNITS / name).read_text().replace("/opt/placement/bin/", "/bin/true ")
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_systemd_finds_nothing_wrong(units: Path, name: str) -> None:
+    need("systemd-analyze")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(units / name)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_systemd_takes_them_for_well_protected(units: Path, name: str) -> None:
+    need("systemd-analyze")
+    done = subprocess.run(
+        [
+            "systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSED}",
+            str(units / name),
+        ],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_user_of_the_units_is_the_one_that_is_made() -> None:
+    made = (UNITS / "placement.sysusers.conf").read_text().splitlines()[-1].split()[1]
+    for name in SERVICES:
+        assert directives(name)["User"] == directives(name)["Group"] == [made]
+
+
+@pytest.fixture
+def protected(installed: Machine) -> Machine:
+    """A machine as ProtectSystem=strict, ProtectHome and the directories of the units make it."""
+    unit = directives("placement.service")
+    assert unit["ProtectSystem"] == ["strict"]
+    assert unit["ProtectHome"] == unit["PrivateTmp"] == unit["NoNewPrivileges"] == ["yes"]
+    assert unit["CapabilityBoundingSet"] == [""]
+    python = str(PYTHON)
+    installed.put("/etc/placement/placement.conf", CONFIGURATION)
+    gunicorn = (REPOSITORY / "etc/gunicorn.conf.py").read_text()
+    installed.put("/etc/placement/gunicorn.conf.py", gunicorn)
+    # The tests' Python may be where ProtectHome hides it.
+    installed.prepare(
+        'for place in root home; do mount -t tmpfs none "$place"; done; chmod 755 root; '
+        'mkdir -p ".$1"; mount --bind "$1" ".$1"; mount -o remount,ro,bind ".$1"; '
+        "mount -o remount,ro root; mount -o remount,ro home",
+        python,
+    )
+    for name in unit["RuntimeDirectory"]:
+        installed.room(f"/run/{name}")
+    for name in unit["StateDirectory"]:
+        installed.room(f"/var/lib/{name}")
+    installed.seal()
+    return installed
+
+
+def test_the_service_serves_and_says_when_under_the_conditions_of_its_unit(
+    protected: Machine, tmp_path: Path
+) -> None:
+    migration, unit = directives("placement-db-sync.service"), directives("placement.service")
+    protected.run(shlex.split(migration["ExecStart"][0]), {})
+
+    port = free_port()
+    environment = dict(each.split("=", 1) for each in unit["Environment"])
+    # As a line of /etc/default/placement.
+    environment["GUNICORN_CMD_ARGS"] = f"--bind=127.0.0.1:{port}"
+    environment["NOTIFY_SOCKET"] = f"@deploy{port}"
+    command = [f"{PYTHON}/bin/python3", "-c", NO_NEW_CODE, *shlex.split(unit["ExecStart"][0])]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(f"\0deploy{port}")
+        notified.settimeout(60)
+        with (tmp_path / "log").open("wb") as log:
+            process = protected.start(command, environment, log)
+        assert unit["Type"] == ["notify"]
+        await_answer(port, process, tmp_path / "log")
+        assert b"READY=1" in notified.recv(1000)
+    expect(send(port, "GET", "/healthcheck"), 200)
+    new_host(port, VCPU=8)
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    assert f"Uid:\t{USER}\t{USER}\t{USER}\t{USER}" in status
+    assert "NoNewPrivs:\t1" in status
+    for rights in ("CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert f"{rights}:\t{0:016x}" in status
+    # ExecReload, and then what systemd sends to stop it.
+    assert "-HUP $MAINPID" in unit["ExecReload"][0]
+    process.send_signal(signal.SIGHUP)
+    new_host(port, VCPU=8)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    said = (tmp_path / "log").read_text()
+    assert "Traceback" not in said
+    assert "resource_providers" in said, "its log goes to standard error"
