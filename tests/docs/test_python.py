@@ -1,4 +1,4 @@
-"""The code of the page for Python does what the page says."""
+"""The code for Python, of the page and of the README, does what they say."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import pytest
 from tests.kit.listener import listening
 from tests.kit.service import Service
 
-PAGE = (Path(__file__).parents[2] / "docs" / "python.rst").read_text()
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "python.rst").read_text()
+README = (ROOT / "README.rst").read_text()
 
 
-def block(after: str) -> str:
+def block(after: str, text: str = PAGE) -> str:
     """The literal block that follows a line, without its indentation."""
-    found = re.search(rf"^{re.escape(after)}\n\n((?:    .*\n|\n)+)", PAGE, re.MULTILINE)
+    found = re.search(rf"^{re.escape(after)}\n\n((?:    .*\n|\n)+)", text, re.MULTILINE)
     assert found, after
     return re.sub("^    ", "", found[1], flags=re.MULTILINE).strip() + "\n"
 
@@ -28,3 +30,12 @@ def test_the_example_of_a_client_prints_what_is_shown(
     with Service(tmp_path) as service, listening(service.application) as url:
         exec(code.replace("http://127.0.0.1:8778", url), {})
     assert capsys.readouterr().out == block("prints::")
+
+
+def test_the_lines_of_the_readme_print_what_stands_beside_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = block("From Python a host is reported, asked for, claimed and released so::", README)
+    with Service(tmp_path) as service, listening(service.application) as url:
+        exec(code.replace("http://127.0.0.1:8778", url), {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"  # (.+)$", code, re.MULTILINE)
