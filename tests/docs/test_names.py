@@ -1,0 +1,69 @@
+"""What the documents name exists: options, metrics, commands, files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from placement import generators
+from placement.cli import main
+from placement.metrics import declarations
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.rst"), *(ROOT / "docs").rglob("*.rst")])
+NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+OPTIONS = {
+    (group, option.name): option for group, options in generators.options() for option in options
+}
+GROUPS = {group for group, _name in OPTIONS}
+METRICS = {metric.name for metric in declarations.ALL}
+FOLDERS = ("bench", "docs", "etc", "examples", "gabbits", "placement", "tests")
+
+
+def words(document: str, pattern: str) -> Iterator[tuple[str, ...]]:
+    """What matches a pattern of groups within the literal texts of a document."""
+    text = re.sub(r"\s*\n\s*", " ", (ROOT / document).read_text())
+    for literal in re.findall(r"``(.+?)``", text):
+        for match in re.finditer(pattern, literal):
+            yield match.groups()
+
+
+@pytest.mark.parametrize("document", NAMES)
+def test_options_are_those_of_the_service(document: str) -> None:
+    named = {
+        (group, name.replace("-", "_"))
+        for group, name in words(document, r"^\[(\w+)\] ?(\w+)")
+        if group in GROUPS
+    }
+    assert named - OPTIONS.keys() == set()
+
+
+@pytest.mark.parametrize("document", NAMES)
+def test_metrics_are_those_of_the_service(document: str) -> None:
+    named = {
+        name
+        for (name,) in words(document, r"^((?:openstack_)?placement_\w+)$")
+        if name not in GROUPS
+    }
+    assert named - METRICS == set()
+
+
+@pytest.mark.parametrize("document", NAMES)
+def test_files_are_there(document: str) -> None:
+    folders = "|".join(FOLDERS)
+    named = {path for (path,) in words(document, rf"^((?:{folders})/[\w./-]*[\w/])$")}
+    assert {path for path in named if not (ROOT / path).exists()} == set()
+
+
+def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = (ROOT / "docs" / "reference" / "commands.rst").read_text()
+    for prefix in ("", "db"):
+        with pytest.raises(SystemExit):
+            main([*prefix.split(), "--help"])
+        (names,) = re.findall(r"\{([a-z_,-]+)\}\s+\.\.\.", capsys.readouterr().out)
+        commands = [" ".join((*prefix.split(), name)) for name in names.split(",")]
+        missing = [command for command in commands if f" {command}" not in listed]
+        assert missing == []
