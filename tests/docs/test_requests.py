@@ -1,0 +1,50 @@
+"""The page on the language of requests says what is understood."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+
+from placement.api.history import v
+from placement.api.query import json_of, parse_candidates, read_candidates
+from placement.api.request_schemas import candidates
+from placement.client.flavors import request_of_flavor
+from placement.client.query import pairs_of
+
+PAGE = (Path(__file__).parents[2] / "docs" / "requests.rst").read_text()
+NEWEST = v("2.0")
+# Of the groups that rows join, for which they need not ask themselves.
+SUFFIXES = ("", "_A", "_B", "_C", "_D", "_CPU", "_GPU", "_NIC", "_SPARE")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The literal texts in each row of the first table after a heading."""
+    table = PAGE.split(f"\n{heading}\n", 1)[1].split(".. list-table::", 1)[1].split("\n\n\n")[0]
+    table = re.split(r"\n\S", table)[0]
+    return [re.findall(r"``(.+?)``", row) for row in re.split(r"\n   \* - ", table)[2:]]
+
+
+@pytest.mark.parametrize("row", rows("As a flavor"), ids=lambda row: row[0])
+def test_a_flavor_is_the_query_beside_it(row: list[str]) -> None:
+    keys, query = row
+    own = {} if "resources" in query else {f"resources{suffix}:VCPU": "1" for suffix in SUFFIXES}
+    flavor = own | dict(pair.split("=", 1) for pair in keys.split())
+    assert set(parse_qsl(query)) <= set(pairs_of(request_of_flavor(flavor)))
+
+
+def test_the_request_as_json_is_understood() -> None:
+    (block,) = re.findall(r"\.\. code-block:: json\n\n((?:   .*\n|\n)+)", PAGE)
+    body = json.loads(block)
+    candidates.FIND.at(NEWEST).check(body)
+    assert json_of(read_candidates(body))["groups"].keys() == body["groups"].keys()
+
+
+@pytest.mark.parametrize("query", [row[0] for row in rows("At a glance") if "=" in row[0]])
+def test_a_query_at_a_glance_is_understood(query: str) -> None:
+    pairs = parse_qsl(query.replace("UUID", "5ca1ab1e-0000-4000-8000-00000000000a"))
+    own = [] if "resources" in query else [(f"resources{suffix}", "VCPU:1") for suffix in SUFFIXES]
+    parse_candidates([*own, *pairs], NEWEST)
