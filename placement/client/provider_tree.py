@@ -21,8 +21,7 @@ from placement.client.provider_data import (
     complete_inventories,
 )
 from placement.client.tree_difference import TreeDifference
-
-SHARING = "MISC_SHARES_VIA_AGGREGATE"
+from placement.vocabulary import SHARING_TRAIT
 
 
 class _Reading:
@@ -104,7 +103,8 @@ class _Reading:
     def has_sharing_provider(self, resource_class: str) -> bool:
         """Return whether a sharing provider of the tree has inventory of a class."""
         return any(
-            SHARING in provider.traits and resource_class in provider.inventory for provider in self
+            SHARING_TRAIT in provider.traits and resource_class in provider.inventory
+            for provider in self
         )
 
     def has_traits(self, name_or_uuid: str, traits: Iterable[str]) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 from placement.client.errors import UpdateFailed
 from placement.client.negotiated import NegotiatedApi
 from placement.client.provider_data import ProviderData, check_aggregates, complete_inventories
-from placement.client.provider_tree import SHARING, TreeSnapshot
+from placement.client.provider_tree import TreeSnapshot
+from placement.vocabulary import SHARING_TRAIT
 
 PARTS = ("inventories", "traits", "aggregates")
 READS = 10  # of the parts of a provider that others keep changing
@@ -33,7 +34,7 @@ def read_sharing(api: NegotiatedApi, providers: Iterable[ProviderData]) -> list[
     aggregates = sorted(frozenset[str]().union(*(provider.aggregates for provider in providers)))
     if not aggregates:
         return []
-    query = f"{_LIST}?member_of=in:{','.join(aggregates)}&required={SHARING}"
+    query = f"{_LIST}?member_of=in:{','.join(aggregates)}&required={SHARING_TRAIT}"
     sharing = [provider for provider in _read(api, query, None) if provider.uuid not in uuids]
     trees = {provider.uuid: provider for provider in sharing}
     for provider in sharing:

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placement.client.allocation_records import AllocationRecord, AllocationRecords
+from placement.client.errors import ProviderTreeError
 from placement.client.provider_data import ProviderData
 from placement.client.provider_tree import ProviderTree
 from placement.reshape.packing import capacity, in_units
@@ -49,14 +50,17 @@ class Draft:
     def child(self, name: str, parent: ProviderData) -> ProviderData:
         """Return the child of that name, made if there is none.
 
-        Raises Misfit if the name is that of another provider of the tree.
+        Raises Misfit if the name is that of another provider of the tree, or can be none.
         """
         child = self.tree.find(name)
         if child is None:
-            self.own.append(self.tree.new_child(name, parent.uuid))
+            try:
+                self.own.append(self.tree.new_child(name, parent.uuid))
+            except ProviderTreeError as error:  # too long, with the name of the provider in it
+                raise Misfit(parent.name, str(error)) from None
             return self.tree.data(name)
         if child.name != name or child.parent_uuid != parent.uuid:
-            raise Misfit(parent.name, f"{name} is not below it")
+            raise Misfit(parent.name, f"the tree has a provider {name} that is not below it")
         return child
 
     def holdings(self, provider: str) -> dict[str, dict[str, int]]:

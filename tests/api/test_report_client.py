@@ -170,6 +170,27 @@ def test_a_writer_who_comes_between_two_requests_is_met_and_the_update_repeated(
     assert now.data("host1").inventory["DISK_GB"]["total"] == 200
 
 
+@pytest.mark.parametrize("version", FIRST_LINE)
+def test_a_provider_that_is_deleted_while_the_tree_is_read_is_left_out(
+    recorder: Recorder, version: Version
+) -> None:
+    client = ReportClient(recorder, version)
+    tree = client.get_provider_tree(HOST)
+    tree.new_root("host", HOST)
+    tree.new_child("child0", "host", CHILD0)
+    client.update_from_provider_tree(tree)
+    recorder.requests.clear()
+
+    def delete(request: str) -> None:
+        if request == f"GET /resource_providers/{CHILD0}/traits":
+            recorder.before = lambda request: None
+            recorder.delete(f"/resource_providers/{CHILD0}")
+
+    recorder.before = delete
+    assert [each.name for each in client.get_provider_tree(HOST)] == ["host"]
+    assert recorder.requests.count(f"GET /resource_providers?in_tree={HOST}") == 2
+
+
 def test_writers_who_never_end_are_told_of(client: ReportClient, recorder: Recorder) -> None:
     client.report(HOST, describe_host)
     path = f"/resource_providers/{HOST}"

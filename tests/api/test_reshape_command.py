@@ -31,6 +31,7 @@ from tests.kit.service import Service, claim
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "etc" / "reshape"
 MAX = 2**31 - 1
+LONG = "{name}-" + "x" * 187  # that a name may begin with, but not end with nine digits more
 
 # What a tree has: provider -> class -> total, and consumer -> provider -> class -> amount.
 State = tuple[dict[str, dict[str, int]], dict[str, dict[str, dict[str, int]]]]
@@ -430,6 +431,15 @@ def test_names_that_the_service_does_not_know_are_refused(
         (
             "- providers: {root: true}\n  move: [VGPU]\n  to: [{child: '{name}-x'}]",
             "gpu-1-x: this name belongs to provider " + provider_uuid(2),
+        ),
+        (
+            "- providers: {}\n  move: [VGPU]\n  to: [{child: '{name}'}]",
+            "gpu-1: the tree has a provider gpu-1 that is not below it",
+        ),
+        (
+            f"- providers: {{}}\n  move: [VGPU]\n  to: [{{child: '{LONG}{{n:09}}', count: 1}}]",
+            f"gpu-1: {LONG.format(name='gpu-1') + '000000001'!r} cannot be a provider's name: "
+            "expected 1 to 200 characters",
         ),
     ],
 )
