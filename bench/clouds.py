@@ -18,7 +18,8 @@ HOST: Mapping[str, int | Stock] = {
 CLAIM = {"VCPU": 2, "MEMORY_MB": 2048, "DISK_GB": 20}
 
 
-def _standard_traits(number: int) -> tuple[str, ...]:
+def standard_traits(number: int) -> tuple[str, ...]:
+    """Return so many traits that hosts may have, the same ones each time."""
     return tuple(sorted(catalog.STANDARD_TRAITS - {SHARING}))[:number]
 
 
@@ -26,7 +27,7 @@ def flat(hosts: int, consumers: int = 0) -> Cloud:
     """Hosts of three classes and 50 traits, in an aggregate each; 3 of them are rare."""
 
     def members() -> Iterator[Provider]:
-        common = _standard_traits(TRAITS)
+        common = standard_traits(TRAITS)
         for number in range(hosts):
             rare = ("CUSTOM_RARE",) if number in (hosts // 3, hosts // 2, hosts - 1) else ()
             yield Provider(
@@ -44,7 +45,7 @@ def unequal(hosts: int) -> Cloud:
     """Flat hosts, all of which have something else left."""
 
     def members() -> Iterator[Provider]:
-        common = _standard_traits(TRAITS)
+        common = standard_traits(TRAITS)
         for number in range(hosts):
             stock = {
                 "VCPU": Stock(64, reserved=number % 61, allocation_ratio=16.0),
@@ -63,7 +64,7 @@ def nested(hosts: int) -> Cloud:
         for tree in range(hosts):
             top = 7 * tree + 1
             yield Provider(
-                {"DISK_GB": 4_000}, ("COMPUTE_VOLUME_MULTI_ATTACH", *_standard_traits(10))
+                {"DISK_GB": 4_000}, ("COMPUTE_VOLUME_MULTI_ATTACH", *standard_traits(10))
             )
             for node in (top + 1, top + 4):
                 yield Provider(
@@ -111,9 +112,7 @@ def sharing(hosts: int) -> Cloud:
     def members() -> Iterator[Provider]:
         stock = {name: HOST[name] for name in ("VCPU", "MEMORY_MB")}
         for number in range(hosts):
-            yield Provider(
-                stock, _standard_traits(10), None, (aggregate_uuid(number % AGGREGATES),)
-            )
+            yield Provider(stock, standard_traits(10), None, (aggregate_uuid(number % AGGREGATES),))
         for number in range(AGGREGATES):
             yield Provider({"DISK_GB": 10**6}, (SHARING,), None, (aggregate_uuid(number),))
 
