@@ -36,6 +36,7 @@ from placement.errors import (
     NoCandidates,
     NoInventory,
     Outpaced,
+    SearchExhausted,
     UnitsViolated,
     UnknownProviders,
     UnknownResourceClasses,
@@ -204,7 +205,11 @@ def _choices(
         bounds = replace(settings, max_search_steps=max(1, left))
         with stopwatch.NAMES:
             resolved = resolve(conn, request, claim_names([demand.claim]))
-        result = find_resolved(conn, cache, resolved, bounds, sizes, ahead)
+        try:
+            result = find_resolved(conn, cache, resolved, bounds, sizes, ahead)
+        except SearchExhausted:
+            # Operators know the bound of all searches together, not what is left of it.
+            raise SearchExhausted(settings.max_search_steps) from None
         if not result.candidates:
             if LOG.isEnabledFor(logging.INFO):
                 why = explain_trace(demand.request, result.trace).text

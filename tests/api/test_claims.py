@@ -480,3 +480,11 @@ def test_as_many_claims_as_may_be_are_made_by_as_many_writes_as_one(
     with capsys.disabled():
         print(f"\nclaims: {statements} writing statements for 1 and 10")
     assert statements[0] == statements[1]
+
+
+def test_many_claims_that_need_too_much_work_name_the_bound_of_all(tmp_path: Path) -> None:
+    with Service(tmp_path, placement={"max_search_steps": 150}) as service:
+        refused = service.claim(503, {"claims": [body() for _claim in range(12)]})
+        assert "within 150 steps" in refused["detail"]
+        assert service.used() == 0
+        service.claim(201, body())

@@ -169,7 +169,9 @@ def _subtrees(plan: SearchPlan) -> str:
 
 
 def _traits(plan: SearchPlan) -> str:
-    return f"{_listed(list(map(_any_of, plan.collective_traits)))} between its providers"
+    # Where amounts are served in parts, also of a plan in which one provider serves the whole group.
+    required = next(group.required for group in plan.request.groups if not group.suffixed)
+    return f"{_listed(list(map(_any_of, dict.fromkeys(required))))} between its providers"
 
 
 _JOINED: Mapping[Refusal, Callable[[SearchPlan], str]] = {
