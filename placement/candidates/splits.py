@@ -194,7 +194,7 @@ class Splits:
                 return tuple(parts)
             if len(trials) == len(parts):
                 rest = rests[len(parts) + 1]
-                trial = largest_first(sizes[len(parts)], remainder, rest)
+                trial = largest_first(sizes[len(parts)], remainder, rest, self._spend)
                 trials.append(chain(trial, (0,) if optional and rest.has(remainder) else ()))
             part = next(trials[-1], None)
             self._spend(1)

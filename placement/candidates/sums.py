@@ -3,8 +3,13 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from placement.candidates.budget import Spend, free
+
 # Runs that one value holds; beyond that neighbours become one.
 MOST_RUNS = 128
+
+# What it takes to see which sizes leave an amount of a run.
+LOOKS_PER_RUN = 6
 
 Run = tuple[int, int]
 
@@ -85,10 +90,11 @@ def _sums(runs: Iterable[Run], most: int, exact: bool) -> Sums:
     return Sums(tuple(merged), exact)
 
 
-def largest_first(sizes: range, amount: int, others: Sums) -> Iterator[int]:
+def largest_first(sizes: range, amount: int, others: Sums, spend: Spend = free) -> Iterator[int]:
     """Yield the sizes that leave one of the other amounts, the largest first."""
     smallest, step = sizes[0], sizes.step
     for first, last in others.runs:
+        spend(LOOKS_PER_RUN)
         high = min(amount - first, sizes[-1])
         low = max(amount - last, smallest)
         yield from range(smallest + (high - smallest) // step * step, low - 1, -step)

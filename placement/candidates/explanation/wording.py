@@ -169,7 +169,7 @@ def _subtrees(plan: SearchPlan) -> str:
 
 
 def _traits(plan: SearchPlan) -> str:
-    # Where amounts are served in parts, also of a plan in which one provider serves the whole group.
+    # Also where the plan says that one provider serves it all: others may serve parts.
     required = next(group.required for group in plan.request.groups if not group.suffixed)
     return f"{_listed(list(map(_any_of, dict.fromkeys(required))))} between its providers"
 
