@@ -117,7 +117,7 @@ def demands(body: Body) -> list[Demand]:
         if uuid in place_by_uuid:
             raise BadBody(f"{place}: {place_by_uuid[uuid]} is the same UUID")
         place_by_uuid[uuid] = place
-    return [demand(each, ("claims", position)) for position, each in enumerate(body["claims"])]
+    return [demand(entry, ("claims", position)) for position, entry in enumerate(body["claims"])]
 
 
 def _check_uuids(keys: Iterable[str], field: str) -> None:

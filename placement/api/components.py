@@ -60,7 +60,7 @@ def example_of(schema: Fragment) -> Any:
         return [example_of(schema["items"])]
     if schema.get("type") != "object":
         raise ValueError(f"there is no example of {schema}")
-    example = {name: example_of(each) for name, each in schema.get("properties", {}).items()}
+    example = {name: example_of(member) for name, member in schema.get("properties", {}).items()}
     table = _by_keys(schema)
     if table.get("additionalProperties"):
         example[example_of(table["propertyNames"])] = example_of(table["additionalProperties"])

@@ -42,14 +42,15 @@ class _Compiled(NamedTuple):
     """A schema within a schema.
 
     kind: what values of it mostly are; None for numbers. untyped: the checks without that of the
-    type. right: texts that it allows, as far as they are remembered.
+    type. least: of a schema of amounts, the smallest it allows. texts: some that it allows.
     """
 
     validator: Any
     checks: Sequence[Check]
     kind: type | None
     untyped: Sequence[Check]
-    right: set[str]
+    least: int | None
+    texts: set[str]
 
     @classmethod
     def of(cls, validator: Any, schema: Mapping[str, Any]) -> Self:
@@ -58,7 +59,15 @@ class _Compiled(NamedTuple):
         types = schema.get("type", ())
         kind = _PYTHON_TYPES.get(types if isinstance(types, str) else next(iter(types), ""))
         untyped = [(validator.VALIDATORS[key], schema[key]) for key in schema if key != "type"]
-        return cls(validator.evolve(schema=schema), checks, kind, untyped, set())
+        least = schema.get("minimum") if schema.keys() <= _OF_AMOUNTS else None
+        return cls(validator.evolve(schema=schema), checks, kind, untyped, least, set())
+
+    def remember(self, text: str) -> None:
+        """Keep a text that the schema allows, unless it is long."""
+        if len(text) <= LONGEST_REMEMBERED:
+            if len(self.texts) >= MOST_REMEMBERED:
+                self.texts.clear()
+            self.texts.add(text)
 
 
 _PYTHON_TYPES: Mapping[str, type] = {"object": dict, "array": list, "string": str}
@@ -151,27 +160,24 @@ def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) ->
     if compiled is None:
         # The validator holds the schema, so no other object gets its id.
         compiled = _compiled[id(schema)] = _Compiled.of(validator, schema)
-    below, all_checks, kind, untyped, right = compiled
-    # PERF: most members of large bodies are amounts, and most of these are right. A validator
-    # takes ten times as long to say so.
-    least = schema.get("minimum") if schema.keys() <= _OF_AMOUNTS else None
+    inner, all_checks, kind, untyped, least, texts = compiled
     for key, member in members:
+        # PERF: most members of large bodies are amounts, and most of these are right. A validator
+        # takes ten times as long to say so.
         if least is not None and type(member) is int and member >= least:
             continue
         # PERF: the names of a cloud are few, and a body may say each of them many times.
-        if type(member) is str and member in right:
+        if type(member) is str and member in texts:
             continue
-        wrong = False
+        is_right = True
         # PERF: as `validator.iter_errors`, which takes twice as long.
         for check, argument in untyped if type(member) is kind else all_checks:
-            for error in check(below, argument, member, schema) or ():
-                wrong = True
+            for error in check(inner, argument, member, schema) or ():
+                is_right = False
                 error.path.appendleft(key)
                 yield error
-        if type(member) is str and not wrong and len(member) <= LONGEST_REMEMBERED:
-            if len(right) >= MOST_REMEMBERED:
-                right.clear()
-            right.add(member)
+        if is_right and type(member) is str:
+            compiled.remember(member)
 
 
 Validator = validators.extend(  # type: ignore[no-untyped-call]

@@ -134,7 +134,7 @@ class Property:
         render = self.shape.renderer(view)
         if render is itself:
             return value
-        return render if value is itself else lambda whole: render(value(whole))
+        return render if value is itself else lambda holder: render(value(holder))
 
 
 class Object(Generic[T]):
@@ -158,7 +158,9 @@ class Object(Generic[T]):
         return {
             "title": self.title,
             "type": "object",
-            "properties": {name: each.shape.schema(version) for name, each in properties.items()},
+            "properties": {
+                name: member.shape.schema(version) for name, member in properties.items()
+            },
             "required": [name for name in properties if name not in self.optional],
             "additionalProperties": False,
         }
@@ -173,7 +175,9 @@ class Object(Generic[T]):
         """Return what renders a value without the properties of these names."""
         properties = self.properties.at(view.version)
         renderers = [
-            (name, each.renderer(view)) for name, each in properties.items() if name not in names
+            (name, member.renderer(view))
+            for name, member in properties.items()
+            if name not in names
         ]
         # PERF: this is most of what a list of providers costs.
         return lambda value: {name: render(value) for name, render in renderers}
@@ -181,10 +185,10 @@ class Object(Generic[T]):
 
 def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Property]]:
     table: dict[str, Mapping[str, Property]] = {}
-    for since in sorted({each.since for each in properties}, key=v):
-        present = [each for each in properties if v(each.since) <= v(since)]
+    for since in sorted({member.since for member in properties}, key=v):
+        present = [member for member in properties if v(member.since) <= v(since)]
         # Of two that have one name the last one counts, in the place of the first.
-        table[since] = {each.name: each for each in present}
+        table[since] = {member.name: member for member in present}
     return table
 
 

@@ -185,7 +185,9 @@ class AnchorSearches:
         if pool.sharing or len(pool.members) > MOST_SHAPES_MEMBERS:
             return None
         return (
-            tuple([tuple(options[each.slots[0]]) for each in self._plan.requirements]),
+            tuple(
+                [tuple(options[requirement.slots[0]]) for requirement in self._plan.requirements]
+            ),
             *[kind.signature(self._plan, pool) for kind in self._kinds],
         )
 

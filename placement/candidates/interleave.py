@@ -35,9 +35,9 @@ def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[C
 
 def unique(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     """Yield each candidate once: sharing providers alone may serve at several anchors."""
-    known: set[tuple[str, ...]] = set()
+    earlier: set[tuple[str, ...]] = set()
     for candidate in candidates:
         providers = candidate.providers
-        if providers not in known:
-            known.add(providers)
+        if providers not in earlier:
+            earlier.add(providers)
             yield candidate

@@ -138,12 +138,14 @@ class RootReader:
         conditions = self._conditions[: self._tuning.max_conditions]
         # A tree where everything comes from elsewhere is no anchor. That can be said only where
         # no condition was left out.
-        own = len(conditions) == len(self._conditions) and all(
+        needs_own = len(conditions) == len(self._conditions) and all(
             condition.member.reach for condition in conditions
         )
         members = tuple(self._widened(condition.member) for condition in conditions)
         driving = choose_driver(conditions, self._root, stats)
-        query = statements.matching_roots(after, TreeFilter(members, self._root, own), driving)
+        query = statements.matching_roots(
+            after, TreeFilter(members, self._root, needs_own), driving
+        )
         roots = [
             Root(root_id, revision)
             for root_id, revision, matches in query.rows(self._conn)

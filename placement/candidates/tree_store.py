@@ -59,8 +59,8 @@ class TreeStore:
         trees = self._known(roots)
         if len(trees) in {0, len(roots)}:
             return [roots]
-        known = [root for root in roots if root.id in trees]
-        return [known, [root for root in roots if root.id not in trees]]
+        at_hand = [root for root in roots if root.id in trees]
+        return [at_hand, [root for root in roots if root.id not in trees]]
 
     def _known(self, roots: Sequence[Root]) -> dict[int, Tree]:
         """Return root id -> tree, of those that need not be read."""

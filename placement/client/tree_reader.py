@@ -51,7 +51,7 @@ def read_usages(api: NegotiatedApi, uuid: str) -> dict[str, dict[str, int]]:
         entries = _read_pages(api, f"{path}&include=usages")
         return {entry["uuid"]: entry["usages"] for entry in entries}
     uuids = [entry["uuid"] for entry in api.get(path)["resource_providers"]]
-    return {each: api.get(f"{_LIST}/{each}/usages")["usages"] for each in uuids}
+    return {provider: api.get(f"{_LIST}/{provider}/usages")["usages"] for provider in uuids}
 
 
 def _read(api: NegotiatedApi, path: str, base: TreeSnapshot | None) -> list[ProviderData]:

@@ -57,10 +57,10 @@ class Inventories:
 
     def _is_good(self) -> bool:
         try:
-            made = self._file.stat().st_mtime
+            modified = self._file.stat().st_mtime
         except FileNotFoundError:
             return False
-        return 0 <= time.time() - made < self._keep
+        return 0 <= time.time() - modified < self._keep
 
 
 def _read(database: Database) -> bytes:
@@ -72,15 +72,15 @@ def render(inventories: Iterable[ListedInventory]) -> bytes:
     """Return the metrics of these inventories as text."""
     labelled = [
         (
-            f'{{hostname="{_escaped(each.provider)}",resourcetype="{_escaped(each.class_name)}"}}',
-            each,
+            f'{{hostname="{_escaped(inventory.provider)}",resourcetype="{_escaped(inventory.class_name)}"}}',
+            inventory,
         )
-        for each in inventories
+        for inventory in inventories
     ]
     families = [_family(UP, [("", 1)])]
     for field, metric in STOCKS.items():
         families.append(
-            _family(metric, ((labels, getattr(each, field)) for labels, each in labelled))
+            _family(metric, ((labels, getattr(inventory, field)) for labels, inventory in labelled))
         )
     return b"".join(families)
 

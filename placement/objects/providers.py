@@ -103,13 +103,13 @@ def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = N
     Returns the name that the row `own_id` has.
     """
     rows = {row.id: row for row in statements.clashing(uuid, name).rows(conn)}
-    own = rows.pop(own_id, None)
+    own_row = rows.pop(own_id, None)
     taken_by = {row.uuid for row in rows.values()}
     if uuid in taken_by:
         raise ProviderUuidTaken(uuid)
     if taken_by:
         raise ProviderNameTaken(name)
-    return None if own is None else own.name
+    return None if own_row is None else own_row.name
 
 
 def update(

@@ -84,8 +84,8 @@ def check_splits(request: CandidateRequest) -> None:
     One provider serves the whole of a suffixed group.
     """
     for group in request.groups:
-        asked = [] if group.suffixed else [name for name, _amount in group.resources]
-        names = group.can_split.difference(asked)
+        classes = [] if group.suffixed else [name for name, _amount in group.resources]
+        names = group.can_split.difference(classes)
         if names:
             place = request.place("can_split", group.suffix, min(names))
             raise bad(place, ",".join(sorted(names)), NOT_SPLIT, QUERY_BAD_VALUE)
@@ -133,5 +133,5 @@ def check_root(root: RootTerms, place: Place = parameter_of) -> None:
 
 def contradictions(terms: RequestGroup | RootTerms) -> list[str]:
     """Return the traits of terms all of whose traits are forbidden."""
-    barred = [names for names in terms.required if names <= terms.forbidden]
-    return sorted(frozenset().union(*barred))
+    contradicted = [names for names in terms.required if names <= terms.forbidden]
+    return sorted(frozenset().union(*contradicted))

@@ -133,8 +133,8 @@ def parse_include(query: Pairs) -> tuple[Part, ...]:
             names.update(value.split(","))
     unknown = names - {part.value for part in Part}
     if unknown:
-        known = ", ".join(part.value for part in Part)
-        raise bad("include", min(unknown), f"no such part; there are {known}")
+        parts = ", ".join(part.value for part in Part)
+        raise bad("include", min(unknown), f"no such part; there are {parts}")
     return tuple(part for part in Part if part.value in names)
 
 

@@ -101,7 +101,7 @@ def unknown(
         return bad(
             key, value, f"this parameter exists from microversion {parameters[key].since} on"
         )
-    names = sorted(name for name, each in parameters.items() if version >= v(each.since))
+    names = sorted(name for name, parameter in parameters.items() if version >= v(parameter.since))
     return bad(key, value, f"no such parameter; there are {', '.join(names) or 'none'}")
 
 

@@ -69,5 +69,5 @@ def list_provider_allocations(call: Call) -> Reply:
     with call.service.database.read() as conn:
         tag = tags.of_provider(call, conn)
         provider, consumers, changed_at = allocations.of_provider(conn, call.path["uuid"])
-    shown = AtGeneration(provider.generation, consumers)
-    return Reply(200, shown, changed_at=changed_at or NOW, tag=tag)
+    answer = AtGeneration(provider.generation, consumers)
+    return Reply(200, answer, changed_at=changed_at or NOW, tag=tag)

@@ -44,8 +44,8 @@ def list_provider_traits(call: Call) -> Reply:
         tag = tags.of_provider(call, conn)
         provider, provider_traits = traits.of_provider(conn, call.path["uuid"])
     changed_at = newest([trait.changed_at for trait in provider_traits])
-    shown = AtGeneration(provider.generation, provider_traits)
-    return Reply(200, shown, changed_at=changed_at, tag=tag)
+    answer = AtGeneration(provider.generation, provider_traits)
+    return Reply(200, answer, changed_at=changed_at, tag=tag)
 
 
 def replace_provider_traits(call: Call) -> Reply:

@@ -192,8 +192,8 @@ class _List(Object[WithParts]):
 
     def renderer(self, view: View) -> Renderer:
         """Return what renders a list."""
-        whole, last = super().renderer(view), self.renderer_without(self.optional, view)
-        return lambda listing: last(listing) if listing.more is None else whole(listing)
+        full, last = super().renderer(view), self.renderer_without(self.optional, view)
+        return lambda listing: last(listing) if listing.more is None else full(listing)
 
 
 PROVIDERS = _List(

@@ -72,10 +72,10 @@ class Capacity(Constraint):
     def _of_slots(
         cls, name: str, amounts: Mapping[int, int], pool: Pool, options: Options, spend: Spend
     ) -> Self:
-        serving = {slot: options[slot] for slot in amounts}
-        room = room_of(name, pool, all_providers(serving))
+        servers = {slot: options[slot] for slot in amounts}
+        room = room_of(name, pool, all_providers(servers))
         spend(2 * len(room) + len(amounts))
-        return cls(serving, amounts, room, spend)
+        return cls(servers, amounts, room, spend)
 
     def feasible(self) -> bool:
         """Whether every slot can be seated."""

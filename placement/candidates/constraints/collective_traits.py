@@ -54,9 +54,9 @@ class CollectiveTraits(Constraint):
         """Make one condition for the unsuffixed group."""
         trait_sets = plan.collective_traits
         slots = plan.unsuffixed_slots
-        serving = all_providers({slot: options[slot] for slot in slots})
-        spend(len(serving) * len(trait_sets) + len(slots) * (len(serving) + len(trait_sets)))
-        bits = {position: bits_met(trait_sets, pool.members[position]) for position in serving}
+        servers = all_providers({slot: options[slot] for slot in slots})
+        spend(len(servers) * len(trait_sets) + len(slots) * (len(servers) + len(trait_sets)))
+        bits = {position: bits_met(trait_sets, pool.members[position]) for position in servers}
         covers = {slot: {provider: bits[provider] for provider in options[slot]} for slot in slots}
         return (cls(covers, (1 << len(trait_sets)) - 1, spend),)
 
@@ -64,10 +64,10 @@ class CollectiveTraits(Constraint):
         """A trait set that one slot alone can meet decides that slot's provider."""
         narrowed = list(options)
         for place in range(self._needed.bit_length()):
-            able = [slot for slot, bits in self._possible.items() if bits >> place & 1]
-            if len(able) != 1 or able[0] in self._splittable:
+            bringers = [slot for slot, bits in self._possible.items() if bits >> place & 1]
+            if len(bringers) != 1 or bringers[0] in self._splittable:
                 continue
-            (slot,) = able
+            (slot,) = bringers
             self._spend(2 * len(narrowed[slot]))
             bits = self._covers[slot]
             narrowed[slot] = [

@@ -72,13 +72,13 @@ class SplitCapacity(Capacity):
             others = dict(plan.amounts_of(name))
             del others[slot]
             for amounts in list(by_least_amount(others)) or [others]:
-                serving = {other: options[other] for other in amounts}
+                servers = {other: options[other] for other in amounts}
                 room = room_of(
-                    name, pool, all_providers(serving).union(options[slot], givers[slot])
+                    name, pool, all_providers(servers).union(options[slot], givers[slot])
                 )
                 spend(2 * len(room) + len(amounts))
                 units = {slot: amount, **amounts}
-                constraints.append(cls(slot, split, serving, units, room, spend))
+                constraints.append(cls(slot, split, servers, units, room, spend))
         return constraints
 
     def feasible(self) -> bool:

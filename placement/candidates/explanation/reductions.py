@@ -64,15 +64,15 @@ class Reductions:
         for shortage in verdict.shortages:
             best = self._best.setdefault((shortage.slot, shortage.place), Best())
             amounts = self._amounts(pool, shortage, best.amount)
-            serving = 0
+            largest = 0
             for amount in amounts.values:
                 if self._serves(pool, verdict, shortage, amount):
-                    serving = amount
+                    largest = amount
                     break
-            self.undecided |= serving < amounts.whole_from
-            if serving > best.amount:
-                best.amount, best.hosts = serving, 0
-            best.hosts += serving > 0
+            self.undecided |= largest < amounts.whole_from
+            if largest > best.amount:
+                best.amount, best.hosts = largest, 0
+            best.hosts += largest > 0
 
     def _shortages(self, pool: Pool, verdict: Verdict) -> Iterator[Shortage]:
         """Yield the amounts each of which alone may be in the way of a host."""

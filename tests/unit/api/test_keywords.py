@@ -100,7 +100,7 @@ def test_texts_that_were_right_are_remembered_up_to_a_bound(
         for wrong in ("n1", "", 1, None, {}):
             with pytest.raises(BadBody, match=r"names\.1"):
                 schema.check({"names": [f"N{number}", wrong]})
-    (compiled,) = (each for each in keywords._compiled.values() if "N1" in each.right)
-    assert len(compiled.right) <= 3
+    (compiled,) = (each for each in keywords._compiled.values() if "N1" in each.texts)
+    assert len(compiled.texts) <= 3
     schema.check({"names": ["N" * 100]})
-    assert "N" * 100 not in compiled.right
+    assert "N" * 100 not in compiled.texts
