@@ -70,19 +70,18 @@ def _read(database: Database) -> bytes:
 
 def render(inventories: Iterable[ListedInventory]) -> bytes:
     """Return the metrics of these inventories as text."""
-    labelled = [
-        (
-            f'{{hostname="{_escaped(inventory.provider)}",resourcetype="{_escaped(inventory.class_name)}"}}',
-            inventory,
-        )
-        for inventory in inventories
-    ]
+    labelled = [(_labels(inventory), inventory) for inventory in inventories]
     families = [_family(UP, [("", 1)])]
     for field, metric in STOCKS.items():
         families.append(
             _family(metric, ((labels, getattr(inventory, field)) for labels, inventory in labelled))
         )
     return b"".join(families)
+
+
+def _labels(inventory: ListedInventory) -> str:
+    provider, class_name = _escaped(inventory.provider), _escaped(inventory.class_name)
+    return f'{{hostname="{provider}",resourcetype="{class_name}"}}'
 
 
 def _family(metric: Metric, samples: Iterable[tuple[str, float]]) -> bytes:

@@ -10,11 +10,12 @@ from functools import lru_cache, reduce
 from operator import and_
 from typing import NamedTuple
 
+from placement.candidates.explanation.profiles import Shortage, Verdict
 from placement.candidates.explanation.question import Joins, Question
 from placement.candidates.explanation.relaxed import with_amount
 from placement.candidates.explanation.terms import Term
 from placement.candidates.explanation.value import Relaxed
-from placement.candidates.explanation.verdicts import Judge, Shortage, Verdict, signatures
+from placement.candidates.explanation.verdicts import Judge, signatures
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
 from placement.objects.capacity import Stock, fits

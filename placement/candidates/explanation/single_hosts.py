@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from placement.candidates.explanation.profiles import Fall, Verdict
 from placement.candidates.explanation.value import UnservedHost
-from placement.candidates.explanation.verdicts import Fall, Verdict
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
 from placement.db.statements import providers as statements

@@ -11,19 +11,11 @@ from functools import lru_cache
 
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
+from placement.candidates.explanation.profiles import Fall, Profile, Shortage, Verdict
 from placement.candidates.explanation.question import Joins, Question, Relaxation
 from placement.candidates.explanation.reductions import Amounts, Reductions
 from placement.candidates.explanation.relaxed import with_amount, without_class, without_traits
-from placement.candidates.explanation.verdicts import (
-    LOOKS_PER_SLOT,
-    Case,
-    Fall,
-    Judge,
-    Profile,
-    Shortage,
-    Verdict,
-    signatures,
-)
+from placement.candidates.explanation.verdicts import LOOKS_PER_SLOT, Case, Judge, signatures
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms

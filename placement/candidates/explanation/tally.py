@@ -5,10 +5,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placement.candidates.explanation import wording
+from placement.candidates.explanation.profiles import Fall, Verdict
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.terms import Term
 from placement.candidates.explanation.value import Blocked, Relaxed, Step
-from placement.candidates.explanation.verdicts import Fall, Judge, Verdict
+from placement.candidates.explanation.verdicts import Judge
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
 from placement.objects.capacity import Stock

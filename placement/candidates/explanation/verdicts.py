@@ -5,16 +5,14 @@ request, up to its first assignment. Hosts are alike that have equal masks and, 
 request joins slots, an equal signature of each constraint.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from placement.candidates.anchors import solutions
 from placement.candidates.budget import Budget, BudgetSpentError
+from placement.candidates.explanation.profiles import ORDER, Fall, Profile, Verdict, first_fall
 from placement.candidates.explanation.question import Joins, Kinds, Question, Relaxation
 from placement.candidates.explanation.screens import Masks, Screen, lowest
-from placement.candidates.explanation.terms import Term
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
@@ -27,73 +25,6 @@ MOST_JOINS = 16  # of requests that say less, kept at a time
 # What it takes to look whether a relaxation may help a host, and to join one slot anew.
 LOOKS_PER_RELAXATION = 4
 LOOKS_PER_SLOT = 24
-
-_ORDER = {code: place for place, code in enumerate(Refusal)}
-
-
-class Fall(NamedTuple):
-    """Where a group loses its last provider on a host, or a host all of its assignments.
-
-    group: None for the root and for what joins groups. term: None where no single one is to blame.
-    slot: the one that lost its last provider. providers: positions of those that fall out there.
-    """
-
-    code: Refusal
-    group: str | None
-    term: Term | None = None
-    slot: int = -1
-    providers: Sequence[int] = ()
-
-
-class Shortage(NamedTuple):
-    """An amount that alone may be in the way of a host.
-
-    slot, place: which amount of the request. providers: positions of those that would serve the
-    slot if less of the class were asked.
-    """
-
-    slot: int
-    place: int
-    resource_class: str
-    amount: int
-    providers: Sequence[int]
-
-
-@dataclass(slots=True, eq=False)
-class Verdict:
-    """What holds for all hosts that are alike.
-
-    fall: None for hosts that are served. by_group: suffix -> the code at which the group falls
-    out, of those that do. gains: places of the relaxations with which they would be served.
-    options: of each slot, whoever falls out. hosts: how many there are; extreme: the most, or
-    least, that their inventories have of what is asked; examples: some of them. shortages and
-    answers belong to `reductions`: what alone may be in the way, and whether less of it would do.
-    """
-
-    fall: Fall | None
-    by_group: dict[str, Refusal] = field(default_factory=dict)
-    gains: tuple[int, ...] = ()
-    masks: tuple[Masks, ...] = ()
-    options: Sequence[Sequence[int]] = ()
-    undecided: bool = False
-    root_refused: bool = False
-    hosts: int = 0
-    extreme: int | None = None
-    examples: list[str] = field(default_factory=list)
-    shortages: list[Shortage] | None = None
-    answers: dict[Hashable, bool] = field(default_factory=dict)
-
-
-class Profile(NamedTuple):
-    """What is equal for hosts that are alike.
-
-    root: the mask of the root. masks: those of the different screens. joined: the signatures of
-    what joins slots.
-    """
-
-    root: int
-    masks: tuple[Masks, ...] = ()
-    joined: tuple[Hashable, ...] = ()
 
 
 class Judge:
@@ -192,7 +123,7 @@ class Case:
         # Each group by itself. Of several that fall out, the one at the first code is to blame.
         falls = {suffix: self._fall_of(suffix) for suffix in self._question.groups}
         by_group = {suffix: lost.code for suffix, lost in falls.items() if lost is not None}
-        fall = fall or _first(falls.values())
+        fall = fall or first_fall(falls.values())
 
         # All groups together; what cannot be served singly cannot be served so either.
         possible = not by_group and self._possible()
@@ -221,7 +152,7 @@ class Case:
 
     def _fall_of(self, suffix: str) -> Fall | None:
         falls = [self._fall_of_slot(slot) for slot in self._question.groups[suffix]]
-        return _first([*falls, self._missing_trait(suffix)])
+        return first_fall([*falls, self._missing_trait(suffix)])
 
     def _fall_of_slot(self, slot: int) -> Fall | None:
         """Return the term at which the last provider falls out."""
@@ -265,7 +196,7 @@ class Case:
             return Fall(Refusal.BUDGET, None)
         joins = self._question.joins
         for code in self._question.joining_codes:
-            kinds = [kind for kind in joins.kinds if _ORDER[kind.code] <= _ORDER[code]]
+            kinds = [kind for kind in joins.kinds if ORDER[kind.code] <= ORDER[code]]
             serves = self._judge.serves(joins.plan, kinds, self._pool, self._options)
             if not serves:
                 return Fall(Refusal.BUDGET if serves is None else code, None)
@@ -326,15 +257,6 @@ def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
     # Which sharing providers a host reaches. Their trees are the same throughout a request.
     reached = [(member.tree.id, member.position) for member in pool.sharing]
     return (*of_kinds, tuple(reached))
-
-
-def _first(falls: Iterable[Fall | None]) -> Fall | None:
-    """Return the fall with the first code; None where there is none."""
-    return min(
-        (fall for fall in falls if fall is not None),
-        key=lambda fall: _ORDER[fall.code],
-        default=None,
-    )
 
 
 def _failed_alone(screen: Screen, masks: Masks) -> int:
