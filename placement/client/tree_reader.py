@@ -8,6 +8,7 @@ from placement.client.errors import UpdateFailed
 from placement.client.negotiated import NegotiatedApi
 from placement.client.provider_data import ProviderData, check_aggregates, complete_inventories
 from placement.client.provider_tree import TreeSnapshot
+from placement.client.rest import RefusedError
 from placement.vocabulary import SHARING_TRAIT
 
 PARTS = ("inventories", "traits", "aggregates")
@@ -56,9 +57,16 @@ def read_usages(api: NegotiatedApi, uuid: str) -> dict[str, dict[str, int]]:
 
 def _read(api: NegotiatedApi, path: str, base: TreeSnapshot | None) -> list[ProviderData]:
     if api.speaks_second_line:
-        entries = _read_pages(api, f"{path}&include={','.join(PARTS)}")
-        return [_provider(entry, entry) for entry in entries]
-    return [_complete(api, entry, base) for entry in api.get(path)["resource_providers"]]
+        pages = _read_pages(api, f"{path}&include={','.join(PARTS)}")
+        return [_provider(entry, entry) for entry in pages]
+    for _ in range(READS):
+        entries = api.get(path)["resource_providers"]
+        try:
+            return [_complete(api, entry, base) for entry in entries]
+        except RefusedError as refusal:
+            if refusal.status != 404:  # deleted since it was listed
+                raise
+    raise UpdateFailed("others keep deleting what is to be read: try again")
 
 
 def _read_pages(api: NegotiatedApi, path: str) -> Iterator[Mapping[str, Any]]:
