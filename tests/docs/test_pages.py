@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.docs.pages import dead_links, fetched_elsewhere
@@ -13,6 +14,11 @@ def test_no_link_within_the_pages_leads_nowhere(built: Path) -> None:
 
 def test_pages_have_nothing_fetched_from_other_hosts(built: Path) -> None:
     assert fetched_elsewhere(built) == []
+
+
+def test_no_cell_of_a_table_is_a_list_of_nothing(built: Path) -> None:
+    empty = re.compile(r"<li>\s*(<p>\s*</p>)?\s*</li>")
+    assert [path.name for path in built.rglob("*.html") if empty.search(path.read_text())] == []
 
 
 def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:

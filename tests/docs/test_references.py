@@ -46,8 +46,7 @@ def test_examples_of_a_cloud_are_in_a_gabbit_that_asks_that_cloud() -> None:
             continue
         gabbit = yaml.load((ROOT / "gabbits" / f"{name}.yaml").read_text(), yaml.BaseLoader)
         (fixture,) = gabbit["fixtures"]
-        words = Path(drawn).stem.split("-")
-        assert fixture == "".join(word.capitalize() for word in words) + "Cloud", name
+        assert fixture == worked_examples.fixture_of(Path(drawn)), name
 
 
 def test_an_example_is_the_request_of_the_gabbit_and_its_candidates(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def picture(folder: Path, path: Path, names: list[str], title: str) -> nodes.ima
     cloud = load_file(path)
     if names:
         cloud = only(cloud, names)
-    drawing = draw(cloud, title=title)
+    # Examples name providers, also those that are alike.
+    drawing = draw(cloud, title=title, collapse=False)
     # Pages are read in several processes: what is drawn has a name of its own.
     name = f"{path.stem}-{hashlib.sha256(drawing.encode()).hexdigest()[:12]}.svg"
     target = Path(folder) / FOLDER / name

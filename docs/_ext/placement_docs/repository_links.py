@@ -76,6 +76,19 @@ class RepositoryLinks(SphinxTransform):
             image["uri"] = os.path.relpath(document.parent / image["uri"], page.parent)
 
 
+class Dashes(SphinxTransform):
+    """Keeps the `-` of a table's cell, which reads as a list of nothing."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs: Any) -> None:
+        """Make cells of one empty item a dash."""
+        for cell in self.document.findall(nodes.entry):
+            if isinstance(cell.next_node(), nodes.bullet_list) and not cell.astext().strip():
+                cell.children = [nodes.paragraph("", "–")]  # noqa: RUF001
+
+
 def setup(app: Sphinx) -> None:
-    """Add the transform."""
+    """Add the transforms."""
     app.add_transform(RepositoryLinks)
+    app.add_transform(Dashes)

@@ -5,11 +5,12 @@ The gabbits run with every change, so what is shown is what the service answers.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+import yaml
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
@@ -17,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from placement_docs import service, text
 from tests.api import gabbi_tables
+from tests.api.gabbi_fixtures import provider_names
 
 GABBITS = service.ROOT / "gabbits"
 METHODS = ("GET", "POST", "PUT")
@@ -27,13 +29,15 @@ SAFE = ":,!"  # what reads better as it is, and may stand so in a query
 class Example:
     """One request of a gabbit, as a client sends it.
 
-    candidates: the lines that say what must be answered; None where something else must.
+    candidates: the lines that say what must be answered; None where something else must. names:
+    UUIDs that the request has -> what the cloud calls them.
     """
 
     version: str
     request: str
     body: Any
     candidates: tuple[str, ...] | None
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def example(gabbit: Path, name: str) -> Example:
@@ -42,8 +46,29 @@ def example(gabbit: Path, name: str) -> Example:
     defaults = suite.get("defaults", {}).get("request_headers", {})
     for test in suite["tests"]:
         if test["name"] == name:
-            return _example(test, defaults)
+            found = _example(test, defaults)
+            names = _names(suite.get("fixtures", ()))
+            asked = f"{found.request} {found.body}"
+            return replace(
+                found, names={uuid: each for uuid, each in names.items() if uuid in asked}
+            )
     raise LookupError(f"{gabbit.name} has no test {name!r}")
+
+
+def _names(fixtures: Iterable[str]) -> dict[str, str]:
+    """Return what the clouds of fixtures call their UUIDs."""
+    names: dict[str, str] = {}
+    for path in (GABBITS / "clouds").glob("*.yaml"):
+        if fixture_of(path) in fixtures:
+            cloud = yaml.safe_load(path.read_text())
+            names |= {uuid: name for name, uuid in cloud.get("aggregates", {}).items()}
+            names |= provider_names(path)
+    return names
+
+
+def fixture_of(cloud: Path) -> str:
+    """Return the name by which gabbits ask for a cloud."""
+    return "".join(word.capitalize() for word in cloud.stem.split("-")) + "Cloud"
 
 
 def _example(test: Mapping[str, Any], defaults: Mapping[str, str]) -> Example:
@@ -67,6 +92,9 @@ def shown(asked: Example) -> str:
     if asked.body is not None:
         request += "\n\n" + service.pretty(json.loads(json.dumps(asked.body)))
     parts = [text.block("text", request, f"Request, at {asked.version}")]
+    if asked.names:
+        legend = (f"``{uuid}`` is {name}" for uuid, name in asked.names.items())
+        parts.append(f"{', '.join(legend)}.\n")
     if asked.candidates is not None:
         parts.append(_answer(asked.candidates))
     return "\n".join(parts)
