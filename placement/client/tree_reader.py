@@ -1,8 +1,8 @@
 """What the service knows of a tree of providers."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from placement.client.errors import UpdateFailed
 from placement.client.negotiated import NegotiatedApi
@@ -16,6 +16,8 @@ READS = 10  # of the parts of a provider that others keep changing
 
 _LIST = "/resource_providers"
 _GENERATION = "resource_provider_generation"
+
+Item = TypeVar("Item")
 
 
 def read_tree(
@@ -51,18 +53,28 @@ def read_usages(api: NegotiatedApi, uuid: str) -> dict[str, dict[str, int]]:
     if api.speaks_second_line:
         entries = _read_pages(api, f"{path}&include=usages")
         return {entry["uuid"]: entry["usages"] for entry in entries}
-    uuids = [entry["uuid"] for entry in api.get(path)["resource_providers"]]
-    return {provider: api.get(f"{_LIST}/{provider}/usages")["usages"] for provider in uuids}
+
+    def usages(entry: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
+        return entry["uuid"], api.get(f"{_LIST}/{entry['uuid']}/usages")["usages"]
+
+    return dict(_read_each(api, path, usages))
 
 
 def _read(api: NegotiatedApi, path: str, base: TreeSnapshot | None) -> list[ProviderData]:
     if api.speaks_second_line:
         pages = _read_pages(api, f"{path}&include={','.join(PARTS)}")
         return [_provider(entry, entry) for entry in pages]
+    return _read_each(api, path, lambda entry: _complete(api, entry, base))
+
+
+def _read_each(
+    api: NegotiatedApi, path: str, read: Callable[[Mapping[str, Any]], Item]
+) -> list[Item]:
+    """Return what is read of each provider of a list, anew where one of them has gone."""
     for _ in range(READS):
         entries = api.get(path)["resource_providers"]
         try:
-            return [_complete(api, entry, base) for entry in entries]
+            return [read(entry) for entry in entries]
         except RefusedError as refusal:
             if refusal.status != 404:  # deleted since it was listed
                 raise

@@ -837,6 +837,20 @@ def test_usages_are_of_all_providers_of_the_tree(client: ReportClient, recorder:
     }
 
 
+def test_usages_of_a_provider_that_is_deleted_meanwhile_are_left_out(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+    path = f"/resource_providers/{CHILD1}"
+
+    def delete(request: str) -> None:
+        if request == f"GET {path}/usages":
+            Recorder(recorder).delete(path)
+
+    recorder.before = delete
+    assert HOST in client.get_usages_for_provider_tree(HOST)
+
+
 # -- refusals ---------------------------------------------------------------------------------
 
 
