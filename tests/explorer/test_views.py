@@ -246,6 +246,22 @@ def test_what_cannot_be_read_is_told(watch: Watch) -> None:
     expect(page.get_by_role("alert")).to_have_text("constructor is no parameter of a request.")
 
 
+@pytest.mark.parametrize(
+    ("pasted", "problem"),
+    [
+        ('{"groups": {"": null}}', 'groups."" is no object.'),
+        ('{"groups": {"_A": {"required": "X"}}}', "groups._A.required has a value of another kind"),
+        ('{"groups": {}, "same_subtree": [["_A"]]}', "request.same_subtree has a value of another"),
+    ],
+)
+def test_json_of_another_shape_is_told_by_its_path(watch: Watch, pasted: str, problem: str) -> None:
+    page = watch.open("#ask")
+    page.get_by_text("Paste a query").click()
+    page.get_by_label("Pasted request").fill(pasted)
+    page.get_by_role("button", name="Take it").click()
+    expect(page.get_by_role("alert")).to_contain_text(problem)
+
+
 def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -> None:
     request = {"groups": {"": {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX"]}}}
     page = watch.open(asking(request))

@@ -38,9 +38,34 @@ function fromJson(text) {
     throw new RequestError(`This is no JSON: ${error.message}`);
   }
   const request = value.request ?? value;
-  if (typeof request.groups !== "object" || request.groups === null) throw new RequestError("A request has a member “groups”.");
+  if (!isObject(request.groups)) throw new RequestError("A request has a member “groups”.");
+  for (const [suffix, terms] of Object.entries(request.groups)) checkKinds(`groups.${suffix || '""'}`, terms, GROUP_KINDS);
+  checkKinds("root", request.root ?? {}, GROUP_KINDS);
+  checkKinds("request", request, REQUEST_KINDS);
   delete request.explain;
   return request;
+}
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isText = (value) => typeof value === "string";
+const isNames = (value) => Array.isArray(value) && value.every(isText);
+const isTerms = (value) => Array.isArray(value) && value.every((each) => isText(each) || isNames(each));
+const isAmounts = (value) => isObject(value) && Object.values(value).every(Number.isInteger);
+const isRule = (value) => isObject(value) && isNames(value.of) && isNames(value.not ?? []);
+const isRules = (value) => Array.isArray(value) && value.every(isRule);
+
+// What the form can show; whether it can be asked is for the service to say.
+const GROUP_KINDS = {
+  resources: isAmounts, required: isTerms, forbidden: isNames, member_of: isTerms, not_member_of: isNames,
+  in_tree: isText, subtree: isText, can_split: isNames,
+};
+const REQUEST_KINDS = { isolate: isNames, same_subtree: isRules, group_policy: isText, limit: Number.isInteger };
+
+function checkKinds(path, terms, kinds) {
+  if (!isObject(terms)) throw new RequestError(`${path} is no object.`);
+  for (const [member, isKind] of Object.entries(kinds)) {
+    if (Object.hasOwn(terms, member) && !isKind(terms[member])) throw new RequestError(`${path}.${member} has a value of another kind than it should have.`);
+  }
 }
 
 /** Read a query string, also behind the path of an address. */
