@@ -52,7 +52,7 @@ def test_sql_and_python_agree(
         found = conn.execute(query).first() is not None
         conn.rollback()
     assert found == capacity.fits(stock, amount)
-    # Amounts are whole, so the floor says what the real number says (contract section 4).
+    # Amounts are whole, so the floor says what the real number says.
     exact = used + amount <= (total - reserved) * ratio
     assert (used + amount <= stock.capacity) == exact
 

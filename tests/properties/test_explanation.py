@@ -17,6 +17,7 @@ from placement.candidates.explanation.terms import Term
 from placement.candidates.request import SubtreeRule
 from placement.candidates.trace import Refusal
 from placement.client.query import parse_query
+from tests.kit.engines import share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.strategies import seeded_query, seeded_world
@@ -24,7 +25,7 @@ from tests.properties.test_candidates import any_tuning
 from tests.properties.worlds import WorldService
 
 VERSION = v("2.0")
-EXAMPLES = 2000
+EXAMPLES = share(2000)
 WORLD_QUERIES = 8
 ORDER = list(Refusal)
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from tests.kit.engines import share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.strategies import seeded_query, seeded_world
 from tests.properties.test_candidates import any_tuning, assert_whole, generating
 from tests.properties.worlds import WorldService
 
-EXAMPLES = 2000
+EXAMPLES = share(2000)
 WORLD_QUERIES = 10
 VERSION = "2.0"
 
