@@ -69,7 +69,7 @@ def main() -> None:
     ):
         service.settings.conf.set_override("log_file", f"{directory}/log")
         config.setup_logging(service.settings.conf)
-        counting = Metrics(replace(service.settings.metrics, directory=directory))
+        counting = Metrics(replace(service.settings.metrics, directory=f"{directory}/metrics"))
         counting.listen()
         service.expect(200, "POST", "/resource_providers", {"name": "host", "uuid": HOST})
         parts: dict[str, Part] = {
