@@ -21,6 +21,7 @@ from placement.client.provider_data import (
     complete_inventories,
 )
 from placement.client.tree_difference import TreeDifference
+from placement.client.tree_order import parents_first
 from placement.vocabulary import SHARING_TRAIT
 
 
@@ -139,7 +140,7 @@ class TreeSnapshot(_Reading):
         Raises ProviderTreeError if two have one name or UUID, if a parent is missing, and if one
         is below itself.
         """
-        self._providers = MappingProxyType(_parents_first(list(providers)))
+        self._providers = MappingProxyType(parents_first(list(providers)))
 
     def edit(self) -> "ProviderTree":
         """Return a copy that can be edited, and remembers this snapshot as its `base`."""
@@ -273,33 +274,3 @@ class ProviderTree(_Reading):
             changed = replace(changed, generation=generation)
         self._providers[provider.uuid] = changed
         return changed != provider
-
-
-def _parents_first(providers: list[ProviderData]) -> dict[str, ProviderData]:
-    """Return providers by UUID, parents before their children.  Raises ProviderTreeError."""
-    by_uuid = {provider.uuid: provider for provider in providers}
-    names = {provider.name for provider in providers}
-    if min(len(names), len(by_uuid)) < len(providers):
-        raise ProviderTreeError("two providers of the tree have one name or one UUID")
-    children = _children_by_parent(by_uuid)
-    # Roots, then what is below them; the list grows while it is walked.
-    ordered = children.pop(None, [])
-    for provider in ordered:
-        ordered += children.pop(provider.uuid, ())
-    if children:
-        cyclic = next(provider for provider in providers if provider.parent_uuid in children)
-        raise ProviderTreeError(f"{cyclic.name}: its line of parents ends in itself, not in a root")
-    return {provider.uuid: provider for provider in ordered}
-
-
-def _children_by_parent(
-    providers: Mapping[str, ProviderData],
-) -> dict[str | None, list[ProviderData]]:
-    """Return the children of each provider, those of None: roots.  Raises ProviderTreeError."""
-    children: dict[str | None, list[ProviderData]] = {}
-    for provider in providers.values():
-        parent = provider.parent_uuid
-        if parent is not None and parent not in providers:
-            raise ProviderTreeError(f"{provider.name}: its parent {parent} is not in the tree")
-        children.setdefault(parent, []).append(provider)
-    return children
