@@ -17,9 +17,11 @@ from placement import console
 from placement.cli import explanation, server
 from placement.cli.terminal import Terminal
 from placement.client import flavors
+from placement.client.answers import RefusedError
+from placement.client.errors import RestError
 from placement.client.query import parse_query
 from placement.client.request_errors import RequestError
-from placement.client.rest import RefusedError, RestClient, RestError
+from placement.client.rest import RestClient
 from placement.logs import escaped
 
 MICROVERSION = "2.0"

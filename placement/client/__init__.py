@@ -11,6 +11,7 @@ from placement.client.allocation_records import (
     AllocationRecord,
     AllocationRecords,
 )
+from placement.client.answers import RefusedError
 from placement.client.claims import ClaimResult, NewConsumer, Rank
 from placement.client.errors import (
     AllocationConflict,
@@ -28,7 +29,6 @@ from placement.client.provider_data import Inventories, InventoryRecord, Provide
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
 from placement.client.report import ComputeDriver, ReportClient
 from placement.client.request_errors import RequestError
-from placement.client.rest import RefusedError
 from placement.client.tree_difference import TreeChange, TreeDifference
 
 __all__ = [

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
+from placement.client.answers import RefusedError
 from placement.client.errors import ConsumerError
 from placement.client.negotiated import NegotiatedApi
-from placement.client.rest import RefusedError
 
 
 class AllocatedResources(TypedDict):

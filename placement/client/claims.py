@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from placement.client.allocation_records import AllocationRecord, check_consumer, read_record
+from placement.client.answers import RefusedError
 from placement.client.errors import AllocationConflict, NoCandidates
 from placement.client.negotiated import NegotiatedApi, Version
 from placement.client.query import JsonRequest, query_of
-from placement.client.rest import RefusedError
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 CANDIDATES = 50  # that a claim looks at, unless the request has a limit

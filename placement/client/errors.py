@@ -13,6 +13,10 @@ class ConsumerError(ClientError, ValueError):
     """A consumer, or what one holds, that cannot be so."""
 
 
+class RestError(ClientError):
+    """A server did not do what it was asked for; the text says where and why, on one line."""
+
+
 class NoPlacementService(ClientError):
     """What answers is not a placement service: another one, or something before it."""
 

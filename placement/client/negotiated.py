@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import requests
 
+from placement.client.answers import refusal
 from placement.client.errors import NoPlacementService, ServiceTooOld
-from placement.client.rest import RefusedError, error_object
 
 if TYPE_CHECKING:
     # PERF: commands that need no adapter start without it.
@@ -83,7 +83,7 @@ class NegotiatedApi:
             path, method, json=body, headers=headers, microversion=None, raise_exc=False
         )
         if answer.status_code >= 400:
-            raise _refusal(f"{method} {path}", answer)
+            raise refusal(f"{method} {path}", answer)
         if not answer.content:
             return None
         try:
@@ -113,10 +113,3 @@ class NegotiatedApi:
 def _version_of(text: str) -> Version:
     major, _, minor = text.partition(".")
     return int(major), int(minor)
-
-
-def _refusal(request: str, answer: requests.Response) -> RefusedError:
-    error = error_object(answer)
-    text = str(error.get("detail") or answer.text[:200] or answer.reason or "no reason given")
-    code = str(error.get("code", ""))
-    return RefusedError(request, answer.status_code, code, " ".join(text.split()))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from placement.client import claims, tree_reader
 from placement.client.allocation_records import AllocationRecords, read_records_of_tree
+from placement.client.answers import RefusedError
 from placement.client.claims import ClaimResult, NewConsumer, Rank
 from placement.client.errors import ProviderTreeError, ReshapeFailed, ReshapeNeeded, UpdateFailed
 from placement.client.negotiated import SECOND_LINE, NegotiatedApi, Version
 from placement.client.provider_data import ProviderData, check_uuid
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
 from placement.client.query import JsonRequest
-from placement.client.rest import RefusedError
 from placement.client.tree_difference import revised
 from placement.client.tree_writer import TreeWriter, may_pass
 

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import requests
 
-from placement.client.errors import ClientError
+from placement.client.answers import RefusedError, error_object, refusal
+from placement.client.errors import RestError
 
-CONFLICT = "placement.concurrent_update"  # somebody else has written since the generation was read
 MICROVERSION = "1.39"  # unless a command needs another
 TIMEOUT_SECONDS = (5.0, 60.0)
 TRIES = 3
@@ -20,32 +20,8 @@ _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _BUSY = frozenset((502, 503, 504))
 
 
-class RestError(ClientError):
-    """A server did not do what it was asked for; the text says where and why, on one line."""
-
-
 class LostError(RestError):
     """The connection broke after the server had answered before."""
-
-
-class RefusedError(RestError):
-    """The server answered a request with an error.
-
-    request: method and path. code: the server's error code, empty when it gave none. detail: what
-    the server says, on one line.
-    """
-
-    def __init__(self, request: str, status: int, code: str, detail: str) -> None:
-        self.request = request
-        self.status = status
-        self.code = code
-        self.detail = detail
-        super().__init__(f"{request} was refused with {status}: {detail}")
-
-    @property
-    def is_conflict(self) -> bool:
-        """Whether somebody else was faster: the same may succeed after another look."""
-        return self.code == CONFLICT
 
 
 class RestClient:
@@ -153,7 +129,7 @@ class RestClient:
         self._answered = True
         request = f"{method} {path.partition('?')[0]}"
         if response.status_code >= 300:
-            raise _refusal(request, response, microversion)
+            raise _error(request, response, microversion)
         if not response.content:
             return None
         try:
@@ -213,10 +189,9 @@ def _below(error: BaseException) -> BaseException | None:
     return below
 
 
-def _refusal(request: str, response: requests.Response, microversion: str) -> RestError:
+def _error(request: str, response: requests.Response, microversion: str) -> RestError:
     status = response.status_code
-    error = error_object(response)
-    detail = " ".join(str(error.get("detail") or response.reason or "no reason given").split())
+    refused = refusal(request, response)
     if status == 401:
         return RestError(
             "the server does not accept the token (401); give one with --token or OS_TOKEN"
@@ -224,17 +199,8 @@ def _refusal(request: str, response: requests.Response, microversion: str) -> Re
     if status == 403:
         return RestError(f"the token does not permit {request} (403); use an administrator's")
     if status == 406:
-        offered = detail
+        error, offered = error_object(response), refused.detail
         if "min_version" in error and "max_version" in error:
             offered = f"it offers {error['min_version']} to {error['max_version']}"
         return RestError(f"the server does not speak version {microversion} (406): {offered}")
-    return RefusedError(request, status, str(error.get("code", "")), detail)
-
-
-def error_object(response: requests.Response) -> dict[str, Any]:
-    """Return what an answer says of its error, nothing where it has no such form."""
-    try:
-        error = response.json()["errors"][0]
-    except (ValueError, LookupError, TypeError):
-        return {}
-    return error if isinstance(error, dict) else {}
+    return refused

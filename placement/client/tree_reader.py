@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from placement.client.answers import RefusedError
 from placement.client.errors import UpdateFailed
 from placement.client.negotiated import NegotiatedApi
 from placement.client.provider_data import ProviderData, check_aggregates, complete_inventories
 from placement.client.provider_tree import TreeSnapshot
-from placement.client.rest import RefusedError
 from placement.vocabulary import SHARING_TRAIT
 
 PARTS = ("inventories", "traits", "aggregates")

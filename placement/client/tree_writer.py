@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from placement.client.allocation_records import AllocationRecords, record_to_write
+from placement.client.answers import RefusedError
 from placement.client.errors import ReshapeFailed, ReshapeNeeded, UpdateFailed
 from placement.client.negotiated import NegotiatedApi, Version
 from placement.client.provider_data import Inventories, ProviderData
 from placement.client.provider_tree import TreeSnapshot
-from placement.client.rest import RefusedError
 from placement.vocabulary import CUSTOM_PREFIX
 
 # Consumers keep their types, also none at all, where the version cannot state one.

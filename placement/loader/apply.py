@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placement.client.rest import CONFLICT, RefusedError, RestClient
+from placement.client.answers import CONFLICT, RefusedError
+from placement.client.rest import RestClient
 from placement.loader import crowding
 from placement.loader.cloud import Cloud, CloudProvider
 from placement.loader.consumers import bring_about_consumer, is_on_server

@@ -6,7 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TextIO
 
-from placement.client.rest import LostError, RestClient, RestError
+from placement.client.errors import RestError
+from placement.client.rest import LostError, RestClient
 from placement.loader.apply import apply
 from placement.loader.cloud import Cloud
 from placement.loader.cloudfile import load_file

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from placement.client.rest import CONFLICT, RefusedError, RestClient
+from placement.client.answers import CONFLICT, RefusedError
+from placement.client.rest import RestClient
 from placement.loader.cloud import CloudConsumer
 from placement.loader.outcomes import LoadOutcome
 

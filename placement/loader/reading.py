@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
-from placement.client.rest import RefusedError, RestClient
+from placement.client.answers import RefusedError
+from placement.client.rest import RestClient
 from placement.progress import Progress
 
 LISTING = "2.0"  # the version that lists parts of many providers, and all consumers of a tree

@@ -18,6 +18,7 @@ from hypothesis import given
 from keystoneauth1.adapter import Adapter
 
 from placement.client.allocation_records import AllocationRecords
+from placement.client.answers import RefusedError
 from placement.client.claims import NewConsumer
 from placement.client.errors import (
     AllocationConflict,
@@ -35,7 +36,6 @@ from placement.client.negotiated import Version
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
 from placement.client.report import ComputeDriver, ReportClient
 from placement.client.request_errors import RequestError
-from placement.client.rest import RefusedError
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
 from tests.kit.engines import share
