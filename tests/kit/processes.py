@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import signal as signals
@@ -58,21 +59,37 @@ def send(port: int, method: str, path: str, body: object = None, version: str = 
 def exchange(
     port: int, method: str, path: str, body: object = None, version: str = ""
 ) -> tuple[int, bytes]:
-    """As `send`; the status and the text of the answer."""
+    """As `send`; the status and the text of the answer.
+
+    The request has been logged and counted then: the server does so after its answer, and ends the
+    connection after that.
+    """
     headers = dict(HEADERS)
     if version:
         headers["OpenStack-API-Version"] = f"placement {version}"
     raw = None if body is None else orjson.dumps(body)
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER)
     try:
-        connection.request(method, path, raw, headers)
-        answer = connection.getresponse()
-        text = answer.read()
+        with connected(port) as connection:
+            connection.request(method, path, raw, headers)
+            answer = connection.getresponse()
+            text = answer.read()
     except (OSError, http.client.HTTPException) as error:
         raise NoAnswerError(f"{method} {path}: {error!r}") from error
-    finally:
-        connection.close()
     return answer.status, text
+
+
+@contextmanager
+def connected(port: int) -> Iterator[http.client.HTTPConnection]:
+    """Connect for one request; at the end of the block wait until the server ends it, too."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER)
+    with contextlib.closing(connection):
+        connection.connect()
+        with connection.sock.dup() as sock:  # the library closes its own after an answer
+            sock.settimeout(ANSWER)
+            yield connection
+            with contextlib.suppress(ConnectionError):  # killed, after its answer
+                while sock.recv(1 << 16):
+                    pass
 
 
 class Process:
