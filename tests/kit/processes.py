@@ -64,7 +64,7 @@ def exchange(
     The request has been logged and counted then: the server does so after its answer, and ends the
     connection after that.
     """
-    headers = dict(HEADERS)
+    headers = {**HEADERS, "Connection": "close"}  # which a proxy would keep
     if version:
         headers["OpenStack-API-Version"] = f"placement {version}"
     raw = None if body is None else orjson.dumps(body)
