@@ -15,7 +15,8 @@ from sqlalchemy.engine import Connection
 from placement import stopwatch
 from placement.db.engine import on_lost_commit
 from placement.db.statement import Restart, Unmatched
-from placement.db.statements import providers as statements
+from placement.db.statements import locks as statements
+from placement.db.statements import providers as provider_statements
 from placement.errors import ProviderNotFound
 from placement.objects import catalog, identifiers
 from placement.objects.catalog import NO_NAMES, Ids, Names
@@ -136,7 +137,7 @@ def lock_trees(
 
     # Only now can nobody change the providers any more.
     providers: dict[str, LockedProvider] = {}
-    for row in statements.locked(stored_uuids).rows(conn):
+    for row in provider_statements.locked(stored_uuids).rows(conn):
         providers[row.uuid] = LockedProvider._make(row)
     if any(provider.root_id not in revisions for provider in providers.values()):
         raise Restart

@@ -194,7 +194,7 @@ def _request(method: str, path: str, body: Callable[[Scene], object] | None = No
     return act
 
 
-RENEW, BUMP = "providers.renew_revisions", "providers.bump_generations"
+RENEW, BUMP = "locks.renew_revisions", "providers.bump_generations"
 CLAIM = {"allocations.create", "inventories.move_used"}
 
 SCENARIOS = {
@@ -259,7 +259,7 @@ SCENARIOS = {
             "allocations.create_consumers",
             "allocations.create",
             "inventories.take",
-            "providers.renew_and_bump",
+            "locks.renew_and_bump",
         },
         lambda it: it.service.send("POST", "/claims", it.demand(VCPU=1, DISK_GB=1), "2.0"),
         otherwise=frozenset({RENEW, BUMP, *CLAIM}),

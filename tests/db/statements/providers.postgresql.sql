@@ -69,29 +69,6 @@ SET updated_at=:updated_at::TIMESTAMP WITHOUT TIME ZONE, name='host',
 WHERE resource_providers.id = 1;
 
 
--- providers.renew_and_bump: Give a few trees a new revision, and add 1 to the generations of providers in them.
-UPDATE resource_providers
-SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now::TIMESTAMP WITHOUT TIME
-    ZONE ELSE resource_providers.updated_at END, generation=(resource_providers.generation + CASE
-    WHEN (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
-    (resource_providers.id IN (:roots …)) THEN :new_revision::BIGINT ELSE
-    resource_providers.revision END
-WHERE resource_providers.id IN (:ids …) AND ((resource_providers.id NOT IN (:roots …)) OR
-    resource_providers.id = :root_0::INTEGER AND resource_providers.revision = :revision_0::BIGINT);
-
-
--- providers.renew_revisions: Give trees a new revision, and so lock them until the end of this transaction.
-UPDATE resource_providers
-SET revision=:new_revision::BIGINT
-WHERE resource_providers.id IN (:ids …);
-
-
--- providers.revisions: Select (id, revision) of trees, once no other transaction has locked them.
-SELECT resource_providers.id, resource_providers.revision
-FROM resource_providers
-WHERE resource_providers.id IN (:ids …) FOR UPDATE;
-
-
 -- providers.roots_showing: Select (id, revision) of the roots of trees with inventories or allocations of a class.
 SELECT root.id, root.revision
 FROM resource_providers AS root JOIN resource_providers ON resource_providers.root_provider_id =

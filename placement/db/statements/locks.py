@@ -1,0 +1,89 @@
+"""Locks on trees: their roots get a new revision, and stay locked until the transaction ends."""
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import bulk
+from placement.db import tables as t
+from placement.db.statement import Queries, Write, Writes
+
+_provider = t.resource_providers
+
+_RENEW = (
+    sa.update(_provider)
+    .where(bulk.in_list(_provider.c.id))
+    .values(revision=sa.bindparam("new_revision", type_=_provider.c.revision.type))
+)
+
+
+def renew_revisions(root_ids: Collection[int], revision: int) -> Writes:
+    """Give trees a new revision, and so lock them until the end of this transaction."""
+    return bulk.write_by(_RENEW, root_ids, {"new_revision": revision})
+
+
+_REVISIONS = (
+    sa.select(_provider.c.id, _provider.c.revision)
+    .where(bulk.in_list(_provider.c.id))
+    .with_for_update()
+)
+
+
+def revisions(root_ids: Collection[int]) -> Queries:
+    """Select (id, revision) of trees, once no other transaction has locked them."""
+    return bulk.select_by(_REVISIONS, root_ids)
+
+
+def _bumped(is_root: ColumnElement[bool]) -> Mapping[str, ColumnElement[Any]]:
+    """Return what a new revision of roots, and a next generation of `bumped`, sets."""
+    column = _provider.c
+    bumped = bulk.in_list(column.id, "bumped")
+    revision = sa.bindparam("new_revision", type_=column.revision.type)
+    now = sa.bindparam("now", type_=column.updated_at.type)
+    return {
+        "revision": sa.case((is_root, revision), else_=column.revision),
+        "generation": column.generation + sa.case((bumped, 1), else_=0),
+        "updated_at": sa.case((bumped, now), else_=column.updated_at),
+    }
+
+
+def renew_and_bump(
+    revisions: Mapping[int, int], provider_ids: Collection[int], revision: int
+) -> Write:
+    """Give a few trees a new revision, and add 1 to the generations of providers in them.
+
+    revisions: root id -> revision. A tree that has another one by now is not matched.
+    """
+    row_ids = sorted({*revisions, *provider_ids})
+    params = {
+        "ids": row_ids,
+        "roots": sorted(revisions),
+        "bumped": sorted(provider_ids),
+        "new_revision": revision,
+        "now": t.now(),
+    }
+    for place, root_id in enumerate(sorted(revisions)):
+        params[f"root_{place}"] = root_id
+        params[f"revision_{place}"] = revisions[root_id]
+    return Write(_renew_and_bump(len(revisions)), params, matches=len(row_ids))
+
+
+@lru_cache(maxsize=64)
+def _renew_and_bump(roots: int) -> sa.Update:
+    column = _provider.c
+    is_root = bulk.in_list(column.id, "roots")
+    unchanged = [
+        sa.and_(
+            column.id == sa.bindparam(f"root_{place}", type_=column.id.type),
+            column.revision == sa.bindparam(f"revision_{place}", type_=column.revision.type),
+        )
+        for place in range(roots)
+    ]
+    return (
+        sa.update(_provider)
+        .where(bulk.in_list(column.id), sa.or_(~is_root, *unchanged))
+        .values(**_bumped(is_root))
+    )
