@@ -1,7 +1,7 @@
 """`python -m bench`: measure ours beside openstack-placement 16.0.0 (bench/README.rst).
 
-Loads clouds into a database server of its own, runs the scenarios on both servers in turns, and
-writes results as JSON, a table and a plot.
+Loads clouds into a database server of its own, runs the scenarios on all servers in turns, and
+writes results as JSON and a table.
 """
 
 from __future__ import annotations
@@ -76,27 +76,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
     parser.add_argument("--sizes", default="1000,10000", help="numbers of hosts, comma-separated")
-    parser.add_argument("--only", default=",".join(FAMILIES), help=f"of {', '.join(FAMILIES)}")
+    parser.add_argument(
+        "--only",
+        default=",".join(name for name in FAMILIES if name != "aims"),
+        help=f"of {', '.join(FAMILIES)}; aims: what a release is measured by, whatever the sizes",
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="for each server and scenario")
-    parser.add_argument("--alone", action="store_true", help="measure ours only")
+    parser.add_argument("--alone", action="store_true", help="leave openstack-placement out")
     parser.add_argument(
         "--beside",
         type=Path,
         metavar="CHECKOUT",
-        help="instead of openstack-placement, another checkout of this service, made by `make`",
+        help="measure an earlier checkout of this service, too, where `make test` ran",
     )
     parser.add_argument("--data", type=Path, help="keep the loaded clouds here for the next run")
     parser.add_argument("--output", type=Path, default=Path("bench/results"))
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
     scenarios = [each for name in options.only.split(",") for each in FAMILIES[name](sizes)]
-    if not options.alone and options.beside is None:
+    if not options.alone:
         os.environ.setdefault("PLACEMENT_PEER", ".tox/openstack-placement")
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
         # Database servers run as accounts of their own.
         Path(scratch).chmod(0o755)
         databases = Databases(options.engine, options.data or Path(scratch))
-        results = report.Results(options.engine, options.output)
+        others = [] if options.beside is None else ["before"]
+        others += [] if options.alone else ["peer"]
+        results = report.Results(options.engine, options.output, others)
         for cloud, of_cloud in groupby(scenarios, key=lambda each: each.cloud.name):
             run(list(of_cloud), databases, Path(scratch) / cloud, options, results)
     results.finish()
@@ -111,27 +117,27 @@ def run(
 ) -> None:
     """Measure the scenarios of one cloud."""
     cloud = scenarios[0].cloud
-    # Who is measured, whose database that is, and the checkout that is served.
-    sides: list[tuple[str, str, Path | None]] = [("ours", "ours", REPOSITORY)]
+    # Who is measured, each on a database of its own, and the checkout that is served.
+    sides: dict[str, Path | None] = {"ours": REPOSITORY}
     if options.beside is not None:
-        sides.append(("peer", "beside", options.beside.resolve()))
-    elif not options.alone and any(scenario.peer for scenario in scenarios):
-        sides.append(("peer", "peer", None))
+        sides["before"] = options.beside.resolve()
+    if not options.alone and any(scenario.peer for scenario in scenarios):
+        sides["peer"] = None
     with ExitStack() as stack:
         servers = [
             stack.enter_context(
                 serving(
                     name,
-                    databases.of(owner, cloud),
+                    databases.of(name, cloud),
                     home / name,
                     databases.server,
                     checkout=checkout,
                 )
             )
-            for name, owner, checkout in sides
+            for name, checkout in sides.items()
         ]
         for scenario in scenarios:
-            measured = servers if scenario.peer or options.beside else servers[:1]
+            measured = [each for each in servers if scenario.peer or each.name != "peer"]
             figures = measure(scenario, measured, options.seconds)
             memory = {server.name: server.peak_memory() for server in measured}
             floor = None

@@ -21,9 +21,10 @@ AT_ONCE_SECONDS = 4.0  # of a crowd's burst
 class Figures:
     """What one server needs for one turn of a scenario; times in milliseconds.
 
-    rate: turns a second, where clients act at once. rows: read by the database.
+    at_once: clients; rate: turns a second of all of them. rows: read by the database.
     """
 
+    at_once: int
     turns: int
     median: float
     p95: float
@@ -117,6 +118,7 @@ class Meter:
         ordered = sorted(self._times)
         clients = len(self._clients)
         return Figures(
+            at_once=clients,
             turns=turns,
             median=1000 * statistics.median(ordered),
             p95=1000 * ordered[min(turns - 1, int(turns * 0.95))],

@@ -1,30 +1,26 @@
-"""Results: a line for each scenario as it is measured, then JSON, a table and a plot."""
+"""Results: a line for each scenario as it is measured, then JSON and tables."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from bench import aims
+from bench.aims import Row
 from bench.measure import Figures
 from bench.scenarios import Scenario
-
-HEAD = (
-    "scenario", "ours ms", "p95", "CPU ms", "statements", "peer ms", "CPU ms", "statements",
-    "times faster", "less CPU", "target", "MiB", "one query",
-)  # fmt: skip
-
-SIZE = re.compile(r" ([\d,]+) (hosts|trees)")
+from bench.tables import figure, table
 
 
 class Results:
-    """Gathers figures and writes them into a directory."""
+    """Gathers figures and writes them into a directory; others: who is measured beside ours."""
 
-    def __init__(self, engine: str, directory: Path) -> None:
+    def __init__(self, engine: str, directory: Path, others: Sequence[str]) -> None:
         self._engine = engine
         self._directory = directory
+        self._others = others
         self._rows: list[dict[str, object]] = []
 
     def add(
@@ -35,120 +31,53 @@ class Results:
         floor: float | None,
     ) -> None:
         """Note one scenario and print its line; floor: milliseconds of one query and rendering."""
-        ours, peer = figures["ours"], figures.get("peer")
-        row: dict[str, object] = {
-            "scenario": scenario.name,
-            "target": scenario.target,
-            "ours": asdict(ours) | {"peak_mib": memory["ours"]},
-        }
-        if peer:
-            row["peer"] = asdict(peer) | {"peak_mib": memory["peer"]}
-            row["wall_ratio"] = peer.median / ours.median
-            if scenario.at_once > 1:
-                row["wall_ratio"] = ours.rate / peer.rate
-            row["cpu_ratio"] = peer.cpu / max(ours.cpu, 0.01)
+        row: dict[str, object] = {"scenario": scenario.name, "target": scenario.target}
+        for side, measured in figures.items():
+            row[side] = asdict(measured) | {"peak_mib": memory[side]}
         if floor is not None:
             row["floor"] = floor
         self._rows.append(row)
-        print("  ".join(cells(row)), flush=True)
+        print("  ".join(cells(row, self._others)), flush=True)
 
     def finish(self) -> None:
         """Write the files."""
         self._directory.mkdir(parents=True, exist_ok=True)
+        text = table(head(self._others), [cells(row, self._others) for row in self._rows])
+        if any(row["scenario"] in aims.AIMS for row in self._rows):
+            text += f"\n{aims.report(self._rows, self._engine)}"
+        text += aims.summary(self._rows)
+        (self._directory / f"{self._engine}.txt").write_text(text)
+        results = {"engine": self._engine, "rows": self._rows}
         path = self._directory / f"{self._engine}.json"
-        path.write_text(json.dumps(self._rows, indent=1) + "\n")
-        (self._directory / f"{self._engine}.txt").write_text(table(self._rows))
-        print(f"\n{table(self._rows)}\nwritten to {self._directory}")
-        if any(_size(row) for row in self._rows):
-            plot(self._rows, self._engine, self._directory / f"{self._engine}.svg")
+        path.write_text(json.dumps(results, indent=1) + "\n")
+        print(f"\n{text}written to {self._directory}")
 
 
-def cells(row: dict[str, object]) -> list[str]:
-    """The row of the table."""
-    ours, peer = row["ours"], row.get("peer")
-    assert isinstance(ours, dict)
-    found = [
-        str(row["scenario"]), _number(ours["median"]), _number(ours["p95"]), _number(ours["cpu"]),
-        _number(ours["statements"]) if ours["statements"] else "-",
-    ]  # fmt: skip
-    if isinstance(peer, dict):
-        found += [
-            _number(peer["median"]), _number(peer["cpu"]),
-            _number(peer["statements"]) if peer["statements"] else "-",
-            f"{row['wall_ratio']:.1f}", f"{row['cpu_ratio']:.1f}",
-        ]  # fmt: skip
-    else:
-        found += ["-"] * 5
+def head(others: Sequence[str]) -> list[str]:
+    """Return the head of the table of ours beside others."""
+    titles = ["scenario", "ours ms", "p95", "CPU ms", "statements"]
+    for other in others:
+        titles += [f"{other} ms", "CPU ms", "statements", "times faster", "less CPU"]
+    return [*titles, "target", "MiB", "one query"]
+
+
+def cells(row: Row, others: Sequence[str]) -> list[str]:
+    """Return the row of the table."""
+    ours = row["ours"]
+    texts = [row["scenario"], figure(ours["median"]), figure(ours["p95"]), *_cost(ours)]
+    for other in others:
+        beside = row.get(other)
+        if beside is None:
+            texts += ["-"] * 5
+        else:
+            texts += [figure(beside["median"]), *_cost(beside)]
+            texts.append(f"{aims.times_faster(ours, beside):.1f}")
+            texts.append(f"{aims.times_less_cpu(ours, beside):.1f}")
     floor = row.get("floor")
-    return [
-        *found,
-        str(row["target"] or "-"),
-        _number(ours["peak_mib"]),
-        _number(floor) if isinstance(floor, float) else "-",
-    ]
+    texts.append(str(row["target"] or "-"))
+    return [*texts, figure(ours["peak_mib"]), "-" if floor is None else figure(floor)]
 
 
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
-
-
-def table(rows: list[dict[str, object]]) -> str:
-    """A table in reStructuredText."""
-    lines = [list(HEAD), *(cells(row) for row in rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(HEAD))]
-    rule = "  ".join("=" * width for width in widths)
-    text = [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    ]
-    return "\n".join([rule, text[0], rule, *text[1:], rule, ""])
-
-
-def _size(row: dict[str, object]) -> tuple[str, int] | None:
-    found = SIZE.search(str(row["scenario"]))
-    if found is None:
-        return None
-    name = str(row["scenario"])
-    title = name[: found.start()] + name[found.end() :]
-    return title, int(found[1].replace(",", ""))
-
-
-def plot(rows: list[dict[str, object]], engine: str, path: Path) -> None:
-    """Draw latency against hosts, both servers, both axes logarithmic."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    lines: dict[str, dict[str, list[tuple[int, float]]]] = {}
-    for row in rows:
-        sized = _size(row)
-        if sized is None or "limit" not in sized[0] or "8 clients" in sized[0]:
-            continue
-        for server in ("ours", "peer"):
-            figures = row.get(server)
-            if isinstance(figures, dict):
-                series = lines.setdefault(sized[0], {}).setdefault(server, [])
-                series.append((sized[1], float(figures["median"])))
-    figure, axes = pyplot.subplots(figsize=(9, 6))
-    colours = pyplot.rcParams["axes.prop_cycle"].by_key()["color"]
-    for number, (title, servers) in enumerate(lines.items()):
-        for server, points in servers.items():
-            points.sort()
-            axes.plot(
-                *zip(*points, strict=True),
-                color=colours[number % len(colours)],
-                linestyle="-" if server == "ours" else ":",
-                marker="o" if server == "ours" else "x",
-                label=f"{title}: {server}",
-            )
-    axes.set(
-        xscale="log", yscale="log", xlabel="hosts", ylabel="median latency, ms",
-        title=f"GET /allocation_candidates, {engine}",
-    )  # fmt: skip
-    axes.grid(visible=True, which="both", alpha=0.2)
-    axes.legend(fontsize=7, bbox_to_anchor=(1.02, 1), loc="upper left")
-    figure.savefig(path, bbox_inches="tight")
+def _cost(side: Row) -> tuple[str, str]:
+    """Return CPU and statements of a turn; only MariaDB counts the latter."""
+    return figure(side["cpu"]), figure(side["statements"]) if side["statements"] else "-"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from bench.aims import AIMS
 from bench.clouds import cards, flat, nested, sharing, unequal, wide
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
 
@@ -91,6 +92,9 @@ def _flat_reads(hosts: int) -> list[Scenario]:
         peer=peer,
     )  # fmt: skip
     found += [
+        Scenario(f"{title}, GET /", full, "get", "/", peer=peer),
+        Scenario(f"{title}, one provider", full, "get", f"/resource_providers/{provider_uuid(77)}",
+                 peer=peer),
         Scenario(f"{title}, 3 match", full, "get", f"{FLAT}&required=CUSTOM_RARE",
                  target=50 if big else None, peer=peer),
         Scenario(f"{title}, 3 match, limit 1000", full, "get",
@@ -124,6 +128,8 @@ def _flat_writes(hosts: int) -> list[Scenario]:
                  peer=peer),
         Scenario(f"{title}, reshape of 100 consumers", cloud, "reshape", target=10, peer=peer),
         Scenario(f"{title}, provisioning a host", cloud, "provision", target=3, peer=peer),
+        Scenario(f"{title}, provisioning a host, 8 clients", cloud, "provision", at_once=8,
+                 peer=peer),
     ]  # fmt: skip
 
 
@@ -148,10 +154,14 @@ def _wide(most: int) -> list[Scenario]:
 
 
 def _sharing(hosts: int) -> list[Scenario]:
-    return _limits(
-        f"sharing {hosts:,} hosts", sharing(hosts), FLAT, [(10, None), (1000, None)],
-        peer=hosts <= 1000,
-    )  # fmt: skip
+    cloud, title, peer = sharing(hosts), f"sharing {hosts:,} hosts", hosts <= 1000
+    found = _limits(title, cloud, FLAT, [(10, None), (1000, None), (None, None)], peer=peer)
+    # Each host and each shared disk is in one of the aggregates.
+    member_of = "".join(f"&member_of={aggregate_uuid(number)}" for number in (1, 2))
+    found.append(
+        Scenario(f"{title}, member_of leaves nobody", cloud, "get", FLAT + member_of, peer=peer)
+    )
+    return found
 
 
 def _explained(hosts: int) -> list[Scenario]:
@@ -238,6 +248,14 @@ def _language() -> list[Scenario]:
     return found
 
 
+def _aims() -> list[Scenario]:
+    """Return what has an aim, in the order of the aims."""
+    sizes = (1000, 10_000)
+    families = ("flat", "writes", "nested", "sharing")
+    scenarios = {each.name: each for name in families for each in FAMILIES[name](sizes)}
+    return [scenarios[name] for name in AIMS]
+
+
 # Families that `--only` chooses among, each made for the sizes asked for.
 FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "flat": lambda sizes: [each for size in sizes for each in _flat_reads(size)],
@@ -258,5 +276,6 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "lists": lambda sizes: [each for size in sizes for each in _lists(size)],
     "wide": lambda _sizes: _wide(16),
     "language": lambda _sizes: _language(),
+    "aims": lambda _sizes: _aims(),
     "sharing": lambda sizes: [each for size in sizes if size <= 1000 for each in _sharing(size)],
 }

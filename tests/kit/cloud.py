@@ -9,15 +9,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
 import sqlalchemy as sa
 from tqdm import tqdm
 
 from placement.db import tables as t
-from placement.objects import catalog, derived
+from placement.db.dialects import Dialect, dialect_of
+from placement.objects import catalog
+from placement.objects.capacity import capacity
+from placement.objects.locking import new_revision
+from tests.kit.copying import copy_rows
 
-BATCH = 2000  # rows of one INSERT
 CREATED = datetime(2026, 1, 1)
 SHARING = "MISC_SHARES_VIA_AGGREGATE"
 FIRST_CLASS = 20000  # the least id of a class that a cloud brings
@@ -130,19 +132,17 @@ def write(conn: sa.Connection, cloud: Cloud, *, show: bool = False) -> None:
         conn.execute(sa.insert(t.users).values(id=1, external_id="user"))
     for table, rows in (
         (t.resource_providers, _providers(cloud)),
-        (t.inventories, _inventories(cloud, class_ids)),
+        (t.inventories, _inventories(cloud, class_ids, dialect_of(conn))),
         (t.resource_provider_traits, _traits(cloud, ids["trait"])),
         (t.resource_provider_aggregates, _aggregates(cloud, ids["aggregate"])),
         (t.consumers, _consumers(cloud)),
         (t.allocations, _allocations(cloud, class_ids)),
     ):
-        progress = tqdm(desc=f"{cloud.name} {table}", unit=" rows", leave=False, disable=not show)
-        with progress:
+        title = f"{cloud.name} {table}"
+        disable = None if show else True  # None: unless it is a terminal
+        with tqdm(rows, title, unit=" rows", leave=False, disable=disable) as shown:
             # openstack-placement fails on providers of which only some have a time.
-            while batch := [{**row, "created_at": CREATED} for row in islice(rows, BATCH)]:
-                conn.execute(sa.insert(table), batch)
-                progress.update(len(batch))
-    derived.recompute(conn)
+            copy_rows(conn, table, ({**row, "created_at": CREATED} for row in shown))
     _mend_sequences(conn)
 
 
@@ -169,11 +169,13 @@ def _providers(cloud: Cloud) -> Iterator[Row]:
             "generation": 0,
             "parent_provider_id": parent,
             "root_provider_id": roots[provider_id],
+            "revision": new_revision() if parent is None else 0,
         }
 
 
-def _inventories(cloud: Cloud, class_ids: Mapping[str, int]) -> Iterator[Row]:
+def _inventories(cloud: Cloud, class_ids: Mapping[str, int], dialect: Dialect) -> Iterator[Row]:
     for provider_id, provider in enumerate(cloud.members(), 1):
+        claims = provider.claims or {}
         for name, stock in provider.stock.items():
             if isinstance(stock, int):
                 stock = Stock(stock)
@@ -186,6 +188,10 @@ def _inventories(cloud: Cloud, class_ids: Mapping[str, int]) -> Iterator[Row]:
                 "max_unit": stock.total if stock.max_unit is None else stock.max_unit,
                 "step_size": stock.step_size,
                 "allocation_ratio": stock.allocation_ratio,
+                "used": cloud.consumers * claims.get(name, 0),
+                "capacity": capacity(
+                    stock.total, stock.reserved, dialect.as_stored(stock.allocation_ratio)
+                ),
             }
 
 

@@ -1,0 +1,175 @@
+"""The rows that a release is measured by, what each is to reach, and whether it does.
+
+`python -m bench --only aims --beside ../earlier` measures them: an earlier checkout, this one and
+the peer, in turns, in one run.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bench.tables import figure, table
+
+# A row of the results: its name, and for each side that was measured its figures.
+Row = Mapping[str, Any]
+
+ROOT = "flat 10,000 hosts x 20 consumers, GET /"  # what an answer costs that says next to nothing
+PRIMARY = "mariadb"
+
+
+class Aim(Protocol):
+    """What a row is to reach."""
+
+    def __str__(self) -> str:
+        """Return it in a few characters."""
+        ...
+
+    def is_met(self, ours: Row, peer: Row | None, root: Row | None) -> bool:
+        """Judge the figures of our row, beside those of the peer and of our `GET /`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Times:
+    """So many times less than the peer needs, of wall time or CPU."""
+
+    least: float
+
+    def __str__(self) -> str:
+        return f">= {self.least:g} x"
+
+    def is_met(self, ours: Row, peer: Row | None, root: Row | None) -> bool:
+        """Compare with the peer."""
+        return peer is not None and times(ours, peer) >= self.least
+
+
+@dataclass(frozen=True)
+class OfRoot:
+    """At most so many times what `GET /` needs through the same server, of wall time or CPU."""
+
+    most: float
+
+    def __str__(self) -> str:
+        return f"<= {self.most:g} GET /"
+
+    def is_met(self, ours: Row, peer: Row | None, root: Row | None) -> bool:
+        """Compare with `GET /`."""
+        return root is not None and 1 / times(ours, root) <= self.most
+
+
+@dataclass(frozen=True)
+class Most:
+    """At most so many milliseconds, of wall time or CPU, and so much memory of a worker."""
+
+    milliseconds: float
+    mib: float
+
+    def __str__(self) -> str:
+        return f"<= {self.milliseconds:g} ms, {self.mib:g} MiB"
+
+    def is_met(self, ours: Row, peer: Row | None, root: Row | None) -> bool:
+        """Look at the figures alone."""
+        quick = min(ours["median"], ours["cpu"]) <= self.milliseconds
+        return bool(quick and ours["peak_mib"] <= self.mib)
+
+
+_FLAT, _SMALL = "flat 10,000 hosts x 20 consumers", "flat 1,000 hosts x 20 consumers"
+_SHARING, _NESTED = "sharing 1,000 hosts", "nested 1,000 trees x 7"
+
+# Row -> aim on MariaDB. On other engines it is to be no slower than the peer.
+AIMS: Mapping[str, Aim | None] = {
+    ROOT: None,
+    f"{_FLAT}, one provider": OfRoot(1.5),
+    f"{_FLAT}, limit 10": OfRoot(2),
+    f"{_FLAT}, limit 1000": Times(400),
+    f"{_FLAT}, limit none": Times(60),
+    f"{_FLAT}, 3 match, limit 1000": Times(120),
+    f"{_FLAT}, providers, all": Times(15),
+    f"{_FLAT}, PUT allocations": Times(8),
+    f"{_FLAT}, DELETE allocations": Times(4),
+    f"{_FLAT}, claims on one host, 8 clients": Times(10),
+    f"{_FLAT}, provisioning a host": Times(6),
+    f"{_FLAT}, provisioning a host, 8 clients": Times(6),
+    f"{_SMALL}, 3 match, limit 1000": Times(15),
+    f"{_SHARING}, limit 1000": Times(20),
+    f"{_SHARING}, limit none": Times(20),
+    f"{_SHARING}, member_of leaves nobody": Times(20),
+    f"{_NESTED}, limit 1000": Times(60),
+    f"{_NESTED}, limit none": Times(20),
+    "nested 10,000 trees x 7, limit none": Most(800, 150),
+}
+
+HEAD = (
+    "row", "before ms", "now ms", "peer ms", "before CPU", "now CPU", "peer CPU",
+    "before times", "now times", "aim", "met",
+)  # fmt: skip
+
+
+def times(ours: Row, other: Row) -> float:
+    """How many times less we need, by wall time or CPU, whichever is better."""
+    return max(times_faster(ours, other), times_less_cpu(ours, other))
+
+
+def times_faster(ours: Row, other: Row) -> float:
+    """How many times faster we are; where clients act at once, how many times more they do."""
+    if ours["at_once"] > 1:
+        return float(ours["rate"] / other["rate"])
+    return float(other["median"] / ours["median"])
+
+
+def times_less_cpu(ours: Row, other: Row) -> float:
+    """How many times less CPU we need."""
+    return float(other["cpu"] / max(ours["cpu"], 0.01))
+
+
+def report(rows: Sequence[Row], engine: str) -> str:
+    """Return the table of all rows that have an aim, and how many meet theirs."""
+    rows = [row for row in rows if row["scenario"] in AIMS]
+    root = next((row["ours"] for row in rows if row["scenario"] == ROOT), None)
+    verdicts = [_verdict(row, engine, root) for row in rows]
+    judged = [verdict for verdict in verdicts if verdict]
+    text = table(HEAD, [_cells(*pair, engine) for pair in zip(rows, verdicts, strict=True)])
+    return f"{text}{judged.count('yes')} of {len(judged)} aims are met\n"
+
+
+def _aim(row: Row, engine: str) -> Aim | None:
+    if engine == PRIMARY:
+        return AIMS[row["scenario"]]
+    return Times(1) if "peer" in row else None
+
+
+def _verdict(row: Row, engine: str, root: Row | None) -> str:
+    aim, peer = _aim(row, engine), row.get("peer")
+    if aim is None or (isinstance(aim, Times) and peer is None):
+        return ""
+    return "yes" if aim.is_met(row["ours"], peer, root) else "no"
+
+
+def _cells(row: Row, verdict: str, engine: str) -> list[str]:
+    before, ours, peer = (row.get(side) for side in ("before", "ours", "peer"))
+    sides = (before, ours, peer)
+    ratios = [figure(times(side, peer)) if side and peer else "-" for side in (before, ours)]
+    return [
+        row["scenario"],
+        *(figure(side["median"]) if side else "-" for side in sides),
+        *(figure(side["cpu"]) if side else "-" for side in sides),
+        *ratios,
+        str(_aim(row, engine) or "-"),
+        verdict or "-",
+    ]
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Return a line on the median row beside the peer, and on the lowest."""
+    ratios = {row["scenario"]: times(row["ours"], row["peer"]) for row in rows if "peer" in row}
+    if not ratios:
+        return ""
+    lowest = min(ratios, key=lambda name: ratios[name])
+    return (
+        f"beside the peer, by wall or CPU: the median of {len(ratios)} rows is "
+        f"{figure(statistics.median(ratios.values()))} times, the lowest is "
+        f"{figure(ratios[lowest])} times ({lowest})\n"
+    )
