@@ -104,7 +104,7 @@ AIMS: Mapping[str, Aim | None] = {
 
 HEAD = (
     "row", "before ms", "now ms", "peer ms", "before CPU", "now CPU", "peer CPU",
-    "before times", "now times", "aim", "met",
+    "before times", "now times", "now MiB", "aim", "met",
 )  # fmt: skip
 
 
@@ -157,6 +157,7 @@ def _cells(row: Row, verdict: str, engine: str) -> list[str]:
         *(figure(side["median"]) if side else "-" for side in sides),
         *(figure(side["cpu"]) if side else "-" for side in sides),
         *ratios,
+        figure(row["ours"]["peak_mib"]),
         str(_aim(row, engine) or "-"),
         verdict or "-",
     ]

@@ -41,6 +41,19 @@ def flat(hosts: int, consumers: int = 0) -> Cloud:
     return Cloud(f"flat_{hosts}_{consumers}", members, consumers, hosts)
 
 
+def light(hosts: int) -> Cloud:
+    """Flat hosts of three classes and three traits, two consumers on each; 3 hosts are rare."""
+
+    def members() -> Iterator[Provider]:
+        common = standard_traits(3)
+        uncommon = {hosts // 3, hosts // 2, hosts - 1}
+        for number in range(hosts):
+            traits = (*common, "CUSTOM_RARE") if number in uncommon else common
+            yield Provider(HOST, traits, None, (aggregate_uuid(number % AGGREGATES),), CLAIM)
+
+    return Cloud(f"light_{hosts}", members, 2, hosts)
+
+
 def unequal(hosts: int) -> Cloud:
     """Flat hosts, all of which have something else left."""
 

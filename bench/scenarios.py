@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from bench.aims import AIMS
-from bench.clouds import cards, flat, nested, sharing, unequal, wide
+from bench.clouds import cards, flat, light, nested, sharing, unequal, wide
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
@@ -248,6 +248,31 @@ def _language() -> list[Scenario]:
     return found
 
 
+def _growth(hosts: int) -> list[Scenario]:
+    """Return what is to take as long on a million hosts as on a thousand."""
+    cloud, title = light(hosts), f"light {hosts:,} hosts x 2 consumers"
+    page = "/resource_providers?limit=1000"
+    rows = [
+        ("limit 10", "get", limited(FLAT, 10)),
+        ("limit 1000", "get", limited(FLAT, 1000)),
+        ("3 match, limit 10", "get", limited(f"{FLAT}&required=CUSTOM_RARE", 10)),
+        ("none match", "get", FLAT.replace("VCPU:2", "VCPU:2000")),
+        ("PUT allocations", "put", ""),
+        ("DELETE allocations", "delete", ""),
+        ("POST /claims", "claim", json.dumps(ONE_STEP)),
+        ("first page of providers", "get at 2.0", page),
+        ("last page of providers", "get at 2.0", f"{page}&marker={provider_uuid(hosts - 1000)}"),
+        ("first page with parts", "get at 2.0", f"{page}&include={PARTS}"),
+        ("provisioning a host", "provision", ""),
+    ]
+    at_peer = {"limit 10", "limit 1000", "3 match, limit 10", "PUT allocations"}
+    return [
+        # Beyond 100,000 the peer takes more than a minute.
+        Scenario(f"{title}, {name}", cloud, does, what, peer=name in at_peer and hosts <= 100_000)
+        for name, does, what in rows
+    ]
+
+
 def _aims() -> list[Scenario]:
     """Return what has an aim, in the order of the aims."""
     sizes = (1000, 10_000)
@@ -274,8 +299,10 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
     "nested": lambda sizes: [each for size in sizes if size <= 10_000 for each in _nested(size)],
     "explain": lambda sizes: [each for size in sizes for each in _explained(size)],
     "lists": lambda sizes: [each for size in sizes for each in _lists(size)],
+    "growth": lambda sizes: [each for size in sizes for each in _growth(size)],
     "wide": lambda _sizes: _wide(16),
     "language": lambda _sizes: _language(),
     "aims": lambda _sizes: _aims(),
     "sharing": lambda sizes: [each for size in sizes if size <= 1000 for each in _sharing(size)],
 }
+SEPARATE = ("aims", "growth")  # measured only when asked for
