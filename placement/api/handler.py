@@ -1,9 +1,10 @@
 """What a handler takes and returns: a `Call`, a `Reply`. None touches Falcon's objects."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from functools import partial
 from typing import Any, Protocol
 
 from placement.api.microversion import Microversion
@@ -17,7 +18,8 @@ from placement.objects.part_cache import PartCache
 class Service:
     """The collaborators of every handler, made once by the application.
 
-    document: the API at a version, for a client that sees it below a prefix, as JSON.
+    document: the API at a version, for a client that sees it below a prefix, as JSON. parts, lists:
+    the text of parts of providers, and of providers in lists.
     """
 
     settings: Settings
@@ -26,6 +28,7 @@ class Service:
     document: Callable[[Microversion, str], bytes]
     tuning: SearchTuning = DEFAULT_TUNING
     parts: PartCache = field(default_factory=PartCache)
+    lists: PartCache = field(default_factory=partial(PartCache, kinds=2))
 
 
 class Rights(Protocol):
@@ -80,7 +83,7 @@ class Reply:
     tag: str | None = None
 
 
-def newest(times: Sequence[datetime | None]) -> datetime | str:
+def newest(times: Iterable[datetime | None]) -> datetime | str:
     """Return the last of several changes, NOW when there is none."""
     return max((time for time in times if time is not None), default=NOW)
 

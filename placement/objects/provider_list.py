@@ -1,6 +1,6 @@
 """The list of providers that meet a filter."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -101,6 +101,11 @@ class ProviderSelection:
     condition: ProviderCondition | None
     page: Page | None
 
+    @property
+    def is_of_all(self) -> bool:
+        """Whether it has every provider there is."""
+        return self.page is None and self.condition == ProviderCondition()
+
 
 def resolve(
     conn: Connection, conditions: ProviderFilter, page: Page | None = None
@@ -142,6 +147,19 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
     providers = [_provider(row) for _revision, *row in rows[: page.size]]
     revisions = {row_id: revision or 0 for revision, row_id, *_rest in rows}
     return ProviderList(providers, len(rows) > page.size, revisions)
+
+
+def revisions(conn: Connection) -> dict[int, int]:
+    """Return the id of every provider, in their order, and the revision of its tree.
+
+    0 is that of one that is in no tree.
+    """
+    return {row_id: revision or 0 for row_id, revision in statements.revisions().rows(conn)}
+
+
+def read(conn: Connection, ids: Collection[int]) -> list[Provider]:
+    """Return these providers, and where they are many all others too, in one statement."""
+    return [_provider(row) for row in statements.among(ids).rows(conn)]
 
 
 def _provider(row: Sequence[Any]) -> Provider:

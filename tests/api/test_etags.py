@@ -93,6 +93,9 @@ def check(world: World, before: Mapping[str, Seen]) -> set[str]:
     for provider in after[ALL_PARTS].body["resource_providers"]:
         if provider["uuid"] in PROVIDERS:
             assert after[f"/{provider['uuid']}{ALL_PARTS}"].body == provider
+    for provider in after[""].body["resource_providers"]:
+        if provider["uuid"] in PROVIDERS:
+            assert after[f"/{provider['uuid']}"].body == provider
     changed = set()
     for path, now in after.items():
         was = before[path]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,3 +150,48 @@ def test_a_page_is_read_by_the_index_of_uuids(service: Service) -> None:
     assert "filesort" not in plan
     assert "Sort" not in plan
     assert "TEMP B-TREE" not in plan
+
+
+VERSIONS = ["1.0", "1.1", "1.5", "1.6", "1.10", "1.11", "1.13", "1.14", "1.39", "2.0"]
+
+
+@pytest.mark.parametrize("prefix", ["", "/placement"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_list_of_all_is_the_text_of_each_in_the_order_of_their_rows(
+    service: Service, version: str, prefix: str
+) -> None:
+    with service.database.read() as conn:
+        provider = t.resource_providers
+        uuids = conn.scalars(sa.select(provider.c.uuid).order_by(provider.c.id)).all()
+
+    def content(path: str) -> bytes:
+        return service.send("GET", path, version=version, root_path=prefix).content
+
+    texts = [content(f"/resource_providers/{uuid}") for uuid in uuids]
+    expected = b'{"resource_providers":[%b]}' % b",".join(texts)
+    for _ in range(2):  # read, and out of memory
+        assert content("/resource_providers") == expected
+    assert prefix.encode() in expected
+
+
+def test_a_list_of_none_is_empty(tmp_path: Path) -> None:
+    with Service(tmp_path) as service:
+        for _ in range(2):
+            answer = service.expect(200, "GET", "/resource_providers")
+            assert answer.content == b'{"resource_providers":[]}'
+
+
+def test_many_changed_providers_are_read_with_all_others(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for chunk in (1000, 3):
+        monkeypatch.setattr(provider_list, "CHUNK", chunk)
+        for number in (1, 2, 7, 11):
+            path = f"/resource_providers/{provider_uuid(number)}/aggregates"
+            service.expect(200, "PUT", path, [aggregate_uuid(chunk)], version="1.1")
+            own = {"name": f"{chunk}-{number}"}
+            service.expect(200, "PUT", f"/resource_providers/{provider_uuid(number)}", own)
+        kept = service.send("GET", "/resource_providers").content
+        service.restart()
+        assert service.send("GET", "/resource_providers").content == kept
+        assert kept.count(b'"name":"%d-' % chunk) == 4

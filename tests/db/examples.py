@@ -112,6 +112,8 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "provider_parts.allocations": ([1],),
     "provider_parts.inventories": ([1],),
     "provider_parts.trait_ids": ([1],),
+    "provider_list.among": ([1],),
+    "provider_list.revisions": (),
     "providers.bump_generations": ({1: 1, 2: 1},),
     "providers.clashing": (UUID, "host"),
     "providers.create": (UUID, "host", None, None, 1),

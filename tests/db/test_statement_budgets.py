@@ -1,12 +1,13 @@
 """The statements of each request: as few as promised, and as many for 1,000 hosts as for 10."""
 
 import uuid as uuids
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from placement.db.statements import provider_list
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.service import NEWEST, Service
 from tests.kit.statements import counted
@@ -207,7 +208,7 @@ def test_aggregates_take_as_many_statements_for_200_as_for_1_in_any_spelling(
 @pytest.mark.parametrize(
     ("path", "most"),
     [
-        ("/resource_providers", 1),
+        ("/resource_providers", 2),
         ("/resource_providers?resources=VCPU:1&required=HW_CPU_X86_AVX2", 2),
         (f"/resource_providers?in_tree={provider_uuid(2)}", 2),
         (
@@ -236,6 +237,32 @@ def test_the_allocations_of_a_tree_take_two_statements(services: list[CountedSer
             path = f"/allocations?in_tree={provider_uuid(2)}"
             assert consumer in service.get(path, version="2.0")["allocations"]
         assert len(statements) == 2
+
+
+def test_a_list_is_one_statement_and_another_for_the_providers_of_changed_trees(
+    services: list[CountedService], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def among(ids: Collection[int], among: Callable[..., Any] = provider_list.among) -> Any:
+        read.append(len(ids))
+        return among(ids)
+
+    monkeypatch.setattr(provider_list, "among", among)
+    for service in services:
+        service.restart()
+        read.clear()
+        number, answer = service.count("GET", "/resource_providers")
+        providers = len(answer.json["resource_providers"])
+        numbers = [number, service.count("GET", "/resource_providers")[0]]
+        for rows in ([3], [1, 5]):  # in a tree of five; on a flat host, and in the same tree
+            service.count("PUT", f"/allocations/{uuids.uuid4()}", claim(dict.fromkeys(rows, 1)))
+            numbers += [service.count("GET", "/resource_providers")[0] for _ in range(2)]
+        assert numbers == [2, 1, 2, 1, 2, 1]
+        assert read == [providers, 5, 6]
+        # Versions with the same text share it.
+        assert service.count("GET", "/resource_providers", version="1.14")[0] == 1
+        assert service.count("GET", "/resource_providers", version="1.13")[0] == 2
 
 
 INCLUDED = {

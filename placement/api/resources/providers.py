@@ -9,7 +9,14 @@ from sqlalchemy.engine import Connection
 from placement.api import query, tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
-from placement.api.responses.providers import WithParts, part_texts
+from placement.api.responses.providers import (
+    ListedText,
+    WithParts,
+    Written,
+    listed_texts,
+    part_texts,
+    text_view,
+)
 from placement.api.shapes import View
 from placement.objects import provider_list, provider_parts, providers
 from placement.objects.provider_parts import Part
@@ -24,13 +31,30 @@ def list_resource_providers(call: Call) -> Reply:
     included = query.parse_include(pairs)
     page = query.parse_page(pairs, included)
     with call.service.database.read() as conn:
-        condition = provider_list.resolve(conn, filters, page)
+        selection = provider_list.resolve(conn, filters, page)
         tag = tags.of_list(call, conn)
-        matching, are_more, revisions = provider_list.find(conn, condition)
+        if selection.is_of_all:
+            texts = _texts_of_all(call, conn)
+            changed_at = newest({provider.changed_at for provider in texts})
+            return Reply(200, Written(texts), changed_at=changed_at, tag=tag)
+        matching, are_more, revisions = provider_list.find(conn, selection)
         parts = _parts(call, conn, matching, included, revisions)
     more = query.after(pairs, matching[-1].uuid) if are_more else None
     changed_at = NOW if parts else newest([provider.changed_at for provider in matching])
     return Reply(200, WithParts(matching, parts, more), changed_at=changed_at, tag=tag)
+
+
+def _texts_of_all(call: Call, conn: Connection) -> list[ListedText]:
+    """Return all providers by their ids: out of memory, or read and kept there."""
+    cache, view = call.service.lists, text_view(View(call.version, call.mount))
+    revisions = provider_list.revisions(conn)
+    texts = cache.known(view, revisions)
+    if len(texts) < len(revisions):
+        providers = provider_list.read(conn, revisions.keys() - texts.keys())
+        unknown = listed_texts(providers, view)
+        cache.keep(view, revisions, unknown)
+        texts.update((row_id, text) for row_id, (text, _size) in unknown.items())
+    return [texts[row_id] for row_id in revisions]
 
 
 def _parts(

@@ -1,7 +1,8 @@
 """Resource providers as clients see them: one, and lists, with parts of what they have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ from placement.api.shapes import (
     View,
     itself,
 )
+from placement.api.versioned import Versioned
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
 
@@ -47,8 +49,11 @@ LINKS = {
     "allocations": "1.11",
 }
 
+PLACED = "1.14"  # whose providers say where in a tree they are
+
 _PLACE = "{uuid}"
-OVERHEAD = 100  # bytes of what holds a text
+OVERHEAD = 100  # bytes of what holds the text of a part
+OVERHEAD_OF_LISTED = 300  # bytes of what holds that of a provider
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +133,8 @@ PROVIDER = _Provider(
     Property("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
     Property("generation", PROVIDER_GENERATION),
     Property("links", _ProviderLinks(), attrgetter("uuid")),
-    Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since="1.14"),
-    Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since="1.14"),
+    Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since=PLACED),
+    Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since=PLACED),
     *(Property(part.value, shape, since="2.0") for part, shape in _PARTS.items()),
     optional=[part.value for part in Part],
 )
@@ -154,6 +159,39 @@ class _Listed(Array):
 
 
 _LISTED = _Listed(PROVIDER)
+
+
+class ListedText(NamedTuple):
+    """A provider of a list as text that begins with a comma, and when it was changed last."""
+
+    text: bytes
+    changed_at: datetime | None
+
+
+class Written(NamedTuple):
+    """Providers without parts, each of them text already."""
+
+    providers: Sequence[ListedText]
+
+
+# Version -> the first one at which a provider without parts has the same text.
+_SINCE = Versioned({since: since for since in sorted({*LINKS.values(), PLACED}, key=v)})
+
+
+def text_view(view: View) -> View:
+    """Return the earliest view in which a provider without parts is the same text."""
+    return view._replace(version=v(_SINCE.at(view.version)))
+
+
+def listed_texts(providers: Iterable[Provider], view: View) -> dict[int, tuple[ListedText, int]]:
+    """Return provider id -> what it is in a list, and how many bytes that takes in memory."""
+    render = PROVIDER.renderer(view)
+    texts: dict[int, tuple[ListedText, int]] = {}
+    for provider in providers:
+        text = b",%b" % orjson.dumps(render(provider))
+        size = OVERHEAD_OF_LISTED + len(text)
+        texts[provider.id] = (ListedText(text, provider.changed_at), size)
+    return texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,13 +225,26 @@ class _ListLinks:
         return lambda query: [{"rel": "next", "href": f"{path}?{query}"}]
 
 
-class _List(Object[WithParts]):
+class _List(Object[WithParts | Written]):
     """A list; only one that goes on has links."""
 
     def renderer(self, view: View) -> Renderer:
-        """Return what renders a list."""
+        """Return what renders a list, or puts one together that is text already."""
         full, last = super().renderer(view), self.renderer_without(self.optional, view)
-        return lambda listing: last(listing) if listing.more is None else full(listing)
+
+        def render(listing: WithParts | Written) -> Any:
+            if isinstance(listing, Written):
+                return [_put_together(listing.providers)]
+            return last(listing) if listing.more is None else full(listing)
+
+        return render
+
+
+def _put_together(providers: Sequence[ListedText]) -> bytes:
+    texts = [provider.text for provider in providers]
+    if texts:
+        texts[0] = texts[0].removeprefix(b",")
+    return b"".join([b'{"resource_providers":[', *texts, b"]}"])
 
 
 PROVIDERS = _List(

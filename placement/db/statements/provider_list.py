@@ -7,12 +7,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.db import fragments
+from placement.db import bulk, fragments
 from placement.db import tables as t
 from placement.db.conditions import ProviderCondition
 from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
-from placement.db.statement import Query
+from placement.db.statement import CHUNK, Queries, Query
 
 # Planners make a join of every EXISTS and try the orders of joins: for thirty of them MariaDB
 # takes 7 s, PostgreSQL minutes. The first so many are left to them.
@@ -41,7 +41,9 @@ _COLUMNS = (
     ),
     changed_at(_provider),
 )
-_LISTED = sa.select(JsonRows(*_COLUMNS)).group_by(_provider.c.id.bitwise_rshift(8))
+_IN_TEXTS = _provider.c.id.bitwise_rshift(8)  # none is longer than a database makes them
+_LISTED = sa.select(JsonRows(*_COLUMNS)).group_by(_IN_TEXTS)
+_AMONG = _LISTED.where(bulk.in_list(_provider.c.id))
 _AFTER = sa.bindparam("after", type_=_provider.c.uuid.type)
 _SIZE = sa.bindparam("size", type_=sa.BigInteger)
 _REVISION = sa.case(
@@ -50,12 +52,25 @@ _REVISION = sa.case(
     .where(_other.c.id == _provider.c.root_provider_id)
     .scalar_subquery(),
 )
+_REVISIONS = sa.select(JsonRows(_provider.c.id, _REVISION)).group_by(_IN_TEXTS)
 _PAGE = sa.select(JsonRow(_REVISION, *_COLUMNS)).order_by(_provider.c.uuid).limit(_SIZE)
 
 
 def listed(condition: ProviderCondition) -> Query:
     """Select the id and the other fields of `Provider` of those that meet the condition, by id."""
     return Query(_listed(condition), parse=_parse)
+
+
+def revisions() -> Query:
+    """Select the id of every provider and the revision of its tree, or null, by id."""
+    return Query(_REVISIONS, parse=parse_rows)
+
+
+def among(ids: Collection[int]) -> Queries:
+    """Select what `listed` does of the providers with these ids, or of all if they are many."""
+    if len(ids) > CHUNK:
+        return Queries([listed(ProviderCondition())])
+    return bulk.select_by(_AMONG, ids, parse=_parse)
 
 
 def page(condition: ProviderCondition, after: str, size: int) -> Query:

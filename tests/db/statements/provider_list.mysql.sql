@@ -1,3 +1,22 @@
+-- provider_list.among: Select what `listed` does of the providers with these ids, or of all if they are many.
+SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
+    THEN (SELECT other.uuid
+            FROM resource_providers AS other
+            WHERE other.id = resource_providers.parent_provider_id) END), 'null'), ',',
+                IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.root_provider_id =
+                resource_providers.id) THEN resource_providers.uuid ELSE (SELECT other.uuid
+            FROM resource_providers AS other
+            WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',',
+                IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
+                resource_providers.created_at), '"'), 'null'), ']')), ']') AS json_rows_1
+FROM resource_providers
+WHERE resource_providers.id IN (:ids …)
+GROUP BY resource_providers.id >> 8;
+
+
 -- provider_list.listed: Select the id and the other fields of `Provider` of those that meet the condition, by id.
 
 -- all
@@ -157,3 +176,14 @@ FROM resource_providers
 WHERE resource_providers.uuid > :after AND resource_providers.root_provider_id = 1
 ORDER BY resource_providers.uuid
 LIMIT :size;
+
+
+-- provider_list.revisions: Select the id of every provider and the revision of its tree, or null, by id.
+SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'), ',', IFNULL(CASE
+    WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
+    resource_providers.revision ELSE (SELECT other.revision
+          FROM resource_providers AS other
+          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
+              json_rows_1
+FROM resource_providers
+GROUP BY resource_providers.id >> 8;

@@ -1,3 +1,19 @@
+-- provider_list.among: Select what `listed` does of the providers with these ids, or of all if they are many.
+SELECT json_group_array(json_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
+          ELSE (SELECT other.uuid
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END,
+          coalesce(resource_providers.updated_at, resource_providers.created_at))) AS json_rows_1
+FROM resource_providers
+WHERE resource_providers.id IN (:ids …)
+GROUP BY resource_providers.id >> 8;
+
+
 -- provider_list.listed: Select the id and the other fields of `Provider` of those that meet the condition, by id.
 
 -- all
@@ -139,3 +155,13 @@ FROM resource_providers
 WHERE resource_providers.uuid > :after AND resource_providers.root_provider_id = 1
 ORDER BY resource_providers.uuid
 LIMIT :size OFFSET 0;
+
+
+-- provider_list.revisions: Select the id of every provider and the revision of its tree, or null, by id.
+SELECT json_group_array(json_array(resource_providers.id, CASE WHEN
+    (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.revision
+    ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
+FROM resource_providers
+GROUP BY resource_providers.id >> 8;

@@ -37,7 +37,20 @@ def test_the_first_that_came_go_where_there_is_too_much() -> None:
     keep(cache, p1="c")  # is now the last one
     keep(cache, p3="d")
     assert cache.known("k", REVISIONS) == {1: "c", 3: "d"}
-    keep(cache, size=21, p2="b")
-    assert cache.known("k", REVISIONS) == {}
-    keep(cache, p2="b")
+    keep(cache, size=20, p2="b")
     assert cache.known("k", REVISIONS) == {2: "b"}
+
+
+def test_what_is_too_much_by_itself_leaves_all_as_it_is() -> None:
+    cache = PartCache(most=20)
+    keep(cache, p1="a")
+    keep(cache, p1="x", p2="x", p3="x")
+    assert cache.known("k", REVISIONS) == {1: "a"}
+
+
+def test_the_kinds_that_were_used_last_are_kept() -> None:
+    cache = PartCache(kinds=2)
+    for kind in ("j", "k", "j", "l"):
+        cache.keep(kind, REVISIONS, {1: (kind, 10)})
+    assert [cache.known(kind, REVISIONS) for kind in ("j", "l")] == [{1: "j"}, {1: "l"}]
+    assert cache.known("k", REVISIONS) == {}
