@@ -9,6 +9,7 @@ from tests.kit.cloud import SHARING, Cloud, Provider, Stock, aggregate_uuid
 
 TRAITS = 50  # of a host, standard ones
 AGGREGATES = 20
+OF_DISK = aggregate_uuid(AGGREGATES)  # which no host is in
 
 HOST: Mapping[str, int | Stock] = {
     "VCPU": Stock(64, allocation_ratio=16.0),
@@ -120,13 +121,15 @@ def cards(hosts: int = 100) -> Cloud:
 
 
 def sharing(hosts: int) -> Cloud:
-    """Hosts without disk, and one shared disk for each aggregate."""
+    """Hosts without disk, and one shared disk for each aggregate; one disk is in a further one."""
 
     def members() -> Iterator[Provider]:
         stock = {name: HOST[name] for name in ("VCPU", "MEMORY_MB")}
         for number in range(hosts):
             yield Provider(stock, standard_traits(10), None, (aggregate_uuid(number % AGGREGATES),))
         for number in range(AGGREGATES):
-            yield Provider({"DISK_GB": 10**6}, (SHARING,), None, (aggregate_uuid(number),))
+            further = () if number else (OF_DISK,)
+            aggregates = (aggregate_uuid(number), *further)
+            yield Provider({"DISK_GB": 10**6}, (SHARING,), None, aggregates)
 
-    return Cloud(f"sharing_{hosts}", members, 0, hosts)
+    return Cloud(f"shared_disks_{hosts}", members, 0, hosts)

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 
 from falcon.testing import create_environ
 
-from bench.clouds import flat, nested
+from bench.clouds import flat, nested, sharing
 from bench.scenarios import FLAT
 from placement import app, config
 from placement.db.engine import Database
 from tests.kit import builders
-from tests.kit.cloud import Cloud, load, provider_uuid
+from tests.kit.cloud import Cloud, aggregate_uuid, load, provider_uuid
 from tests.kit.service import HEADERS, claim, inventories
 
 FOUR_GROUPS = (
@@ -32,6 +32,8 @@ FOUR_GROUPS = (
     "&resources_COMPUTE=VCPU:1,MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
     "&resources_F1=FPGA:1&required_F1=CUSTOM_BAR&resources_F2=FPGA:1&group_policy=none"
 )
+# Each host is in one aggregate, so that nobody meets this.
+BOTH = f"&member_of={aggregate_uuid(1)}&member_of={aggregate_uuid(2)}"
 PERF_EVENT_OPEN = 298  # the number of the call, on x86-64
 ATTRIBUTES = 128  # bytes
 TYPE_HARDWARE, INSTRUCTIONS = 0, 1
@@ -220,6 +222,8 @@ def main() -> None:
             "candidates, limit 10": (40, get(f"{FLAT}&limit=10")),
             "candidates, limit 1000": (8, get(f"{FLAT}&limit=1000")),
             "candidates, all": (2, get(FLAT)),
+            "candidates, 3 match, limit 1000": (20, get(f"{FLAT}&required=CUSTOM_RARE&limit=1000")),
+            "candidates, none match": (20, get(FLAT.replace("VCPU:2", "VCPU:2000"))),
             "PUT of allocations": (40, put(hosts)),
             "DELETE of allocations": (40, delete(hosts)),
             "POST /reshaper, 100 consumers": (4, reshape(hosts)),
@@ -227,6 +231,12 @@ def main() -> None:
         nested(min(hosts, 1000)): {
             "candidates, 4 groups, limit 10": (20, get(f"{FOUR_GROUPS}&limit=10")),
             "candidates, 4 groups, limit 1000": (4, get(f"{FOUR_GROUPS}&limit=1000")),
+        },
+        sharing(min(hosts, 1000)): {
+            "candidates, sharing, limit 10": (20, get(f"{FLAT}&limit=10")),
+            "candidates, sharing, limit 1000": (4, get(f"{FLAT}&limit=1000")),
+            "candidates, sharing, all": (4, get(FLAT)),
+            "candidates, sharing, nobody": (20, get(f"{FLAT}{BOTH}")),
         },
     }
     counts: dict[str, float] = {}

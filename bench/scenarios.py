@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from bench.aims import AIMS
-from bench.clouds import cards, flat, light, nested, sharing, unequal, wide
+from bench.clouds import OF_DISK, cards, flat, light, nested, sharing, unequal, wide
 from tests.kit.cloud import Cloud, aggregate_uuid, provider_uuid
 
 FLAT = "/allocation_candidates?resources=VCPU:2,MEMORY_MB:4096,DISK_GB:20"
+# Of flat hosts three meet this, and nobody that.
+FEW = f"{FLAT}&required=CUSTOM_RARE"
+NONE = FLAT.replace("VCPU:2", "VCPU:2000")
+# Beside shared disks nobody meets these: each host is in one aggregate, and not in that of a disk.
+IN_BOTH = f"{FLAT}&member_of={aggregate_uuid(1)}&member_of={aggregate_uuid(2)}"
+OF_DISK_ALONE = f"{FLAT}&member_of={OF_DISK}"
 NESTED = (
     "/allocation_candidates?resources=DISK_GB:10&required=COMPUTE_VOLUME_MULTI_ATTACH"
     "&resources_COMPUTE=VCPU:1,MEMORY_MB:256&required_COMPUTE=CUSTOM_FOO"
@@ -24,7 +30,7 @@ ONE_STEP = {"groups": {"": {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB
 
 # Requests that nobody meets, of which is asked why: too large, a trait that nobody has.
 WHY = "explain=summary"
-NOBODY = f"{FLAT.replace('VCPU:2', 'VCPU:2000')}&{WHY}"
+NOBODY = f"{NONE}&{WHY}"
 UNMET = f"{FLAT}&required=STORAGE_DISK_SSD,COMPUTE_NODE&{WHY}"
 _FOUR = (
     "/allocation_candidates?resources_DISK=DISK_GB:10&required_DISK=COMPUTE_VOLUME_MULTI_ATTACH"
@@ -95,12 +101,11 @@ def _flat_reads(hosts: int) -> list[Scenario]:
         Scenario(f"{title}, GET /", full, "get", "/", peer=peer),
         Scenario(f"{title}, one provider", full, "get", f"/resource_providers/{provider_uuid(77)}",
                  peer=peer),
-        Scenario(f"{title}, 3 match", full, "get", f"{FLAT}&required=CUSTOM_RARE",
+        Scenario(f"{title}, 3 match", full, "get", FEW,
                  target=50 if big else None, peer=peer),
         Scenario(f"{title}, 3 match, limit 1000", full, "get",
-                 limited(f"{FLAT}&required=CUSTOM_RARE", 1000), peer=peer),
-        Scenario(f"{title}, none match", full, "get",
-                 FLAT.replace("VCPU:2", "VCPU:2000"), target=5 if big else None, peer=peer),
+                 limited(FEW, 1000), peer=peer),
+        Scenario(f"{title}, none match", full, "get", NONE, target=5 if big else None, peer=peer),
         Scenario(f"{title}, 8 clients, limit 10", full, "get", limited(FLAT, 10), at_once=8,
                  peer=peer),
         Scenario(f"{title}, providers, all", full, "get", "/resource_providers",
@@ -156,12 +161,11 @@ def _wide(most: int) -> list[Scenario]:
 def _sharing(hosts: int) -> list[Scenario]:
     cloud, title, peer = sharing(hosts), f"sharing {hosts:,} hosts", hosts <= 1000
     found = _limits(title, cloud, FLAT, [(10, None), (1000, None), (None, None)], peer=peer)
-    # Each host and each shared disk is in one of the aggregates.
-    member_of = "".join(f"&member_of={aggregate_uuid(number)}" for number in (1, 2))
-    found.append(
-        Scenario(f"{title}, member_of leaves nobody", cloud, "get", FLAT + member_of, peer=peer)
-    )
-    return found
+    return [
+        *found,
+        Scenario(f"{title}, member_of leaves nobody", cloud, "get", IN_BOTH, peer=peer),
+        Scenario(f"{title}, member_of leaves a disk", cloud, "get", OF_DISK_ALONE, peer=peer),
+    ]
 
 
 def _explained(hosts: int) -> list[Scenario]:
