@@ -135,8 +135,10 @@ class AnchorSearches:
 
         Such candidates are found at the sharing providers' own trees, or once for all anchors.
         """
-        local = pool.local
-        return pool.anchor is not None and all(providers[0] >= local for providers in options)
+        if pool.anchor is None:
+            return False
+        local = len(pool.anchor.members)
+        return min([providers[0] for providers in options]) >= local
 
     def _begin_together(
         self,
@@ -179,17 +181,18 @@ class AnchorSearches:
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
         """Return what is equal for pools that begin alike; None where it cannot be told.
 
-        That is all that the constraints read of a pool. Sharing providers are read in too many
-        ways, and few hosts have the same.
+        That is all that the constraints read of a pool: of its own members they say what it is,
+        and sharing providers are equal where they are the same.
         """
-        if pool.sharing or len(pool.members) > MOST_SHAPES_MEMBERS:
+        if len(pool.members) > MOST_SHAPES_MEMBERS:
             return None
-        return (
+        shape = (
             tuple(
                 [tuple(options[requirement.slots[0]]) for requirement in self._plan.requirements]
             ),
             *[kind.signature(self._plan, pool) for kind in self._kinds],
         )
+        return (pool.local, pool.reached, shape) if pool.reached else shape
 
     def _remember(self, shape: Hashable | None, beginning: Beginning, pool: Pool) -> None:
         """Let later pools of this shape begin so, as far as there is room for shapes."""

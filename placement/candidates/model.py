@@ -112,12 +112,14 @@ class Slot(NamedTuple):
 class Pool(NamedTuple):
     """The providers that one anchor can use: its members in their order, then sharing ones.
 
-    anchor: None for sharing providers of an anchor that serves nothing itself.
+    anchor: None for sharing providers of an anchor that serves nothing itself. reached: (tree,
+    position) of each sharing provider, which is equal where pools have the same ones.
     """
 
     anchor: Tree | None
     members: tuple[Member, ...]
-    sharing: tuple[SharingMember, ...]
+    sharing: tuple[SharingMember, ...] = ()
+    reached: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def local(self) -> int:

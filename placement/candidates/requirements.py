@@ -34,22 +34,41 @@ class Requirement:
         # What one provider takes, in looks; most is seen at a glance.
         terms = len(slot.resources) + len(group.required) + len(group.member_of)
         self.looks = 2 * (1 + len(slot.resources) + len(self._conditions)) + terms
+        self._sharing: dict[object, list[int]] = {}
+        self._excludes_anchors = bool(group.not_member_of) and not group.suffixed
 
     def providers(self, pool: Pool) -> list[int]:
         """Return the positions of the members that could serve."""
-        positions = [
-            position for position, member in enumerate(pool.members) if self._has_room(member)
-        ]
+        if pool.sharing and pool.anchor is not None:
+            own = pool.anchor.members
+            return self._among(pool, own) + self._sharing_providers(pool, len(own))
+        return self._among(pool, pool.members)
+
+    def _sharing_providers(self, pool: Pool, local: int) -> list[int]:
+        """Return the positions of sharing providers, told once for pools that have the same."""
+        key: object = (local, pool.reached)
+        if self._excludes_anchors and pool.anchor is not None:
+            key = (key, pool.anchor.root.aggregates)
+        positions = self._sharing.get(key)
+        if positions is None:
+            positions = self._sharing[key] = self._among(pool, pool.members[local:], local)
+        return positions
+
+    def _among(self, pool: Pool, members: Sequence[Member], first: int = 0) -> list[int]:
+        """Return the positions of those members that could serve; they stand there from `first`."""
+        positions = []
+        # PERF: loops, for most trees have few members, and to call for each takes longer.
+        for position, member in enumerate(members, first):
+            stocks = member.stocks
+            for name, amount in self._resources:
+                stock = stocks.get(name)
+                if stock is None or not fits(stock, amount):
+                    break
+            else:
+                positions.append(position)
         for _code, holds in self._conditions:
             positions = [position for position in positions if holds(pool, position)]
         return positions
-
-    def _has_room(self, member: Member) -> bool:
-        for name, amount in self._resources:
-            stock = member.stocks.get(name)
-            if stock is None or not fits(stock, amount):
-                return False
-        return True
 
     def part_sizes(self, pool: Pool, name: str, amount: int) -> dict[int, range]:
         """Return position -> units that a part of the amount may be, of the anchor's own members.
@@ -71,15 +90,11 @@ class Requirement:
         stocks = self._stocks(pool)
         if not stocks:
             return Refusal.NO_INVENTORY
-        for code, allows in STOCK_CONDITIONS:
-            stocks = {
-                position: amounts
-                for position, amounts in stocks.items()
-                if all(starmap(allows, amounts))
-            }
-            if not stocks:
-                return code
-        positions = list(stocks)
+        positions = [
+            position for position, amounts in stocks.items() if all(starmap(fits, amounts))
+        ]
+        if not positions:
+            return _shortage(stocks.values())
         for code, holds in self._conditions:
             positions = [position for position in positions if holds(pool, position)]
             if not positions:
@@ -98,6 +113,19 @@ class Requirement:
             if len(amounts) == len(self._resources):
                 stocks[position] = amounts
         return stocks
+
+
+def _shortage(stocks: Iterable[Sequence[tuple[Stock, int]]]) -> Refusal:
+    """Return the condition at which the last provider falls out: what each has, and what is asked.
+
+    They have inventory of every class, and none has room for all.
+    """
+    left = list(stocks)
+    for code, allows in STOCK_CONDITIONS:
+        left = [amounts for amounts in left if all(starmap(allows, amounts))]
+        if not left:
+            return code
+    raise ValueError("some provider has room")
 
 
 def requirements(slots: Sequence[Slot], *, alone: bool) -> list[Requirement]:

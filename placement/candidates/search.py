@@ -37,8 +37,8 @@ from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import ResolvedRequest, resolve
 from placement.candidates.roots import RootReader, RootSource
 from placement.candidates.sharing import (
+    AnchorPools,
     Sharing,
-    anchor_pool,
     read_sharing,
     sharing_alone,
     sharing_members,
@@ -246,14 +246,16 @@ def _search_anchors(
 ) -> Iterator[Search]:
     """Yield the search of each tree in turn; how they go decides which roots are read next."""
     stats = RootStats()
+    pools: AnchorPools | None = None
     while (batch := _next_batch(roots, stats)) is not None:
         for part in store.known_first(batch) if known_first else (batch,):
             trees = store.trees(part)
-            members = sharing_members(sharing.providers, store.pinned())
-            budget.spend(len(trees) * len(members))
+            if pools is None:
+                members = sharing_members(sharing.providers, store.pinned())
+                pools = AnchorPools(members, budget.spend)
             outcomes = []
             for tree in trees:
-                search = anchors.begin(anchor_pool(tree, members))
+                search = anchors.begin(pools.pool(tree))
                 outcomes.append(search.outcome)
                 yield search
             stats = stats.plus(outcomes)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from placement.candidates.budget import Spend
 from placement.candidates.model import Pool, Root, SharingMember, Slot, Tree
 from placement.candidates.resolve import ResolvedRequest
 from placement.db.conditions import RootCondition
@@ -149,22 +150,50 @@ def sharing_members(
     ]
 
 
-def anchor_pool(anchor: Tree, sharing: Collection[SharingMember]) -> Pool:
-    """Return the members of the anchor's tree, then the sharing providers that it reaches."""
-    if not sharing:
-        return Pool(anchor, anchor.members, ())
-    reached = tuple(
-        provider
-        for provider in sharing
-        if provider.tree.id != anchor.id
-        and not anchor.aggregates.isdisjoint(provider.member.aggregates)
-    )
-    return Pool(anchor, anchor.members + tuple(provider.member for provider in reached), reached)
+class AnchorPools:
+    """The pools of anchors: the members of a tree, then the sharing providers that it reaches.
+
+    Those follow from the aggregates of the tree, so they are told once for all trees in the same.
+    told: how often that was.
+    """
+
+    def __init__(self, sharing: Collection[SharingMember], spend: Spend) -> None:
+        """spend: is told of the sharing providers looked at."""
+        self.told = 0
+        self._sharing = sharing
+        self._spend = spend
+        self._trees = {provider.tree.id for provider in sharing}
+        self._pools: dict[frozenset[str], Pool] = {}
+
+    def pool(self, anchor: Tree) -> Pool:
+        """Return the pool of an anchor."""
+        if not self._sharing:
+            return Pool(anchor, anchor.members)
+        pool = self._pools.get(anchor.aggregates)
+        if pool is None:
+            pool = self._pools[anchor.aggregates] = self._reached(anchor.aggregates)
+        if anchor.id in self._trees:
+            # Some stand in this tree themselves, where they are members already.
+            pool = sharing_pool([each for each in pool.sharing if each.tree.id != anchor.id])
+        return Pool(anchor, anchor.members + pool.members, pool.sharing, pool.reached)
+
+    def _reached(self, aggregates: frozenset[str]) -> Pool:
+        """Return the sharing providers that a tree in these aggregates reaches."""
+        self.told += 1
+        self._spend(len(self._sharing))
+        return sharing_pool(
+            [each for each in self._sharing if not aggregates.isdisjoint(each.member.aggregates)]
+        )
 
 
 def sharing_pool(sharing: Sequence[SharingMember]) -> Pool:
     """Return the pool of an anchor that serves nothing itself."""
-    return Pool(None, tuple(provider.member for provider in sharing), tuple(sharing))
+    return Pool(
+        None,
+        tuple([provider.member for provider in sharing]),
+        tuple(sharing),
+        frozenset([(provider.tree.id, provider.position) for provider in sharing]),
+    )
 
 
 def sharing_alone(

@@ -36,9 +36,10 @@ class Constraint(ABC):
 
     @classmethod
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
-        """Return all that `build` reads of a pool without sharing providers, but its options.
+        """Return all that `build` reads of the anchor's own members, but its options.
 
-        Pools with equal signatures and equal options begin alike, and only one is searched.
+        Pools with equal signatures and options, and the same sharing providers, begin alike: only
+        one is searched.
         """
         return None
 

@@ -21,7 +21,7 @@ from placement.candidates.model import Root, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import resolve
 from placement.candidates.roots import read_roots
-from placement.candidates.sharing import anchor_pool, read_sharing, roots_of, sharing_members
+from placement.candidates.sharing import AnchorPools, read_sharing, roots_of, sharing_members
 from placement.candidates.tree_cache import TreeCache
 from placement.candidates.tree_store import NO_TREES, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
@@ -55,14 +55,16 @@ def explain(
     store = TreeStore(conn, cache, roots_of(sharing), budget.spend, ahead)
     hosts = 0
     spent = False
+    pools: AnchorPools | None = None  # once the trees of sharing providers are read
     for roots in _windows(conn, tuning):
         hosts += len(roots)
         try:
             for start in range(0, 0 if spent else len(roots), tuning.largest_batch):
                 trees = store.trees(roots[start : start + tuning.largest_batch])
-                members = sharing_members(sharing, store.pinned()) if sharing else ()
+                if pools is None:
+                    pools = AnchorPools(sharing_members(sharing, store.pinned()), budget.spend)
                 for tree in trees:
-                    pool = anchor_pool(tree, members)
+                    pool = pools.pool(tree)
                     budget.spend(LOOKS_PER_HOST + question.looks * len(pool.members))
                     verdict = tally.add(pool)
                     single_hosts.add(pool, verdict)

@@ -252,11 +252,7 @@ class Case:
 def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
     """Return all that constraints read of a pool besides their options."""
     of_kinds = [kind.signature(joins.plan, pool) for kind in joins.kinds]
-    if not pool.sharing:
-        return tuple(of_kinds)
-    # Which sharing providers a host reaches. Their trees are the same throughout a request.
-    reached = [(member.tree.id, member.position) for member in pool.sharing]
-    return (*of_kinds, tuple(reached))
+    return (*of_kinds, pool.reached)
 
 
 def _failed_alone(screen: Screen, masks: Masks) -> int:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.model import Member, Pool, Tree
+from placement.candidates.model import Member, Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.requirements import Requirement
@@ -56,6 +56,30 @@ def test_a_refusal_names_the_condition_that_nothing_met(group: RequestGroup, cod
     host = pool(member(traits=frozenset(["F"]), aggregates=frozenset(["mine"])))
     assert not requirement(group).providers(host)
     assert requirement(group).refusal(host) == code
+
+
+@pytest.mark.parametrize("suffix", ["", "_A"])
+def test_of_sharing_providers_the_anchor_s_aggregates_may_refuse_all(suffix: str) -> None:
+    """Those of its root count for the unsuffixed group; what is told once is told for each."""
+    barred = frozenset(["barred"])
+    disk = Tree(2, "disk", 1, (member(),), frozenset())
+    asked = requirement(RequestGroup(suffix, (("VCPU", 2),), not_member_of=barred))
+    small = member(Stock(1, 0, 1, 1, 1))
+    hosts = [
+        Tree(number, "host", 1, (small._replace(aggregates=each),), each)
+        for number, each in enumerate([frozenset[str](), barred, frozenset[str]()])
+    ]
+    pools = [
+        Pool(
+            host,
+            (*host.members, disk.root),
+            (SharingMember(disk, disk.root, 0),),
+            frozenset([(2, 0)]),
+        )
+        for host in hosts
+    ]
+    barred_host = [1] if suffix else []
+    assert [asked.providers(each) for each in pools] == [[1], barred_host, [1]]
 
 
 def test_the_condition_at_which_the_last_provider_falls_out_is_the_one() -> None:

@@ -13,10 +13,10 @@ from placement.candidates.anchors import AnchorSearches
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.candidate import Candidate
 from placement.candidates.interleave import interleave
-from placement.candidates.model import Member, Tree
+from placement.candidates.model import Member, Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
-from placement.candidates.sharing import anchor_pool
+from placement.candidates.sharing import AnchorPools
 from placement.candidates.split_search import SplitSearches
 from placement.candidates.trace import Refusal, Trace
 from placement.objects.capacity import Stock
@@ -38,6 +38,11 @@ def tree(name: str, children: Sequence[int], traits: Sequence[frozenset[str]] = 
     return Tree(hash(name), name, 1, (root, *below), frozenset())
 
 
+def alone(anchor: Tree) -> Pool:
+    """The pool of a tree that reaches no sharing provider."""
+    return Pool(anchor, anchor.members)
+
+
 def like_groups(count: int, amount: int = 1) -> tuple[RequestGroup, ...]:
     return tuple(RequestGroup(f"_{each}", (("VGPU", amount),)) for each in range(count))
 
@@ -52,7 +57,7 @@ def search(
     """The candidates up to the request's limit, and the work that it took."""
     budget = Budget(max_steps)
     anchors = AnchorSearches(SearchPlan(request), budget, Trace())
-    searches = (anchors.begin(anchor_pool(each, ())) for each in trees)
+    searches = (anchors.begin(alone(each)) for each in trees)
     candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
     return candidates, budget
 
@@ -168,7 +173,7 @@ def test_what_is_refused_is_counted_by_code_and_group() -> None:
     trace = Trace()
     anchors = AnchorSearches(SearchPlan(CandidateRequest(groups)), Budget(100), trace)
     for host in (tree("a", [1]), tree("b", [1])):
-        assert anchors.begin(anchor_pool(host, ())).exhausted
+        assert anchors.begin(alone(host)).exhausted
     assert trace.trees == {(Refusal.NO_INVENTORY, "_B"): 2}
     assert trace.summary() == {"no provider has inventory of every class (_B)": 2}
 
@@ -250,7 +255,7 @@ def test_the_shapes_that_are_remembered_have_a_bound() -> None:
     anchors = AnchorSearches(plan, Budget(10**6), Trace())
     for number in range(3000):
         rng = random.Random(number)
-        anchors.begin(anchor_pool(tree("host", rng.choices((1, 2), k=99)), ()))
+        anchors.begin(alone(tree("host", rng.choices((1, 2), k=99))))
     assert anchors.served == 3000
     assert 500 < anchors.shapes <= 1000
 
@@ -262,9 +267,9 @@ def test_hosts_are_alike_whose_rooms_allow_the_same_sums() -> None:
     )
     for first in range(4, 8):
         for second in range(8, 12):
-            anchors.begin(anchor_pool(tree("host", (first, second)), ()))
+            anchors.begin(alone(tree("host", (first, second))))
     assert (anchors.served, anchors.shapes) == (16, 1)
-    anchors.begin(anchor_pool(tree("host", (7, 12)), ()))
+    anchors.begin(alone(tree("host", (7, 12))))
     assert (anchors.served, anchors.shapes) == (17, 2)
 
 
@@ -278,10 +283,50 @@ def test_hosts_of_one_shape_share_a_refusal() -> None:
     trace = Trace()
     anchors = AnchorSearches(SearchPlan(request), Budget(10**6), trace)
     for each in alike:
-        assert anchors.begin(anchor_pool(each, ())).exhausted
+        assert anchors.begin(alone(each)).exhausted
     assert trace.trees == {(Refusal.COLLECTIVE_TRAITS, ""): 100}
     assert trace.placements == {Refusal.COLLECTIVE_TRAITS: 1}
     assert anchors.shapes == 1
+
+
+def beside(name: str, stocks: dict[str, int], *aggregates: str) -> Tree:
+    """A tree of one provider in aggregates."""
+    stock = {kind: Stock(total, 0, 1, total, 1) for kind, total in stocks.items()}
+    keys = frozenset(aggregates)
+    return Tree(hash(name), name, 1, (Member(name, -1, stock, frozenset(), keys),), keys)
+
+
+def test_hosts_beside_the_same_disks_are_searched_once() -> None:
+    """Of two racks with a disk each; a disk is looked at once for each rack."""
+    disks = [beside(f"disk{rack}", {"DISK_GB": 100}, f"rack{rack}") for rack in range(2)]
+    hosts = [beside(f"host{each}", {"VGPU": 1 + each}, f"rack{each % 2}") for each in range(100)]
+    request = CandidateRequest((RequestGroup("", (("VGPU", 1), ("DISK_GB", 1))),))
+    budget = Budget(10**6)
+    anchors = AnchorSearches(SearchPlan(request), budget, Trace())
+    pools = AnchorPools([SharingMember(disk, disk.root, 0) for disk in disks], budget.spend)
+    searches = [anchors.begin(pools.pool(host)) for host in hosts]
+    candidates = list(interleave(searches, breadth_first=True))
+    assert [each.providers for each in candidates] == [
+        (f"host{each}", f"disk{each % 2}") for each in range(100)
+    ]
+    assert (pools.told, anchors.shapes) == (2, 2)
+
+
+def test_a_host_of_the_same_disks_whose_tree_is_larger_is_searched_anew() -> None:
+    """The disk stands elsewhere in its pool."""
+    disk = beside("disk", {"DISK_GB": 100}, "rack")
+    small = beside("small", {"VGPU": 1}, "rack")
+    large = tree("large", [1])
+    root = large.root._replace(stocks={})
+    large = Tree(7, "large", 1, (root, *large.members[1:]), frozenset(["rack"]))
+    request = CandidateRequest((RequestGroup("", (("VGPU", 1), ("DISK_GB", 1))),))
+    anchors = AnchorSearches(SearchPlan(request), Budget(10**6), Trace())
+    pools = AnchorPools([SharingMember(disk, disk.root, 0)], Budget(10).spend)
+    candidates = [anchors.begin(pools.pool(each)).next() for each in (small, large)]
+    assert [each and each.providers for each in candidates] == [
+        ("small", "disk"),
+        ("large-0", "disk"),
+    ]
 
 
 def test_all_but_one_group_isolated_cost_a_few_steps_a_candidate() -> None:
@@ -353,7 +398,7 @@ def split_search(
     """The candidates with a split up to the request's limit, and the work that it took."""
     budget = Budget(max_steps)
     anchors = SplitSearches(SearchPlan(request, splits=True), budget)
-    searches = (anchors.begin(anchor_pool(each, ())) for each in trees)
+    searches = (anchors.begin(alone(each)) for each in trees)
     candidates = list(islice(interleave(searches, breadth_first=True), request.limit))
     return candidates, budget
 

@@ -1,11 +1,14 @@
 """Which sharing providers serve which anchors."""
 
+from dataclasses import replace
+
 import pytest
 
+from placement.candidates.budget import free
 from placement.candidates.model import Member, Root, SharingMember, Tree
 from placement.candidates.sharing import (
+    AnchorPools,
     SharingProvider,
-    anchor_pool,
     sharing_members,
     sharing_pool,
 )
@@ -25,6 +28,7 @@ def tree(root_id: int, name: str, *aggregates: frozenset[str]) -> Tree:
 HOST = tree(1, "host", NONE, RACK)
 LONELY = tree(2, "lonely", NONE)
 STORE = tree(3, "store", NONE, RACK, OTHER)
+DISK = tree(4, "disk", RACK)
 
 
 def provider(*uuids: str) -> list[SharingProvider]:
@@ -41,18 +45,32 @@ def test_sharing_providers_are_found_where_they_stand() -> None:
 
 def test_an_anchor_reaches_those_in_an_aggregate_of_any_of_its_members() -> None:
     sharing = sharing_members(provider("store1", "store2"), [STORE])
-    pool = anchor_pool(HOST, sharing)
+    pools = AnchorPools(sharing, free)
+    pool = pools.pool(HOST)
     assert [member.uuid for member in pool.members] == ["host0", "host1", "store1"]
     assert (pool.local, pool.root) == (2, "host0")
     assert [pool.tree(place).id for place in range(3)] == [1, 1, 3]
-    assert anchor_pool(LONELY, sharing).members == LONELY.members
+    assert pools.pool(LONELY).members == LONELY.members
 
 
 def test_a_provider_of_the_anchors_own_tree_is_there_once() -> None:
     sharing = sharing_members(provider("store1"), [STORE])
-    pool = anchor_pool(STORE, sharing)
+    pool = AnchorPools(sharing, free).pool(STORE)
     assert pool.members == STORE.members
-    assert pool.sharing == ()
+    assert (pool.sharing, pool.reached) == ((), frozenset())
+
+
+def test_whom_anchors_reach_is_told_once_for_all_in_the_same_aggregates() -> None:
+    """Also for one that is a sharing provider itself, which reaches the others only."""
+    sharing = sharing_members(provider("store1", "disk0"), [STORE, DISK])
+    looks: list[int] = []
+    pools = AnchorPools(sharing, looks.append)
+    alike = [replace(HOST, id=number) for number in range(10, 20)]
+    made = [pools.pool(each) for each in alike]
+    assert {pool.reached for pool in made} == {frozenset([(3, 1), (4, 0)])}
+    assert [pool.anchor for pool in made] == alike
+    assert [each.member.uuid for each in pools.pool(DISK).sharing] == ["store1"]
+    assert (pools.told, looks) == (1, [2])
 
 
 def test_sharing_providers_alone_have_no_anchor() -> None:
