@@ -218,6 +218,7 @@ def main() -> None:
     hosts = options.hosts
     rows: dict[Cloud, dict[str, tuple[int, Iterator[Turn]]]] = {
         flat(hosts): {
+            "GET /": (100, get("/")),
             "GET of one provider": (100, one_provider(hosts)),
             "candidates, limit 10": (40, get(f"{FLAT}&limit=10")),
             "candidates, limit 1000": (8, get(f"{FLAT}&limit=1000")),

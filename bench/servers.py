@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from tests.kit.processes import NoAnswerError, send
 REPOSITORY = Path(__file__).resolve().parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")
 START = 120  # seconds
+ENTRY = "placement.wsgi.api:application"
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,24 @@ class Server:
             *_counters(self._engine),
         )
 
+    def processor_times(self) -> tuple[float, float]:
+        """Seconds that the server and the database have had a processor, to the nanosecond."""
+        database = descendants(self._database.pid) if self._database else ()
+        return _processor_time(self._processes()), _processor_time(database)
+
     def peak_memory(self) -> float:
         """The most that a worker has held, in MiB."""
         return max(_status(number, "VmHWM") for number in self._processes()) / 1024
 
     def _processes(self) -> list[int]:
         return descendants(self._process.pid)
+
+
+def gunicorn(checkout: Path) -> list[str]:
+    """The command of the service as it is served by default."""
+    python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
+    options = ["--config", "etc/gunicorn.conf.py", "--bind={address}"]
+    return [python, "-m", "gunicorn", *options, ENTRY]
 
 
 def descendants(pid: int) -> list[int]:
@@ -90,6 +103,11 @@ def cpu_seconds(pid: int) -> float:
     """CPU time of a process with its threads, and of its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(int(number) for number in fields[11:15]) / TICKS
+
+
+def _processor_time(pids: Iterable[int]) -> float:
+    tasks = (task for pid in pids for task in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
 def _status(pid: int, name: str) -> int:
@@ -123,10 +141,12 @@ def serving(
     *,
     checkout: Path | None,
     workers: int = 2,
+    command: Sequence[str] = (),
 ) -> Iterator[Server]:
     """Serve on a database until the block ends; `database` is none on SQLite.
 
     checkout: of this service, with the virtualenv that `make` creates; None: openstack-placement.
+    command: another server of the service; `{address}` stands for host and port.
     """
     home.mkdir(parents=True, exist_ok=True)
     (home / "placement.conf").write_text("")
@@ -144,20 +164,16 @@ def serving(
         "OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES": "100000",
     }
     if checkout is not None:
-        python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
-        gunicorn = [python, "-m", "gunicorn", "--config", "etc/gunicorn.conf.py"]
+        command = command or gunicorn(checkout)
         where = checkout
     else:
-        gunicorn = [str(peer_environment() / "bin" / "gunicorn"), "--preload", "--timeout=600"]
-        gunicorn += ["--limit-request-line=0"]
+        command = [str(peer_environment() / "bin" / "gunicorn"), "--preload", "--timeout=600"]
+        command += ["--limit-request-line=0", "--bind={address}", ENTRY]
         where = home
         variables["OS_PLACEMENT_DATABASE__CONNECTION"] = url.replace("+psycopg:", "+psycopg2:")
-    command = [
-        *gunicorn, f"--workers={workers}", f"--bind=127.0.0.1:{port}",
-        "placement.wsgi.api:application",
-    ]  # fmt: skip
+    filled = [part.replace("{address}", f"127.0.0.1:{port}") for part in command]
     with (home / "gunicorn.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=where, env=variables, stdout=log, stderr=log)
+        process = subprocess.Popen(filled, cwd=where, env=variables, stdout=log, stderr=log)
     try:
         _wait(port, process, home)
         yield Server(name, port, process, url, database)

@@ -90,6 +90,11 @@ def end() -> None:
     _courses.current = Course(most=0)
 
 
+def statements() -> int:
+    """Return how many statements this thread has sent, for its request or without one."""
+    return _courses.current.statements
+
+
 class Timed:
     """Times the block of a `with` as a phase; any number of threads may use one object.
 

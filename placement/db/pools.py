@@ -35,7 +35,7 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def open_session(dbapi_connection: Any, _record: Any) -> None:
-        dialect.open_session(dbapi_connection, settings)
+        dialect.open_session(dbapi_connection, role, settings)
 
     @sa.event.listens_for(engine, "handle_error")
     def leave_connection(context: sa.engine.ExceptionContext) -> None:

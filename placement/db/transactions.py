@@ -1,9 +1,10 @@
-"""Where every transaction begins and ends."""
+"""Where every transaction begins and ends, and statements that need none."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
+from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -11,9 +12,12 @@ from sqlalchemy.engine import Connection
 
 from placement import events, stopwatch
 from placement.db.messages import one_line
+from placement.errors import PlacementError
 from placement.events import Event
 
 LOG = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -45,9 +49,36 @@ def transaction(engine: sa.Engine) -> Iterator[Connection]:
         events.tell(Event.CONNECTION, pool=pool, seconds=perf_counter() - taken)
 
 
-def _connect(engine: sa.Engine) -> Connection:
+def alone(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
+    """Run `work`, which executes one statement, outside of transactions; return its result.
+
+    Connections of the engine have to commit each such statement. A connection of which nobody
+    knows whether its statement is over is closed. Raises RuntimeError for more than one statement:
+    they might see different states.
+    """
+    pool, statements = engine.logging_name, stopwatch.statements()
+    with stopwatch.BEGIN:
+        conn = _connect(engine, begins=False)
+    taken = perf_counter()
     try:
-        return engine.connect()
+        result = work(conn)
+    except PlacementError:
+        raise
+    except BaseException:
+        conn.invalidate()
+        raise
+    finally:
+        conn.close()
+        events.tell(Event.CONNECTION, pool=pool, seconds=perf_counter() - taken)
+    if stopwatch.statements() > statements + 1:
+        raise RuntimeError(f"several statements without a transaction: {work}")
+    return result
+
+
+def _connect(engine: sa.Engine, *, begins: bool = True) -> Connection:
+    try:
+        # Without it, SQLAlchemy begins a transaction with the first statement, and ends it.
+        return Connection(engine, _allow_autobegin=begins)
     except exc.TimeoutError:
         events.tell(Event.NO_CONNECTION, pool=engine.logging_name)
         raise

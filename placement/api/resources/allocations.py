@@ -12,8 +12,9 @@ from placement.objects import allocations, identifiers
 
 def show_allocations(call: Call) -> Reply:
     """Show the allocations of a consumer."""
-    with call.service.database.read() as conn:
-        consumer = allocations.of_consumer(conn, call.path["consumer"])
+    consumer = call.service.database.ask(
+        partial(allocations.of_consumer, uuid=call.path["consumer"])
+    )
     return Reply(200, consumer, changed_at=consumer.changed_at or NOW)
 
 

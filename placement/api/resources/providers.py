@@ -99,9 +99,13 @@ def create_resource_provider(call: Call) -> Reply:
 def show_resource_provider(call: Call) -> Reply:
     """Show a resource provider."""
     included = query.parse_show(call.query_string, call.version)
-    with call.service.database.read() as conn:
+    database, get = call.service.database, partial(providers.get, uuid=call.path["uuid"])
+    if not included and not tags.TAGGED.at(call.version):
+        provider = database.ask(get)
+        return Reply(200, WithParts([provider]), changed_at=provider.changed_at or NOW)
+    with database.read() as conn:
         tag = tags.of_provider(call, conn)
-        provider = providers.get(conn, call.path["uuid"])
+        provider = get(conn)
         parts = _parts(call, conn, [provider], included, {})
     changed_at = NOW if parts else provider.changed_at or NOW
     return Reply(200, WithParts([provider], parts), changed_at=changed_at, tag=tag)
@@ -109,8 +113,7 @@ def show_resource_provider(call: Call) -> Reply:
 
 def check_provider(call: Call) -> None:
     """Raise ProviderNotFound unless the provider in the path exists."""
-    with call.service.database.read() as conn:
-        providers.get(conn, call.path["uuid"])
+    call.service.database.ask(partial(providers.get, uuid=call.path["uuid"]))
 
 
 def update_resource_provider(call: Call) -> Reply:

@@ -9,16 +9,15 @@ from placement.objects import resource_classes
 
 def list_resource_classes(call: Call) -> Reply:
     """List all resource classes, standard and custom."""
-    with call.service.database.read() as conn:
-        classes = resource_classes.find(conn)
+    classes = call.service.database.ask(resource_classes.find)
     names = [resource_class.name for resource_class in classes]
     return Reply(200, names, changed_at=newest([each.changed_at for each in classes]))
 
 
 def show_resource_class(call: Call) -> Reply:
     """Show a resource class."""
-    with call.service.database.read() as conn:
-        resource_class = resource_classes.get(conn, call.path["name"])
+    get = partial(resource_classes.get, name=call.path["name"])
+    resource_class = call.service.database.ask(get)
     return Reply(200, resource_class.name, changed_at=resource_class.changed_at or NOW)
 
 

@@ -18,8 +18,7 @@ def list_traits(call: Call) -> Reply:
 
 def check_trait(call: Call) -> Reply:
     """Check whether a trait exists."""
-    with call.service.database.read() as conn:
-        trait = traits.get(conn, call.path["name"])
+    trait = call.service.database.ask(partial(traits.get, name=call.path["name"]))
     return Reply(204, changed_at=trait.changed_at or NOW)
 
 

@@ -84,8 +84,10 @@ class MySql(Dialect):
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Do nothing."""
 
-    def open_session(self, dbapi_connection: Any, settings: DatabaseSettings) -> None:
+    def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
         """Set modes, and how long a statement waits for locks on rows and on tables."""
+        if role is Role.READ:
+            dbapi_connection.autocommit(True)
         lock_wait = max(1, round(settings.write_timeout))
         statements = [
             f"SET SESSION group_concat_max_len = {LONGEST_TEXT}",

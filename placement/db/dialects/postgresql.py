@@ -88,7 +88,7 @@ class PostgreSql(Dialect):
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Do nothing."""
 
-    def open_session(self, dbapi_connection: Any, settings: DatabaseSettings) -> None:
+    def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
         """Set how long a statement waits for locks."""
         run(dbapi_connection, [f"SET lock_timeout = {round(settings.write_timeout * 1000)}"])
         dbapi_connection.commit()  # otherwise it would be forgotten

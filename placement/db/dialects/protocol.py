@@ -52,8 +52,11 @@ class Dialect(Protocol):
         """Prepare for a new connection that the driver makes with these arguments."""
         ...
 
-    def open_session(self, dbapi_connection: Any, settings: DatabaseSettings) -> None:
-        """Set up a new connection, which is the driver's."""
+    def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
+        """Set up a new connection, which is the driver's.
+
+        One that reads is to commit each statement outside of transactions.
+        """
         ...
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:

@@ -74,7 +74,7 @@ class Sqlite(Dialect):
             with suppress(OSError):  # SQLite says what is wrong
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
-    def open_session(self, dbapi_connection: Any, settings: DatabaseSettings) -> None:
+    def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
         """Leave transactions to the service: the driver starts them late and deferred."""
         dbapi_connection.isolation_level = None
         synchronous = "FULL" if settings.sqlite_synchronous else "OFF"

@@ -41,6 +41,9 @@ class Recorder:
     def first(self) -> object:
         return None
 
+    def autocommit(self, value: bool) -> None:
+        self.statements.append(f"autocommit({value})")
+
     def commit(self) -> None:
         self.statements.append("commit()")
 
@@ -48,9 +51,9 @@ class Recorder:
         pass
 
 
-def session(name: str, given: DatabaseSettings = SETTINGS) -> list[str]:
+def session(name: str, given: DatabaseSettings = SETTINGS, role: Role = Role.WRITE) -> list[str]:
     connection = Recorder()
-    dialect_named(name).open_session(connection, given)
+    dialect_named(name).open_session(connection, role, given)
     return connection.statements
 
 

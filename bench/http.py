@@ -1,0 +1,140 @@
+"""`python -m bench.http`: what a request costs at least, in which HTTP server.
+
+One client asks in turns `GET /`, for one provider and for ten candidates of 1,000 hosts, of each
+server with one worker: the service's own worker of gunicorn, gunicorn's others, waitress and uWSGI
+(`pip install waitress pyuwsgi gunicorn_h1c`; what is not installed is left out). What the client
+waits, and the processor time of the server and of the database: medians, in microseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+
+from prettytable import PrettyTable
+
+from bench.__main__ import Databases
+from bench.clouds import flat
+from bench.scenarios import FLAT, limited
+from bench.servers import ENTRY, REPOSITORY, Server, gunicorn, serving
+from tests.kit.cloud import provider_uuid
+from tests.kit.engines import SERVERS
+from tests.kit.service import HEADERS
+
+TURNS = 12
+REQUESTS = 200  # in a turn
+HOSTS = 1000
+REQUESTED = {
+    "GET /": "/",
+    "one provider": f"/resource_providers/{provider_uuid(500)}",
+    "10 candidates": limited(FLAT, 10),
+}
+
+KEPT = "kept"  # in names: the connection carries any number of requests
+KEEPS = ("--keep-alive=75",)
+# Name -> arguments of gunicorn, which all serve one worker of four threads but where they say so.
+GUNICORN: dict[str, Sequence[str]] = {
+    "placement's worker": ("--http-parser=python",),
+    "gthread": ("--worker-class=gthread", "--http-parser=python"),
+    "gthread, kept": ("--worker-class=gthread", "--http-parser=python", *KEEPS),
+    "sync": ("--worker-class=sync", "--threads=1", "--http-parser=python"),
+}
+FAST: dict[str, Sequence[str]] = {
+    "placement's worker, C parser": ("--http-parser=fast",),
+    "gthread, kept, C parser": ("--worker-class=gthread", "--http-parser=fast", *KEEPS),
+}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.http", description=__doc__)
+    parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
+    parser.add_argument("--beside", type=Path, help="another checkout: its worker and ours alone")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch, ExitStack() as stack:
+        Path(scratch).chmod(0o755)
+        databases = Databases(options.engine, Path(scratch))
+        url = databases.of("ours", flat(HOSTS, 20))
+        servers = []
+        for number, (name, checkout, command) in enumerate(_ways(options.beside)):
+            home = Path(scratch) / f"server{number}"
+            way = serving(
+                name, url, home, databases.server, checkout=checkout, workers=1, command=command
+            )
+            servers.append(stack.enter_context(way))
+        _print(servers)
+
+
+def _ways(beside: Path | None) -> Iterator[tuple[str, Path, Sequence[str]]]:
+    """Yield name, checkout and command of each server."""
+    if beside is not None:
+        checkout = beside.resolve()
+        yield "beside", checkout, gunicorn(checkout)
+        yield "ours", REPOSITORY, gunicorn(REPOSITORY)
+        return
+    ways = {**GUNICORN, **(FAST if find_spec("gunicorn_h1c") else {})}
+    for name, arguments in ways.items():
+        yield name, REPOSITORY, [*gunicorn(REPOSITORY), *arguments]
+    if find_spec("waitress"):
+        waitress = [sys.executable, "-m", "waitress", "--threads=4", "--listen={address}"]
+        yield "waitress, kept", REPOSITORY, [*waitress, ENTRY]
+    if find_spec("pyuwsgi"):
+        uwsgi = [str(Path(sys.executable).with_name("uwsgi")), "--master", "--enable-threads"]
+        uwsgi += ["--need-app", "--die-on-term", "--threads=4", "--disable-logging"]
+        uwsgi += [f"--module={ENTRY}"]
+        yield "uWSGI", REPOSITORY, [*uwsgi, "--http-socket={address}"]
+
+
+def _print(servers: Sequence[Server]) -> None:
+    table = PrettyTable(["waits / server / database", *REQUESTED, "provider to root"], align="r")
+    times: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    for turn in range(TURNS + 1):
+        for server in servers:
+            for name, path in REQUESTED.items():
+                measured = _turn(server, path)
+                if turn:  # the first one warms up
+                    times.setdefault((server.name, name), []).append(measured)
+    for server in servers:
+        cells: list[str] = []
+        used = []
+        for name in REQUESTED:
+            columns = zip(*times[server.name, name], strict=True)
+            medians = [statistics.median(each) for each in columns]
+            cells.append(" / ".join(f"{1e6 * median:.0f}" for median in medians))
+            used.append(sum(medians[1:]))
+        table.add_row([server.name, *cells, f"{used[1] / used[0]:.2f}"])
+    print(table)
+
+
+def _turn(server: Server, path: str) -> tuple[float, float, float]:
+    """Ask many times; the wait (median), the server's seconds and the database's for a request."""
+    waits = []
+    before = server.processor_times()
+    kept = KEPT in server.name
+    headers = HEADERS if kept else {**HEADERS, "Connection": "close"}
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    for _ in range(REQUESTS):
+        started = time.perf_counter()
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        if not kept:
+            connection.close()  # not all servers say that they will
+        waits.append(time.perf_counter() - started)
+        assert answer.status == 200, path
+    connection.close()
+    after = server.processor_times()
+    ours, database = (late - early for late, early in zip(after, before, strict=True))
+    return statistics.median(waits), ours / REQUESTS, database / REQUESTS
+
+
+if __name__ == "__main__":
+    main()
