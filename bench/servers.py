@@ -14,8 +14,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from tests.kit.engines import Server as DatabaseServer
-from tests.kit.engines import free_port
 from tests.kit.peer import peer_environment
+from tests.kit.ports import free_port
 from tests.kit.processes import NoAnswerError, send
 
 REPOSITORY = Path(__file__).resolve().parents[1]

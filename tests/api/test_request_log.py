@@ -71,7 +71,7 @@ def test_the_line_of_a_request_is_as_operators_know_it(tmp_path: Path, lines: li
     headers = {**HEADERS, "X-Openstack-Request-Id": GLOBAL}
     answer = service.simulate_get("/usages?project_id=p", headers=headers, remote_addr="192.0.2.1")
     own = answer.headers["x-openstack-request-id"]
-    assert [re.sub(r"time: [0-9]\.[0-9]{6}", "time: #", line) for line in access_lines(lines)] == [
+    assert [re.sub(r"time: [0-9]+\.[0-9]{6}", "time: #", line) for line in access_lines(lines)] == [
         f"placement.requestlog [{GLOBAL} {own} admin p - - - -] "
         f'192.0.2.1 "GET /usages?project_id=p" status: 200 len: {len(answer.content)} '
         f"microversion: {LATEST} time: # statements: 2"
@@ -277,7 +277,8 @@ def test_a_slow_request_says_where_its_time_went(lines: list[str]) -> None:
     access, slow = lines
     assert access.startswith("placement.requestlog")
     assert re.search(
-        r'placement\.requestlog \[.*] slow: "GET /x" took 0\.[0-9]{3} s and 1 statements: ', slow
+        r'placement\.requestlog \[.*] slow: "GET /x" took [0-9]+\.[0-9]{3} s and 1 statements: ',
+        slow,
     )
     phases = {part.split()[0] for part in slow.rpartition("statements: ")[2].split(", ")}
     assert phases == {"other", "trees", "statements"}
@@ -304,9 +305,9 @@ def test_the_phases_of_a_search_and_of_a_claim_are_named(tmp_path: Path, lines: 
         )
         claimed = lines[-1]
     for phase in ("begin", "names", "windows", "trees", "search", "rendering"):
-        assert f" {phase} 0." in searched
+        assert re.search(rf" {phase} [0-9]+\.[0-9]{{3}}\b", searched)
     for phase in ("begin", "locks", "statements", "commit"):
-        assert f" {phase} 0." in claimed
+        assert re.search(rf" {phase} [0-9]+\.[0-9]{{3}}\b", claimed)
 
 
 def test_a_line_in_json_has_its_facts_one_by_one(tmp_path: Path) -> None:

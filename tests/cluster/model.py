@@ -29,7 +29,7 @@ STOCK = {"VCPU": 24, "MEMORY_MB": 40, "DISK_GB": 30}
 RESTING = frozenset({"claim", "demand", "delete", "move"})
 
 SETTLES = 1.0  # seconds after which a database has ended what a dead server had begun
-PATIENCE = 90.0  # seconds to wait for a service to come back
+PATIENCE = 300.0  # seconds to wait for a service to come back
 
 
 class ViolationError(AssertionError):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.model import Model
+from tests.cluster.model import PATIENCE, Model
 from tests.kit.builders import database_url
 from tests.kit.engines import ENGINE, behind, server
 from tests.kit.processes import NoAnswerError, Process, send, serving
@@ -38,7 +38,7 @@ class Table:
     def wait_for_operations(self, number: int = OPERATIONS) -> None:
         """Wait until the writers have done more."""
         goal = self._model.operations + number
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while self._model.operations < goal and not self._model.shared.stop:
             assert time.monotonic() < deadline, "the writers are stuck"
             time.sleep(0.02)
@@ -54,7 +54,7 @@ class Table:
                     break
             except NoAnswerError:
                 pass
-            assert time.monotonic() < began + 60, "service does not come back"
+            assert time.monotonic() < began + PATIENCE, "service does not come back"
             time.sleep(0.02)
         self.recoveries.append(time.monotonic() - began)
 

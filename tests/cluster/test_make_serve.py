@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.engines import free_port
+from tests.kit.ports import free_port
 from tests.kit.processes import REPOSITORY, START, NoAnswerError, send
 
 
@@ -59,9 +59,18 @@ class Demo:
     def said(self) -> str:
         """What it has said at its end, when no process of it is left."""
         text = self.process.communicate(timeout=START)[0]
-        with pytest.raises(ProcessLookupError):
-            os.killpg(self.process.pid, 0)
+        deadline = time.monotonic() + START
+        while self._is_alive():
+            assert time.monotonic() < deadline, "a process is left"
+            time.sleep(0.05)
         return text
+
+    def _is_alive(self) -> bool:
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
     def make(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

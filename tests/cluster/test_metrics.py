@@ -18,8 +18,9 @@ from prometheus_client.mmap_dict import MmapedDict
 
 from tests.kit import metrics as kit
 from tests.kit.builders import database_url
-from tests.kit.engines import free_port
+from tests.kit.ports import free_port
 from tests.kit.processes import (
+    ANSWER,
     HEADERS,
     REPOSITORY,
     NoAnswerError,
@@ -85,7 +86,7 @@ def kill_the_busiest(process: Process, counts: Path) -> None:
     victim = max(before, key=lambda worker: _requests_of(counts, worker))
     assert _requests_of(counts, victim) > 0
     os.kill(victim, signal.SIGKILL)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + ANSWER
     while len(set(process.worker_ids()) - {victim}) < WORKERS:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -108,7 +109,8 @@ def test_every_value_is_right_with_four_workers_one_of_them_killed(tmp_path: Pat
         "OS_METRICS__DIRECTORY": str(counts),
         "OS_METRICS__INVENTORY_SECONDS": "0.001",
         "OS_PLACEMENT__MAX_ALLOCATION_CANDIDATES": "2",
-        "OS_PLACEMENT__SLOW_REQUEST": "30",
+        "OS_PLACEMENT__SLOW_REQUEST": "300",
+        "OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "120",
     }
     with serving(tmp_path, [database_url(tmp_path)], WORKERS, **options) as [process]:
         hosts = [new_host(process.port, VCPU=1000, MEMORY_MB=4096) for _ in range(HOSTS)]
@@ -180,7 +182,7 @@ def check_requests(before: kit.Samples, said: kit.Samples) -> None:
     assert kit.of(said, "placement_request_seconds_count") == by_operation
     sums = kit.of(said, "placement_request_seconds_sum")
     assert sums.keys() == by_operation.keys()
-    assert all(0 < value < 30 * by_operation[labels] for labels, value in sums.items())
+    assert all(0 < value < 300 * by_operation[labels] for labels, value in sums.items())
     for labels, count in by_operation.items():
         buckets = [
             value
@@ -242,7 +244,7 @@ def check_pools(before: kit.Samples, said: kit.Samples) -> None:
     name = "placement_pool_busy_seconds_total"
     earlier, later = kit.of(before, name), kit.of(said, name)
     assert later.keys() == {"pool=read", "pool=write"}
-    assert all(earlier.get(pool, 0) < value < 600 for pool, value in later.items())
+    assert all(earlier.get(pool, 0) < value < 3600 for pool, value in later.items())
 
 
 def check_inventories(said: kit.Samples, hosts: Sequence[str]) -> None:
@@ -285,7 +287,7 @@ def test_a_reload_keeps_the_port_and_the_counts(tmp_path: Path) -> None:
 
 def await_others(process: Process, workers: set[int]) -> None:
     """Wait until none of these workers is left, and as many others are there."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + ANSWER
     while workers & (now := set(process.worker_ids())) or len(now) < len(workers):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -341,7 +343,7 @@ def test_a_server_of_one_process_counts_alike(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + ANSWER
         while True:
             try:
                 assert send(port, "GET", "/").status == 200

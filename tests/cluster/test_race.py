@@ -26,6 +26,8 @@ ROUNDS = int(os.environ.get("PLACEMENT_RACES", "4"))
 PROCESSES = [int(number) for number in os.environ.get("PLACEMENT_PROCESSES", "2").split(",")]
 CLIENTS = 8
 ROOM = 20
+# Who loses a race tries again; on a busy machine that may take its time.
+PATIENT = {"OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "120"}
 
 
 class Racers:
@@ -53,7 +55,7 @@ class Racers:
 @pytest.fixture(params=PROCESSES)
 def racers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Racers]:
     url = database_url(tmp_path)
-    with serving(tmp_path, [url] * request.param) as processes:
+    with serving(tmp_path, [url] * request.param, 1, **PATIENT) as processes:
         yield Racers(url, processes)
 
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from tests.kit.builders import database_url
-from tests.kit.processes import HEADERS, Process, send, serving
+from tests.kit.processes import ANSWER, HEADERS, Process, send, serving
 
 WORKERS = ("sync", "gthread")
 POST = "POST /resource_providers HTTP/1.1\r\nHost: x\r\n" + "".join(
@@ -44,7 +44,7 @@ def process(
 
 def answer(process: Process, request: bytes) -> bytes:
     """Send these bytes and no more; all that comes back until the connection is closed."""
-    with socket.create_connection(("127.0.0.1", process.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", process.port), timeout=ANSWER) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: connection.recv(65536), b""))

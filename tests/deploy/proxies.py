@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.deploy.machine import Machine
 from tests.deploy.serving import await_answer
-from tests.kit.engines import free_port
+from tests.kit.ports import free_port
 from tests.kit.processes import REPOSITORY
 
 DEPLOY = REPOSITORY / "etc/deploy"

@@ -8,8 +8,8 @@ from pathlib import Path
 from placement.db import schema
 from tests.deploy.containerfile import Image
 from tests.deploy.serving import CONFIGURATION, await_answer
-from tests.kit.engines import free_port
-from tests.kit.processes import expect, new_host, send
+from tests.kit.ports import free_port
+from tests.kit.processes import START, expect, new_host, send
 
 DATABASE = "/var/lib/placement"  # a volume
 
@@ -38,7 +38,7 @@ def test_the_image_serves_on_a_read_only_root_as_a_user_without_rights(
     listed = expect(send(port, "GET", "/resource_providers"), 200).body
     assert len(listed["resource_providers"]) == 1
     process.send_signal(signal.Signals[image.stop_signal])
-    assert process.wait(60) == 0
+    assert process.wait(START) == 0
 
 
 def test_nothing_of_the_build_is_in_the_image(image: Image) -> None:

@@ -22,8 +22,8 @@ from tests.deploy import containerfile, kubernetes_schema
 from tests.deploy.containerfile import Image
 from tests.deploy.machine import Machine
 from tests.deploy.serving import await_answer
-from tests.kit.engines import free_port
-from tests.kit.processes import REPOSITORY
+from tests.kit.ports import free_port
+from tests.kit.processes import REPOSITORY, START
 
 DIRECTORY = REPOSITORY / "etc/deploy/kubernetes"
 KUSTOMIZATION = "kustomization.yaml"
@@ -217,7 +217,7 @@ def test_the_job_migrates_and_the_pod_answers_its_probes_and_a_scrape(
     paths = [only[name]["httpGet"]["path"] for name in ("readinessProbe", "livenessProbe")]
     path = pod("deployment.yaml")["metadata"]["annotations"]["prometheus.io/path"]
     for url in (*(f"{port}{each}" for each in paths), f"{metrics}{path}"):
-        with urllib.request.urlopen(f"http://127.0.0.1:{url}", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{url}", timeout=START) as answer:
             assert answer.status == 200
     process.terminate()
-    assert process.wait(60) == 0
+    assert process.wait(START) == 0

@@ -13,8 +13,8 @@ import pytest
 from tests.deploy.conftest import need
 from tests.deploy.machine import PYTHON, USER, Machine
 from tests.deploy.serving import CONFIGURATION, await_answer
-from tests.kit.engines import free_port
-from tests.kit.processes import REPOSITORY, expect, new_host, send
+from tests.kit.ports import free_port
+from tests.kit.processes import REPOSITORY, START, expect, new_host, send
 
 UNITS = REPOSITORY / "etc/deploy/systemd"
 SERVICES = ["placement.service", "placement-db-sync.service"]
@@ -117,7 +117,7 @@ def test_the_service_serves_and_says_when_under_the_conditions_of_its_unit(
     command = [f"{PYTHON}/bin/python3", "-c", NO_NEW_CODE, *shlex.split(unit["ExecStart"][0])]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
         notified.bind(f"\0deploy{port}")
-        notified.settimeout(60)
+        notified.settimeout(START)
         with (tmp_path / "log").open("wb") as log:
             process = protected.start(command, environment, log)
         assert unit["Type"] == ["notify"]
@@ -135,7 +135,7 @@ def test_the_service_serves_and_says_when_under_the_conditions_of_its_unit(
     process.send_signal(signal.SIGHUP)
     new_host(port, VCPU=8)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
+    assert process.wait(START) == 0
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said
     assert "resource_providers" in said, "its log goes to standard error"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,8 @@ from tests.deploy.machine import USER, Machine
 from tests.deploy.proxies import DEPLOY, SERVICE, apache, changed
 from tests.deploy.serving import CONFIGURATION, await_answer
 from tests.kit import metrics as kit
-from tests.kit.engines import free_port
-from tests.kit.processes import ANSWER, HEADERS
+from tests.kit.ports import free_port
+from tests.kit.processes import ANSWER, HEADERS, START
 
 VIRTUALENV = "/opt/distribution"
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
@@ -111,7 +112,7 @@ def served(request: pytest.FixtureRequest, installed: Machine, tmp_path: Path) -
     await_answer(port, process, tmp_path / "log", f"{prefix}/")
     yield Served(port, prefix)
     process.terminate()
-    assert process.wait(30) == 0
+    assert process.wait(START) == 0
 
 
 def test_it_serves_counts_and_stops(served: Served) -> None:
@@ -124,7 +125,16 @@ def test_it_serves_counts_and_stops(served: Served) -> None:
     # Whichever process answers a scrape, it has counted what all of them did.
     for _ in range(REQUESTS):
         assert served.send("GET", "/traits?associated=true")[0] == 200
+    deadline = time.monotonic() + ANSWER
+    while (counted := count(served)) < REQUESTS:  # each is counted after its answer
+        assert time.monotonic() < deadline, counted
+        time.sleep(0.05)
+    assert counted == REQUESTS
+
+
+def count(served: Served) -> float:
+    """Scrape how many lists of traits were answered."""
     status, content, _location = served.send("GET", "/metrics")
     assert status == 200
-    counted = kit.of(kit.samples(content), "placement_requests_total")
-    assert counted["operation=list_traits,status=200,version=1"] == REQUESTS
+    requests = kit.of(kit.samples(content), "placement_requests_total")
+    return requests.get("operation=list_traits,status=200,version=1", 0)

@@ -20,6 +20,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *("--fail-on-warning", "--keep-going", "--doctree-dir", str(folder / "doctrees")),
         *(str(ROOT / "docs"), str(folder / "html")),
     ]
-    build = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    build = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
     assert (build.returncode, build.stderr) == (0, "")
     return folder / "html"

@@ -18,7 +18,7 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-WAIT = 10_000  # milliseconds that a view may take on a busy machine
+WAIT = 60_000  # milliseconds that a view may take on a busy machine
 
 SIZES = {"wide": (1280, 860), "narrow": (390, 844)}
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from tests.kit.engines import MariaDB, free_port
+from tests.kit.engines import MariaDB
+from tests.kit.ports import free_port
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
 NODES = 3
-JOIN = 120  # seconds that a node may take to be one of the cluster
+JOIN = 300  # seconds that a node may take to be one of the cluster
 
 
 class Node(MariaDB):
@@ -34,8 +35,8 @@ class Node(MariaDB):
             "ist.recv_addr": f"127.0.0.1:{self._increments}",
             # A node that is gone is noticed within seconds.
             "evs.keepalive_period": "PT0.5S",
-            "evs.suspect_timeout": "PT2S",
-            "evs.inactive_timeout": "PT4S",
+            "evs.suspect_timeout": "PT5S",
+            "evs.inactive_timeout": "PT10S",
             "gcache.size": "64M",
         }
         return (

@@ -14,7 +14,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -24,22 +23,16 @@ from typing import ClassVar
 
 import sqlalchemy as sa
 
+from tests.kit.ports import free_port
 from tests.kit.proxy import Proxy
 
 ENGINE = os.environ.get("PLACEMENT_ENGINE", "sqlite")
-START = 60  # seconds that a server may take
+START = 180  # seconds that a server may take
 SHARE = 4  # servers get one in so many of the random examples; SQLite, the fastest, gets all
 
 
 class MissingServerError(RuntimeError):
     """The engine that was asked for is not installed."""
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Server:

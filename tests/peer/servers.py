@@ -14,8 +14,8 @@ from pathlib import Path
 
 import requests
 
-from tests.kit.engines import free_port
 from tests.kit.peer import peer_environment
+from tests.kit.ports import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SQLITE = "sqlite:///"
