@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.explorer.browser import Watch
+from tests.explorer.browser import WAIT, Watch
 from tests.explorer.cloud import Demo
 from tests.explorer.conftest import Open
 from tests.explorer.prefix import behind_prefix
@@ -19,6 +20,7 @@ def refusal(status: int, detail: str, **members: str) -> str:
     return json.dumps({"errors": [{"status": status, "detail": detail, **members}]})
 
 
+GUARDED = ("**/resource_providers*", "**/resource_classes", "**/traits")
 SCRIPT = "<img src=x onerror=alert(1)>"
 
 
@@ -90,6 +92,8 @@ def test_who_may_not_explain_still_gets_candidates(watch: Watch) -> None:
 def test_a_guarded_service_asks_for_a_token_and_keeps_it_in_memory(watch: Watch) -> None:
     watch.allowed = ("status of 401",)
     page = watch.page
+    answered: list[str | None] = []  # the tokens of requests
+    page.on("requestfinished", lambda each: answered.append(each.headers.get("x-auth-token")))
 
     def guard(route: Route) -> None:
         if route.request.headers.get("x-auth-token") == "right":
@@ -103,13 +107,18 @@ def test_a_guarded_service_asks_for_a_token_and_keeps_it_in_memory(watch: Watch)
         route.fulfill(response=answer, body=answer.text().replace('"noauth2"', '"keystone"'))
 
     page.route("**/explorer/", as_guarded)
-    for path in ("**/resource_providers*", "**/resource_classes", "**/traits"):
+    for path in GUARDED:
         page.route(path, guard)
     watch.open()
     dialog = page.get_by_role("dialog", name="Token")
     dialog.get_by_label("Token").fill("wrong")
     dialog.get_by_role("button", name="Use it").click()
     expect(dialog.get_by_role("alert")).to_contain_text("refused this token")
+    # A request that is refused later would ask again.
+    deadline = time.monotonic() + WAIT / 1000
+    while answered.count("wrong") < len(GUARDED):
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(20)
     dialog.get_by_label("Token").fill("wröng")  # no header can hold it
     dialog.get_by_role("button", name="Use it").click()
     expect(dialog.locator("input:invalid")).to_be_attached()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -122,6 +123,7 @@ def test_an_address_shows_the_same_to_somebody_else(open_watch: Open, watch: Wat
     settle(page)
     page.get_by_label("Coloured by use of").select_option("DISK_GB")
     page.get_by_label("Grouped by").select_option("aggregate")
+    expect(page).to_have_url(re.compile("class=DISK_GB.*group=aggregate"))
     place = page.url.partition("/explorer/")[2]
     other = open_watch().open(place)
     settle(other)

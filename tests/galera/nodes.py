@@ -37,6 +37,7 @@ class Node(MariaDB):
             "evs.keepalive_period": "PT0.5S",
             "evs.suspect_timeout": "PT5S",
             "evs.inactive_timeout": "PT10S",
+            "repl.causal_read_timeout": "PT60S",
             "gcache.size": "64M",
         }
         return (
@@ -71,6 +72,13 @@ class Node(MariaDB):
             "wsrep_cluster_size"
         ) != str(size):
             assert time.monotonic() < deadline, f"node {self._number} does not join"
+            time.sleep(0.2)
+
+    def await_minority(self) -> None:
+        """Wait until the node is one of too few to go on."""
+        deadline = time.monotonic() + JOIN
+        while self.status("wsrep_cluster_status") == "Primary":
+            assert time.monotonic() < deadline, f"node {self._number} does not notice"
             time.sleep(0.2)
 
 

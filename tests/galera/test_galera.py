@@ -15,8 +15,8 @@ import pytest
 import sqlalchemy as sa
 
 from tests.cluster.model import Model
-from tests.cluster.test_race import CLIENTS, ROOM, Racers, claim
-from tests.galera.nodes import Node, start_cluster
+from tests.cluster.test_race import CLIENTS, PATIENT, ROOM, Racers, claim
+from tests.galera.nodes import JOIN, Node, start_cluster
 from tests.kit.builders import prepare
 from tests.kit.processes import Answer, Process, new_host, send, serving
 from tests.kit.proxy import Proxy
@@ -66,7 +66,7 @@ def test_exactly_what_fits_is_admitted_on_three_nodes(
 ) -> None:
     rounds = 10
     urls = [node.url(database) for node in nodes]
-    with serving(tmp_path, urls, 1, **WAITING) as processes:
+    with serving(tmp_path, urls, 1, **WAITING, **PATIENT) as processes:
         racers = Racers(urls[0], processes)
         hosts = []
         for _ in range(rounds):
@@ -102,7 +102,7 @@ def test_nothing_is_lost_when_a_node_is_killed_and_comes_back(
 
         def wait_for_operations(number: int) -> None:
             goal = model.operations + number
-            deadline = time.monotonic() + 300
+            deadline = time.monotonic() + JOIN
             while model.operations < goal and not model.shared.stop:
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
@@ -135,14 +135,14 @@ def test_nothing_is_lost_when_commits_meet_the_loss_of_the_majority(
 ) -> None:
     """Such a COMMIT fails with 1180, and may be carried out when the nodes meet again."""
     rounds = 2
-    apart = 8  # seconds, more than nodes wait for one that does not answer
+    apart = 3  # seconds, in which writers meet a node that takes nothing
     patient = {**WAITING, "OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "45"}
     with serving(tmp_path, [nodes[0].url(database)] * 3, 1, **patient) as processes:
         model = Model([process.port for process in processes], seed=5)
 
         def wait_for_operations(number: int) -> None:
             goal = model.operations + number
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + JOIN
             while model.operations < goal and not model.shared.stop:
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
@@ -158,6 +158,7 @@ def test_nothing_is_lost_when_commits_meet_the_loss_of_the_majority(
             for _ in range(rounds):
                 wait_for_operations(100)
                 isolate(1)
+                nodes[0].await_minority()
                 time.sleep(apart)
                 isolate(0)
                 for node in nodes:
