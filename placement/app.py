@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import falcon
@@ -26,6 +27,7 @@ from placement.errors import ConfigurationError, DatabaseUnusable, PlacementErro
 from placement.metrics import Metrics, stop_listening
 from placement.objects import catalog, derived, health, online_migrations
 from placement.objects.derived import Corrections
+from placement.progress import Progress, silent
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -118,11 +120,12 @@ class Migration:
     traits: int
 
 
-def migrate(database: Database) -> Migration:
+def migrate(database: Database, progress: Progress = silent) -> Migration:
     """Migrate the schema, fill the derived columns and complete the catalogues.
 
     Can be repeated at any time: after a run that was interrupted, or after other software has
-    written to the database. Raises ConfigurationError for a database that cannot be migrated.
+    written to the database. progress: shows how far the columns are. Raises ConfigurationError for
+    a database that cannot be migrated.
     """
     with database.read() as conn:
         before = schema.version(conn)
@@ -136,7 +139,7 @@ def migrate(database: Database) -> Migration:
             if not attempts_left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
-    corrections = database.write(derived.recompute)
+    corrections = database.write(partial(derived.recompute, progress=progress))
     classes, traits = database.write(catalog.sync)
     with database.read() as conn:
         now, adopted = schema.version(conn), schema.adopted_version(conn)

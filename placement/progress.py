@@ -1,8 +1,9 @@
 """How far a long piece of work is: a bar on a terminal, a few lines elsewhere."""
 
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TextIO, TypeVar
 
 from tqdm import tqdm
@@ -21,15 +22,18 @@ class Progress(Protocol):
         """Return a context that yields the items one by one and shows how far it is."""
 
 
-def progress(verb: str, out: TextIO) -> Progress:
-    """Return what shows on `out` how far the work is, such as `loading: 5 of 20 providers`."""
+def progress(verb: str, out: TextIO, patience: float = 0) -> Progress:
+    """Return what shows on `out` how far the work is, such as `loading: 5 of 20 providers`.
+
+    patience: seconds that the work may take before anything is shown.
+    """
 
     def bar(
         items: Iterable[Item], noun: str, total: int | None = None
     ) -> AbstractContextManager[Iterable[Item]]:
         # A terminal that does not know its width would get an empty bar from tqdm.
         width = min(shutil.get_terminal_size().columns, 100)
-        return tqdm(items, total=total, desc=verb, unit=f" {noun}", file=out, ncols=width)
+        return tqdm(items, verb, total, file=out, ncols=width, unit=f" {noun}", delay=patience)
 
     @contextmanager
     def lines(
@@ -37,14 +41,24 @@ def progress(verb: str, out: TextIO) -> Progress:
     ) -> Iterator[Iterable[Item]]:
         if total is None:
             total = len(items) if isinstance(items, Sized) else 0
-        yield _with_lines(items, total, f"{verb}: {{}} of {total} {noun}", out)
+        yield with_lines(items, total, f"{verb}: {{}} of {total} {noun}")
+
+    def with_lines(items: Iterable[Item], total: int, line: str) -> Iterator[Item]:
+        every = max(1, -(-total // PLAIN_LINES))
+        began = time.monotonic()
+        for done, item in enumerate(items, 1):
+            yield item
+            if (done % every == 0 or done == total) and time.monotonic() - began >= patience:
+                print(line.format(done), file=out, flush=True)
 
     return bar if out.isatty() else lines
 
 
-def _with_lines(items: Iterable[Item], total: int, line: str, out: TextIO) -> Iterator[Item]:
-    every = max(1, -(-total // PLAIN_LINES))
-    for done, item in enumerate(items, 1):
-        yield item
-        if done % every == 0 or done == total:
-            print(line.format(done), file=out, flush=True)
+class _Silence:
+    def __call__(
+        self, items: Iterable[Item], noun: str, total: int | None = None
+    ) -> AbstractContextManager[Iterable[Item]]:
+        return nullcontext(items)
+
+
+silent: Progress = _Silence()  # shows nothing

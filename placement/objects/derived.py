@@ -4,17 +4,19 @@ Every write keeps them right. They are recomputed after a migration, and after a
 which does not know them, has written to the database.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import CHUNK
 from placement.db.statements import derived as statements
+from placement.db.statements.derived import WINDOW
 from placement.errors import ConfigurationError
 from placement.objects.capacity import capacity
 from placement.objects.locking import new_revision
+from placement.progress import Progress, silent
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +28,45 @@ class Corrections:
     capacity: int
 
 
-def recompute(conn: Connection) -> Corrections:
+def recompute(conn: Connection, progress: Progress = silent) -> Corrections:
     """Recompute `used` and `capacity` of every inventory, and renew the revision of every tree."""
     # The revisions come first: they lock every tree, so that nobody claims meanwhile.
-    trees = renew_all_revisions(conn)
-    return Corrections(trees, correct_used(conn), correct_capacity(conn))
+    trees = renew_all_revisions(conn, progress)
+    return Corrections(trees, correct_used(conn, progress), correct_capacity(conn, progress))
 
 
-def renew_all_revisions(conn: Connection) -> int:
+def renew_all_revisions(conn: Connection, progress: Progress = silent) -> int:
     """Lock every tree until the transaction ends; return how many there are."""
-    last_id, trees = -1, 0
-    while rows := statements.roots(last_id, CHUNK).rows(conn):
-        trees += len(rows)
-        statements.set_revisions({row.id: new_revision() for row in rows}).execute(conn)
-        last_id = rows[-1].id
+    trees, revision = 0, new_revision()
+    number = statements.number_of_roots().value(conn)
+    with progress(_windows_of_roots(conn), f"times {WINDOW:,} trees", _parts(number)) as windows:
+        for root_ids in windows:
+            statements.set_revision(root_ids, revision).execute(conn)
+            trees += len(root_ids)
     return trees
 
 
-def correct_used(conn: Connection) -> int:
+def _windows_of_roots(conn: Connection) -> Iterator[list[int]]:
+    last_id = -1
+    while rows := statements.roots(last_id).rows(conn):
+        last_id = rows[-1].id
+        yield [row.id for row in rows]
+
+
+def correct_used(conn: Connection, progress: Progress = silent) -> int:
     """Correct `used` of every inventory; the caller has locked the trees.
 
     Returns how many inventories changed.
     """
-    return _correct(conn, "used", wrong_used(conn))
+    return _correct(conn, "used", wrong_used(conn, progress))
 
 
-def correct_capacity(conn: Connection) -> int:
+def correct_capacity(conn: Connection, progress: Progress = silent) -> int:
     """Correct `capacity` of every inventory; the caller has locked the trees.
 
     Returns how many inventories changed.
     """
-    return _correct(conn, "capacity", wrong_capacities(conn))
+    return _correct(conn, "capacity", wrong_capacities(conn, progress))
 
 
 def _correct(conn: Connection, column: str, corrections: Iterator[dict[int, int]]) -> int:
@@ -67,44 +77,48 @@ def _correct(conn: Connection, column: str, corrections: Iterator[dict[int, int]
     return inventories
 
 
-def wrong_used(conn: Connection) -> Iterator[dict[int, int]]:
-    """Yield, in chunks, inventory id -> sum of its allocations, where `used` is another."""
-    sums = {
-        (row.resource_provider_id, row.resource_class_id): int(row.used)
-        for row in statements.sums().rows(conn)
-    }
-
-    def used(row: Any) -> int:
-        """Return the sum of the allocations from an inventory."""
-        return sums.get((row.resource_provider_id, row.resource_class_id), 0)
-
-    return _differing(conn, "used", used)
+def wrong_used(conn: Connection, progress: Progress = silent) -> Iterator[dict[int, int]]:
+    """Yield, in windows, inventory id -> sum of its allocations, where `used` is another."""
+    with _windows(conn, "used", progress) as windows:
+        for after, until in windows:
+            rows = statements.wrong_used(after, until).rows(conn)
+            if rows:
+                yield {row.id: int(row.right) for row in rows}
 
 
-def wrong_capacities(conn: Connection) -> Iterator[dict[int, int]]:
-    """Yield, in chunks, inventory id -> its capacity, where the column holds another."""
+def wrong_capacities(conn: Connection, progress: Progress = silent) -> Iterator[dict[int, int]]:
+    """Yield, in windows, inventory id -> its capacity, where the column holds another."""
+    with _windows(conn, "capacity", progress) as windows:
+        for after, until in windows:
+            # Inventories are looked at one by one only where some are wrong.
+            alike = statements.distinct_capacities(after, until).rows(conn)
+            if any(row.capacity != _capacity(row) for row in alike):
+                rows = statements.capacities(after, until).rows(conn)
+                yield {row.id: _capacity(row) for row in rows if row.capacity != _capacity(row)}
 
-    def computed(row: Any) -> int:
-        """Return the capacity that follows from the amounts of an inventory."""
-        return capacity(row.total, row.reserved, float(row.allocation_ratio))
 
-    return _differing(conn, "capacity", computed)
+def _capacity(row: Any) -> int:
+    """Return the capacity that follows from the amounts of an inventory."""
+    return capacity(row.total, row.reserved, float(row.allocation_ratio))
 
 
-def _differing(
-    conn: Connection, column: str, derive: Callable[[Any], int]
-) -> Iterator[dict[int, int]]:
-    """Yield, in chunks, inventory id -> derived value, where the column holds another."""
-    last_id = -1
-    while rows := statements.inventories(last_id, CHUNK).rows(conn):
-        corrections: dict[int, int] = {}
-        for row in rows:
-            value = derive(row)
-            if getattr(row, column) != value:
-                corrections[row.id] = value
-        if corrections:
-            yield corrections
-        last_id = rows[-1].id
+def _windows(
+    conn: Connection, column: str, progress: Progress
+) -> AbstractContextManager[Iterable[tuple[int, int]]]:
+    """Return runs of inventories: the id before their first one, and that of their last."""
+
+    def windows() -> Iterator[tuple[int, int]]:
+        after = -1
+        while (until := statements.last_of_window(after).value(conn)) is not None:
+            yield after, until
+            after = until
+
+    number = statements.number_of_inventories().value(conn)
+    return progress(windows(), f"times {WINDOW:,} inventories ({column})", _parts(number))
+
+
+def _parts(number: int) -> int:
+    return -(-number // WINDOW)
 
 
 def is_correct(conn: Connection) -> bool:

@@ -17,6 +17,7 @@ from placement.db.statements import derived as derived_statements
 from placement.db.statements import integrity as statements
 from placement.objects import derived, lineage, locking, online_migrations
 from placement.objects.lineage import Lineage
+from placement.progress import Progress, silent
 
 EXAMPLES = 3  # rows of a fault that are shown unless all are wanted
 
@@ -250,16 +251,19 @@ def inspect(
     conn: Connection,
     consumer_owner: tuple[str, str],
     limit: int | None = EXAMPLES,
+    progress: Progress = silent,
 ) -> list[tuple[Check, Finding]]:
     """Return the faults of the database, each with up to `limit` of its rows (None: all)."""
     inspection = Inspection(conn, consumer_owner, limit)
-    findings = [(check, check.find(inspection)) for check in CHECKS]
+    with progress(CHECKS, "kinds of faults") as checks:
+        findings = [(check, check.find(inspection)) for check in checks]
     return [(check, finding) for check, finding in findings if finding.count]
 
 
-def mend(conn: Connection, consumer_owner: tuple[str, str]) -> None:
+def mend(conn: Connection, consumer_owner: tuple[str, str], progress: Progress = silent) -> None:
     """Mend what can be mended, with every tree locked; what is left takes an operator."""
     inspection = Inspection(conn, consumer_owner)
-    for check in CHECKS:
-        if check.mend is not None:
-            check.mend(inspection)
+    with progress(CHECKS, "kinds of faults") as checks:
+        for check in checks:
+            if check.mend is not None:
+                check.mend(inspection)

@@ -362,14 +362,14 @@ HOST, CONSUMER = f"{1:08d}-0000-4000-8000-000000000000", f"{2:08d}-0000-4000-800
 _ALLOCATED = "INSERT INTO allocations (resource_provider_id, consumer_id, resource_class_id, used)"
 REPAIRS = {
     "recount": Repair(
-        {"derived.set_revisions", "derived.set_column"},
+        {"derived.set_revision", "derived.set_column"},
         derived.recompute,
         ["UPDATE inventories SET used = used + 1, capacity = capacity + 1"],
     ),
     "mend": Repair(
         {
             RENEW,
-            "derived.set_revisions",
+            "derived.set_revision",
             "derived.set_column",
             "integrity.detach",
             "integrity.set_roots",

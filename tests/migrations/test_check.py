@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from placement import app
+from placement.cli import database as cli_database
 from placement.config import NIL_UUID
 from placement.db.engine import Database
-from placement.objects import integrity, lineage
+from placement.db.statements import derived as statements
+from placement.objects import derived, integrity, lineage
 from tests.kit.rows import contents, damage
 from tests.migrations import existing
 
@@ -92,6 +96,54 @@ def test_a_fault_is_found_and_mended(
     assert manage("db", "check") == 0
 
 
+@pytest.mark.parametrize("last", [1, 2, 7])
+def test_every_window_of_inventories_is_counted(
+    adopted: Database, monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    monkeypatch.setattr(statements, "WINDOW", 2)
+    damage(adopted, [ADD_INVENTORY.format(1, number) for number in (1, 2, 3, 4, 5, 6)])
+    with adopted.read() as conn:
+        ids = conn.execute(sa.text("SELECT id FROM inventories ORDER BY id")).scalars().all()
+    assert len(ids) > 4  # several windows, the last of which may be short
+    wrong = sorted({ids[0], ids[len(ids) // 2], ids[-last % len(ids)]})
+    for row_id in wrong:
+        damage(
+            adopted,
+            [f"UPDATE inventories SET used = used + 1, capacity = 77 WHERE id = {row_id}"],
+        )
+    with adopted.read() as conn:
+        for found in (derived.wrong_used(conn), derived.wrong_capacities(conn)):
+            assert sorted(row_id for window in found for row_id in window) == wrong
+    corrections = adopted.write(derived.recompute)
+    assert (corrections.used, corrections.capacity) == (len(wrong), len(wrong))
+    assert names(adopted) == []
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verbs"),
+    [
+        (("db", "sync"), ["counting"]),
+        (("db", "check"), ["checking"]),
+        (("db", "check", "--repair"), ["checking", "repairing"]),
+    ],
+)
+def test_a_terminal_is_shown_how_far_a_command_is(
+    adopted: Database, manage: Any, monkeypatch: pytest.MonkeyPatch, arguments: Any, verbs: Any
+) -> None:
+    damage(adopted, MENDED["used"])
+    terminal = Terminal()
+    monkeypatch.setattr(cli_database, "PATIENCE", 0)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    manage(*arguments)
+    for verb in verbs:
+        assert f"{verb}: 100%" in terminal.getvalue()
+
+
 @pytest.mark.parametrize("name", LEFT)
 def test_a_fault_that_takes_an_operator_is_told_and_left(
     adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str], name: str
@@ -108,8 +160,8 @@ def test_a_fault_that_takes_an_operator_is_told_and_left(
 
 
 def test_all_faults_at_once(adopted: Database, manage: Any) -> None:
-    for statements in (*MENDED.values(), *LEFT.values()):
-        damage(adopted, statements)
+    for damages in (*MENDED.values(), *LEFT.values()):
+        damage(adopted, damages)
     assert manage("db", "check", "--repair") == 1
     assert set(names(adopted)) <= {*LEFT, "overcommitted"}
 

@@ -1,46 +1,65 @@
 """What is derived: `used`, `capacity` and the revisions of trees, and what they follow from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.statement import Query, Writes
+from placement.db.statement import Query, Write, Writes
 
 _inventory, _allocation, _provider = t.inventories, t.allocations, t.resource_providers
 
 
-def sums() -> Query:
-    """Select (provider id, class id, used) of all allocations.
+WINDOW = 10_000  # inventories, or trees, that are looked at in one statement
 
-    They are not joined to the inventories: for tables that have just been filled, MariaDB may
-    choose to compute the sums again for each of them.
+
+def last_of_window(after: int) -> Query:
+    """Select the id of the last inventory of the window that begins after another one."""
+    ids = sa.select(_inventory.c.id).where(_inventory.c.id > after).order_by(_inventory.c.id)
+    return Query(sa.select(sa.func.max(ids.limit(WINDOW).subquery().c.id)))
+
+
+def wrong_used(after: int, until: int) -> Query:
+    """Select (id, right) of inventories of a window whose `used` is not the sum of allocations.
+
+    The sum is taken for each inventory, of the index that has all it takes: for tables that have
+    just been filled, MariaDB may choose to compute a join with all sums again for each of them.
     """
-    column = _allocation.c
-    provider_id, class_id = column.resource_provider_id, column.resource_class_id
-    used = sa.func.sum(column.used).label("used")
-    return Query(sa.select(provider_id, class_id, used).group_by(provider_id, class_id))
-
-
-def inventories(after: int, size: int) -> Query:
-    """Select the next inventories by id, with what their derived columns follow from."""
     column = _inventory.c
-    return Query(
-        sa.select(
-            column.id,
-            column.resource_provider_id,
-            column.resource_class_id,
-            column.total,
-            column.reserved,
-            column.allocation_ratio,
-            column.used,
-            column.capacity,
+    right = (
+        sa.select(sa.func.coalesce(sa.func.sum(_allocation.c.used), 0))
+        .where(
+            _allocation.c.resource_provider_id == column.resource_provider_id,
+            _allocation.c.resource_class_id == column.resource_class_id,
         )
-        .where(column.id > after)
-        .order_by(column.id)
-        .limit(size)
+        .scalar_subquery()
     )
+    rows = sa.select(column.id, right.label("right")).where(column.used != right)
+    return Query(rows.where(column.id > after, column.id <= until))
+
+
+_FOLLOWED = ("total", "reserved", "allocation_ratio")  # what a capacity follows from
+
+
+def distinct_capacities(after: int, until: int) -> Query:
+    """Select the capacities of a window and what they follow from: most inventories are alike."""
+    column = _inventory.c
+    columns = *(column[name] for name in _FOLLOWED), column.capacity
+    rows = sa.select(*columns).where(column.id > after, column.id <= until)
+    return Query(rows.distinct())
+
+
+def capacities(after: int, until: int) -> Query:
+    """Select the same for each inventory, with its id."""
+    column = _inventory.c
+    columns = column.id, *(column[name] for name in _FOLLOWED), column.capacity
+    return Query(sa.select(*columns).where(column.id > after, column.id <= until))
+
+
+def number_of_inventories() -> Query:
+    """Count the inventories."""
+    return Query(sa.select(sa.func.count()).select_from(_inventory))
 
 
 def set_column(column: str, values: Mapping[int, int]) -> Writes:
@@ -48,24 +67,29 @@ def set_column(column: str, values: Mapping[int, int]) -> Writes:
     return bulk.set_by_id(_inventory.c[column], values)
 
 
-def roots(after: int, size: int) -> Query:
+_IS_ROOT = _provider.c.parent_provider_id.is_(None)
+
+
+def roots(after: int) -> Query:
     """Select the ids of the next roots, once no other transaction has locked them."""
-    return Query(
-        sa.select(_provider.c.id)
-        .where(_provider.c.parent_provider_id.is_(None), _provider.c.id > after)
-        .order_by(_provider.c.id)
-        .limit(size)
-        .with_for_update()
-    )
+    rows = sa.select(_provider.c.id).where(_IS_ROOT, _provider.c.id > after)
+    return Query(rows.order_by(_provider.c.id).limit(WINDOW).with_for_update())
 
 
-def set_revisions(values: Mapping[int, int]) -> Writes:
-    """Set the revisions of roots, by id."""
-    return bulk.set_by_id(_provider.c.revision, values)
+def set_revision(root_ids: Sequence[int], revision: int) -> Write:
+    """Set the revision of a run of roots, all of which are locked."""
+    column = _provider.c
+    run = sa.and_(_IS_ROOT, column.id >= root_ids[0], column.id <= root_ids[-1])
+    update = sa.update(_provider).where(run).values(revision=revision)
+    return Write(update, matches=len(root_ids))
+
+
+def number_of_roots() -> Query:
+    """Count the roots."""
+    return Query(sa.select(sa.func.count()).select_from(_provider).where(_IS_ROOT))
 
 
 def uncounted_roots(limit: int | None = None) -> Query:
     """Select roots whose derived columns have never been filled: their revision is 0."""
     rows = sa.select(_provider.c.uuid.label("provider"))
-    is_root = _provider.c.parent_provider_id.is_(None)
-    return Query(rows.where(is_root, _provider.c.revision == 0).limit(limit))
+    return Query(rows.where(_IS_ROOT, _provider.c.revision == 0).limit(limit))

@@ -1,11 +1,35 @@
--- derived.inventories: Select the next inventories by id, with what their derived columns follow from.
-SELECT inventories.id, inventories.resource_provider_id, inventories.resource_class_id,
-    inventories.total, inventories.reserved, inventories.allocation_ratio, inventories.used,
+-- derived.capacities: Select the same for each inventory, with its id.
+SELECT inventories.id, inventories.total, inventories.reserved, inventories.allocation_ratio,
     inventories.capacity
 FROM inventories
-WHERE inventories.id > 0
-ORDER BY inventories.id
-LIMIT 1000;
+WHERE inventories.id > 0 AND inventories.id <= 1000;
+
+
+-- derived.distinct_capacities: Select the capacities of a window and what they follow from: most inventories are alike.
+SELECT DISTINCT inventories.total, inventories.reserved, inventories.allocation_ratio,
+    inventories.capacity
+FROM inventories
+WHERE inventories.id > 0 AND inventories.id <= 1000;
+
+
+-- derived.last_of_window: Select the id of the last inventory of the window that begins after another one.
+SELECT max(anon_1.id) AS max_1
+FROM (SELECT inventories.id AS id
+  FROM inventories
+  WHERE inventories.id > 0
+  ORDER BY inventories.id
+  LIMIT 10000) AS anon_1;
+
+
+-- derived.number_of_inventories: Count the inventories.
+SELECT count(*) AS count_1
+FROM inventories;
+
+
+-- derived.number_of_roots: Count the roots.
+SELECT count(*) AS count_1
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL;
 
 
 -- derived.roots: Select the ids of the next roots, once no other transaction has locked them.
@@ -13,7 +37,7 @@ SELECT resource_providers.id
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
 ORDER BY resource_providers.id
-LIMIT 1000 FOR UPDATE;
+LIMIT 10000 FOR UPDATE;
 
 
 -- derived.set_column: Set `used` or `capacity` of inventories, by id.
@@ -22,20 +46,27 @@ SET used=CASE inventories.id WHEN :id_0::INTEGER THEN :value_0::BIGINT END
 WHERE inventories.id IN (:ids …);
 
 
--- derived.set_revisions: Set the revisions of roots, by id.
+-- derived.set_revision: Set the revision of a run of roots, all of which are locked.
 UPDATE resource_providers
-SET revision=CASE resource_providers.id WHEN :id_0::INTEGER THEN :value_0::BIGINT END
-WHERE resource_providers.id IN (:ids …);
-
-
--- derived.sums: Select (provider id, class id, used) of all allocations.
-SELECT allocations.resource_provider_id, allocations.resource_class_id, sum(allocations.used) AS
-    used
-FROM allocations
-GROUP BY allocations.resource_provider_id, allocations.resource_class_id;
+SET revision=3
+WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id >= 1 AND
+    resource_providers.id <= 2;
 
 
 -- derived.uncounted_roots: Select roots whose derived columns have never been filled: their revision is 0.
 SELECT resource_providers.uuid AS provider
 FROM resource_providers
 WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.revision = 0;
+
+
+-- derived.wrong_used: Select (id, right) of inventories of a window whose `used` is not the sum of allocations.
+SELECT inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+  FROM allocations
+  WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
+      allocations.resource_class_id = inventories.resource_class_id) AS "right"
+FROM inventories
+WHERE inventories.used != (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+  FROM allocations
+  WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
+      allocations.resource_class_id = inventories.resource_class_id) AND inventories.id > 0 AND
+      inventories.id <= 1000;

@@ -1,0 +1,93 @@
+"""`python -m bench.scale`: what operators wait for on a large cloud, and the memory that it takes.
+
+`db check` and `db sync` as commands; a service from its start to its first answers; and the memory
+of its worker when every tree of the cloud has been looked at, more of them than
+`[placement] tree_cache_size` allows to be kept. `python -m bench --only growth` has the requests
+of a warm service.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.__main__ import Databases
+from bench.clouds import light
+from bench.scenarios import FLAT, NOBODY, limited
+from bench.servers import REPOSITORY, serving
+from tests.kit.cloud import provider_uuid
+from tests.kit.engines import SERVERS
+from tests.kit.processes import exchange
+
+# The commands' own limit is the operator's patience.
+COMMANDS = (("db", "check"), ("db", "sync"))
+FIRST = (
+    ("limit 10", "1.39", limited(FLAT, 10)),
+    ("3 match, limit 10", "1.39", limited(f"{FLAT}&required=CUSTOM_RARE", 10)),
+    ("first page of providers", "2.0", "/resource_providers?limit=1000"),
+    ("one provider", "1.39", f"/resource_providers/{provider_uuid(77)}"),
+)
+
+
+def run(python: str, checkout: Path, url: str, arguments: Sequence[str]) -> None:
+    """Run a command of operators; print its seconds and the most memory that it has held."""
+    environment = {key: each for key, each in os.environ.items() if not key.startswith("OS_")}
+    environment["OS_PLACEMENT_DATABASE__CONNECTION"] = url
+    code = "import sys; from placement.cli import main; sys.exit(main())"
+    started = time.monotonic()
+    process = subprocess.Popen([python, "-c", code, *arguments], cwd=checkout, env=environment)
+    _pid, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.monotonic() - started
+    print(
+        f"{' '.join(arguments)}: {seconds:.1f} s, {usage.ru_utime + usage.ru_stime:.1f} s of CPU "
+        f"here, {usage.ru_maxrss / 1024:.0f} MiB, exit code {process.returncode}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Measure what the options ask for."""
+    parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
+    parser.add_argument("--engine", choices=("sqlite", *SERVERS), default="mariadb")
+    parser.add_argument("--hosts", type=int, default=1_000_000)
+    parser.add_argument("--data", type=Path, help="keep the loaded clouds here for the next run")
+    parser.add_argument("--checkout", type=Path, default=REPOSITORY, help="whose service it is")
+    options = parser.parse_args()
+    checkout = options.checkout.resolve()
+    python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
+    cloud = light(options.hosts)
+    with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
+        Path(scratch).chmod(0o755)
+        databases = Databases(options.engine, options.data or Path(scratch))
+        url = databases.of("ours", cloud)
+        for command in COMMANDS:
+            run(python, checkout, url, command)
+        started = time.monotonic()
+        home = Path(scratch) / "service"
+        with serving("ours", url, home, databases.server, checkout=checkout, workers=1) as server:
+            print(f"from start to the first answer: {time.monotonic() - started:.1f} s")
+            for name, version, path in (*FIRST, *FIRST):
+                began = time.monotonic()
+                status, _text = exchange(server.port, "GET", path, version=version)
+                assert status == 200
+                print(f"{name}: {1000 * (time.monotonic() - began):.1f} ms")
+            print(f"memory of the worker: {server.peak_memory():.0f} MiB")
+            began = time.monotonic()
+            status, _text = exchange(server.port, "GET", NOBODY, version="2.0")
+            print(
+                f"why nobody serves, which looks at all trees: {status} after "
+                f"{time.monotonic() - began:.1f} s; memory of the worker: "
+                f"{server.peak_memory():.0f} MiB",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
