@@ -4,8 +4,10 @@ Version gate, content type or accept, policy, path, body, handler, answer: in th
 several things that are wrong with a request the first is answered.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -30,7 +32,7 @@ from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
 
 CACHED = "no-cache"  # kept, but asked for each time
-PIECES = 256  # of an answer, written together
+TOGETHER = 256 * 1024  # bytes of an answer that are written together
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,14 +250,23 @@ def _weak(tag: str) -> str:
 def _write_body(resp: falcon.Response, content: Any) -> None:
     if not isinstance(content, list):
         resp.data = orjson.dumps(content)
-    elif len(content) <= PIECES:
+        return
+    ends = list(accumulate(map(len, content)))
+    if ends[-1] <= TOGETHER:
         resp.data = b"".join(content)
     else:
         # Never whole a second time in memory.
-        resp.content_length = sum(map(len, content))
-        resp.stream = (
-            b"".join(content[start : start + PIECES]) for start in range(0, len(content), PIECES)
-        )
+        resp.content_length = ends[-1]
+        resp.stream = _in_runs(content, ends)
+
+
+def _in_runs(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes]:
+    """Yield pieces joined up to some length; ends: the length of all up to each."""
+    start, written = 0, 0
+    while start < len(pieces):
+        end = max(start + 1, bisect_right(ends, written + TOGETHER))
+        yield b"".join(pieces[start:end])
+        start, written = end, ends[end - 1]
 
 
 def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:

@@ -36,11 +36,10 @@ class Limit:
 class Text:
     """Ends answers before their text grows too long, where candidates differ in size.
 
-    longest: bytes of the longest one. cut: the answer was ended.
+    cut: the answer was ended.
     """
 
     def __init__(self, most: int) -> None:
-        self.longest = 0
         self.cut = False
         self._most = most
 
@@ -53,5 +52,4 @@ class Text:
                 self.cut = True
                 return
             size += longest
-            self.longest = max(self.longest, longest)
             yield candidate

@@ -43,7 +43,6 @@ class SearchPlan:
         self.isolated_slots = tuple(sorted(isolated))
         self.shared_slots = tuple(slot for slot in suffixed if slot not in isolated)
         self.collective_traits = self._collective_traits()
-        self.suffixes = tuple(dict.fromkeys(slot.group.suffix for slot in self.slots))
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
         self._amounts = _amounts_by_class(self.slots)
         self.contended_classes = self._contended_classes()

@@ -87,16 +87,12 @@ class SearchStats:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Candidates, the trees that they take something from, and how the search went.
-
-    candidate_size: bytes that the text of one of them has at the most.
-    """
+    """Candidates, the trees that they take something from, and how the search went."""
 
     candidates: Sequence[Candidate]
     trees: Sequence[Tree]
     trace: Trace
     stats: SearchStats = SearchStats()
-    candidate_size: int = 1
 
 
 def find_candidates(
@@ -149,8 +145,7 @@ def _find(
     plan = SearchPlan(resolved.request)
     with stopwatch.NAMES:
         sharing = read_sharing(conn, resolved, plan.slots)
-    candidate_size = longest_text(plan)
-    limit = Limit.of(resolved.request, settings, candidate_size)
+    limit = Limit.of(resolved.request, settings, longest_text(plan))
 
     def root_source(plan: SearchPlan) -> RootSource:
         conditions = tree_conditions(resolved, plan, sharing, tuning)
@@ -201,8 +196,7 @@ def _find(
     if settings.randomize:
         random.shuffle(candidates)
         candidates.sort(key=attrgetter("split"))
-    candidate_size = max(candidate_size, text.longest)
-    return SearchResult(candidates, _trees_of(candidates), trace, stats, candidate_size)
+    return SearchResult(candidates, _trees_of(candidates), trace, stats)
 
 
 def _refused(resolved: ResolvedRequest, trace: Trace) -> SearchResult:

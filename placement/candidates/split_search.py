@@ -189,7 +189,7 @@ class SplitSearches(AnchorSearches):
         key = tuple([number if number < 0 else 0 for number in assignment])
         wording = self._wordings.get(key)
         if wording is None:
-            wording = SplitWording(slots, self._plan.suffixes)
+            wording = SplitWording(slots)
             self._wordings[key] = wording
         return Candidate(wording, pool, tuple(positions))
 

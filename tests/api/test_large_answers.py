@@ -1,17 +1,20 @@
 """Large answers are written in pieces: whole, valid, and of the length that they state."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import falcon.testing
 import pytest
+from falcon.testing import create_environ
 
 from bench.clouds import flat
 from bench.scenarios import FLAT
+from placement.api.dispatch import TOGETHER
 from placement.api.history import LATEST
 from tests.kit.cloud import load
-from tests.kit.service import Client, Service
+from tests.kit.service import HEADERS, Client, Service
 
-HOSTS = 400  # with 50 traits each: more pieces than are written at once
+HOSTS = 400  # with 50 traits each: more text than is written at once
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,21 @@ def test_an_answer_in_pieces_is_the_same_as_one_in_a_piece(client: Client, minor
         assert some["allocation_requests"] == whole["allocation_requests"][:3]
         for uuid, summary in some["provider_summaries"].items():
             assert whole["provider_summaries"][uuid] == summary
+
+
+def test_an_answer_is_written_in_parts_of_bounded_length(client: Client) -> None:
+    path, _, query = FLAT.partition("?")
+    headers: dict[str, str] = {}
+
+    def start(_status: str, fields: list[tuple[str, str]], *_: object) -> Any:
+        headers.update((name.lower(), value) for name, value in fields)
+
+    body = client.application(create_environ(path, query, headers=HEADERS), start)
+    lengths = [len(part) for part in body]
+    assert sum(lengths) == int(headers["content-length"]) > 2 * TOGETHER
+    assert max(lengths) <= TOGETHER
+    # As few as that takes, but for what no part has room for at its end.
+    assert len(lengths) <= 2 * sum(lengths) // TOGETHER + 1
 
 
 def test_an_answer_in_pieces_is_logged_with_its_length(

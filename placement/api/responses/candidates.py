@@ -3,7 +3,8 @@
 An answer is text in pieces, for there may be 100,000 candidates: it never stands in memory whole.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import orjson
 from placement.api import samples
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
+from placement.api.responses.candidate_texts import Spelled, texts
 from placement.api.responses.common import AMOUNTS, UUID, UUID_KEY
 from placement.api.responses.explanations import EXPLANATION, Explained, rendered
 from placement.api.responses.summaries import SUMMARY, used_providers, whole_trees
@@ -28,7 +30,7 @@ from placement.api.shapes import (
 )
 from placement.candidates import CandidateRequest, SearchResult
 
-AT_ONCE = 400_000  # bytes of candidates made into text together
+TOGETHER = 64  # candidates in one piece of text
 
 
 class Candidates(NamedTuple):
@@ -37,10 +39,6 @@ class Candidates(NamedTuple):
     result: SearchResult
     request: CandidateRequest
     explained: Explained | None = None
-
-
-# What candidates give when they are spelled out: provider -> class -> units, suffix -> providers.
-Spelled = tuple[Mapping[str, Mapping[str, int]], Mapping[str, Sequence[str]]]
 
 
 def _as_list(spelled: Spelled) -> Sequence[Mapping[str, Any]]:
@@ -80,13 +78,15 @@ REQUEST: Object[Spelled] = Object(
 )
 
 
-def _listed(result: SearchResult, render: Renderer) -> Iterator[bytes]:
-    at_once = max(1, AT_ONCE // result.candidate_size)
-    for start in range(0, len(result.candidates), at_once):
-        if start:
-            yield b","
-        candidates = result.candidates[start : start + at_once]
-        yield orjson.dumps([render(candidate.spelled()) for candidate in candidates])[1:-1]
+def _listed(result: SearchResult, render: Renderer) -> list[bytes]:
+    """Return the members of the list of requests, as text in pieces."""
+    written = texts(result.candidates, render)
+    pieces = []
+    while together := tuple(islice(written, TOGETHER)):
+        pieces.append(b"," + b",".join(together))
+    if pieces:
+        pieces[0] = pieces[0].removeprefix(b",")
+    return pieces
 
 
 def _summaries(candidates: Candidates, view: View) -> list[bytes]:
