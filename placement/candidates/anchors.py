@@ -1,14 +1,13 @@
 """The search of one anchor after the other.
 
 Hosts of one model are alike in all that a search looks at. Of those, one is searched, and the
-others begin where it began: with the same first assignment, or with the same refusal.
+others have its assignments, or its refusal.
 """
 
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from itertools import islice
 
+from placement.candidates.assignments import Assignments, Solutions
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
 from placement.candidates.candidate import Candidate
 from placement.candidates.constraints import CONSTRAINTS, Constraint
@@ -16,7 +15,7 @@ from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.solver import assignments
-from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome, TraitSet
+from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 
 # Bounds on what is remembered of shapes: members and slots of all, members of one.
@@ -26,62 +25,43 @@ MOST_SHAPES_MEMBERS = 1000
 # Work that is told to the budget at once: telling it takes as long as a look.
 MANY_LOOKS = 1000
 
-Solutions = Generator[tuple[Assignment, bool], None, Refusal | None]
-
 # Spells out what an assignment says.
 Spell = Callable[[SearchPlan, Pool, Assignment], Candidate]
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """How the search of a pool begins: its first assignment, or why there is none.
-
-    last: there is no second assignment.
-    """
-
-    assignment: Assignment | None
-    last: bool
-    refusal: Refusal | None = None
-    unmet_traits: tuple[TraitSet, ...] = ()
 
 
 class Search:
     """The candidates of one pool: the first is known, the others are searched when asked for.
 
-    outcome: what came of the pool.
+    outcome: what came of the pool. exhausted: it is known that no further candidate comes.
     """
+
+    __slots__ = ("_assignments", "_place", "_plan", "_pool", "_spell", "exhausted", "outcome")
 
     def __init__(
         self,
         outcome: Outcome,
         plan: SearchPlan,
         pool: Pool,
-        first: Assignment | None = None,
-        others: Iterator[tuple[Assignment, bool]] | None = None,
+        assignments: Assignments | None = None,
         spell: Spell = Candidate,
     ) -> None:
+        """assignments: of pools like this one, with at least one; None: there is none."""
         self.outcome = outcome
+        self.exhausted = assignments is None
         self._plan = plan
         self._pool = pool
-        self._first = first
-        self._others = others
+        self._assignments = assignments
+        self._place = 0  # of the next one
         self._spell = spell
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether it is known that no further candidate comes."""
-        return self._first is None and self._others is None
 
     def next(self) -> Candidate | None:
         """Return the next candidate, or None.  Raises BudgetSpentError."""
-        assignment, self._first = self._first, None
-        if assignment is None and self._others is not None:
-            assignment, last = next(self._others, (None, True))
-            if last:
-                self._others = None
-        if assignment is None:
+        if self._assignments is None or self.exhausted:
             return None
-        return self._spell(self._plan, self._pool, assignment)
+        assignment = self._assignments.after(self._place)
+        self._place += 1
+        self.exhausted = self._assignments.end_after(self._place)
+        return None if assignment is None else self._spell(self._plan, self._pool, assignment)
 
 
 class AnchorSearches:
@@ -97,7 +77,7 @@ class AnchorSearches:
         self._budget = budget
         self._trace = trace
         self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
-        self._beginnings: dict[Hashable, Beginning] = {}
+        self._by_shape: dict[Hashable, tuple[Assignments, Outcome]] = {}
         self._remembered = 0  # members and slots of the shapes remembered
 
     def begin(self, pool: Pool) -> Search:
@@ -148,24 +128,20 @@ class AnchorSearches:
         spell: Spell = Candidate,
     ) -> Search:
         """Search for who can serve the slots together; `solutions` begins that."""
-        beginning = self._beginnings.get(shape)
-        others: Iterator[tuple[Assignment, bool]] | None = None
-        if beginning is None:
-            others = solutions()
-            beginning = self._beginning(pool, others)
-            self._remember(shape, beginning, pool)
+        alike = self._by_shape.get(shape)
+        if alike is None:
+            assignments = Assignments(solutions(), self._budget)
+            unmet = () if assignments.exist else self._plan.unmet_traits(pool)
+            outcome = SERVED if assignments.exist else Outcome(unmet_traits=unmet)
+            self._remember(shape, assignments, outcome, pool)
         else:
-            # An equal pool was searched: this one's first assignment is known.
+            # An equal pool was searched: what is known of it is known of this one.
             self._budget.step()
-        if beginning.assignment is None:
-            refusal = beginning.refusal or Refusal.ELSEWHERE
-            return self._refused(pool, refusal, Outcome(unmet_traits=beginning.unmet_traits))
+            assignments, outcome = alike
+        if not outcome.served:
+            return self._refused(pool, assignments.refusal or Refusal.ELSEWHERE, outcome)
         self.served += 1
-        if beginning.last:
-            others = None
-        elif others is None:
-            others = islice(solutions(), 1, None)
-        return Search(SERVED, self._plan, pool, beginning.assignment, others, spell)
+        return Search(outcome, self._plan, pool, assignments, spell)
 
     def _refused(self, pool: Pool, code: Refusal, outcome: Outcome, suffix: str = "") -> Search:
         self._trace.refuse_tree(pool.root, code, suffix)
@@ -179,7 +155,7 @@ class AnchorSearches:
         return self._refused(pool, code, outcome, requirement.suffix)
 
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
-        """Return what is equal for pools that begin alike; None where it cannot be told.
+        """Return what is equal for pools with the same assignments; None where it cannot be told.
 
         That is all that the constraints read of a pool: of its own members they say what it is,
         and sharing providers are equal where they are the same.
@@ -194,16 +170,18 @@ class AnchorSearches:
         )
         return (pool.local, pool.reached, shape) if pool.reached else shape
 
-    def _remember(self, shape: Hashable | None, beginning: Beginning, pool: Pool) -> None:
-        """Let later pools of this shape begin so, as far as there is room for shapes."""
+    def _remember(
+        self, shape: Hashable | None, assignments: Assignments, outcome: Outcome, pool: Pool
+    ) -> None:
+        """Let later pools of this shape have them, as far as there is room for shapes."""
         self._remembered += len(pool.members) + len(self._plan.slots)
         if shape is not None and self._remembered <= MOST_REMEMBERED:
-            self._beginnings[shape] = beginning
+            self._by_shape[shape] = assignments, outcome
 
     @property
     def shapes(self) -> int:
         """How many shapes are remembered."""
-        return len(self._beginnings)
+        return len(self._by_shape)
 
     def _solutions(self, pool: Pool, options: Options) -> Solutions:
         """Yield the assignments of the pool, whose refused placements go to the trace."""
@@ -212,13 +190,6 @@ class AnchorSearches:
             self._trace.refuse_placement(pool.root, code)
 
         return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
-
-    def _beginning(self, pool: Pool, solutions: Solutions) -> Beginning:
-        try:
-            assignment, last = next(solutions)
-        except StopIteration as end:
-            return Beginning(None, True, end.value, self._plan.unmet_traits(pool))
-        return Beginning(assignment, last)
 
 
 def solutions(

@@ -7,7 +7,8 @@ looks at all anchors again, and finds nothing that the other one has found.
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 
-from placement.candidates.anchors import AnchorSearches, Search, Solutions
+from placement.candidates.anchors import AnchorSearches, Search
+from placement.candidates.assignments import Solutions
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
 from placement.candidates.candidate import Candidate, SplitWording
 from placement.candidates.constraints import CollectiveTraits, Constraint, SplitCapacity
@@ -77,7 +78,7 @@ class SplitSearches(AnchorSearches):
     def _shape_with(
         self, pool: Pool, options: Options, splits: Mapping[int, Splits]
     ) -> Hashable | None:
-        """Return what is equal for pools that begin alike: also who gives parts, in which order."""
+        """Return what is equal for pools with the same assignments: also who gives parts."""
         shape = self._shape(pool, options)
         if shape is None:
             return None

@@ -38,8 +38,8 @@ class Constraint(ABC):
     def signature(cls, plan: SearchPlan, pool: Pool) -> Hashable:
         """Return all that `build` reads of the anchor's own members, but its options.
 
-        Pools with equal signatures and options, and the same sharing providers, begin alike: only
-        one is searched.
+        Pools with equal signatures and options, and the same sharing providers, have the same
+        assignments: only one is searched.
         """
         return None
 

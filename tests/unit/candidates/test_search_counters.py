@@ -8,6 +8,8 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from placement.candidates.anchors import AnchorSearches
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
@@ -327,6 +329,37 @@ def test_a_host_of_the_same_disks_whose_tree_is_larger_is_searched_anew() -> Non
         ("small", "disk"),
         ("large-0", "disk"),
     ]
+
+
+def test_hosts_of_one_shape_are_searched_once_for_all_their_candidates() -> None:
+    """Two isolated groups on four devices: 12 candidates on each of 100 hosts."""
+    request = CandidateRequest(like_groups(2), isolate=suffixes(like_groups(2)))
+    (_one, alone), (candidates, budget) = (
+        search(request, [tree(f"host{number}", [1] * 4) for number in range(hosts)])
+        for hosts in (1, 100)
+    )
+    assert len(candidates) == 1200
+    assert len({candidate.assignment for candidate in candidates}) == 12
+    # What another one of them has found is a step to tell.
+    assert budget.steps == alone.steps + 99 * 12
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=4), max_size=6),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_hosts_of_one_shape_have_the_candidates_that_each_has_alone_in_their_order(
+    rooms: list[list[int]], groups: int, isolated: bool
+) -> None:
+    trees = [tree(f"host{number}", units) for number, units in enumerate(rooms)]
+    isolate = suffixes(like_groups(groups)) if isolated else frozenset[str]()
+    request = CandidateRequest(like_groups(groups), isolate=isolate)
+    together, _budget = search(request, trees)
+    for each in trees:
+        alone, _budget = search(request, [each])
+        of_host = [candidate for candidate in together if candidate.trees[0] is each]
+        assert [one.providers for one in of_host] == [one.providers for one in alone]
 
 
 def test_all_but_one_group_isolated_cost_a_few_steps_a_candidate() -> None:
