@@ -77,6 +77,7 @@ class Arrival:
         self.size = 0
         self._body = 0  # bytes that are announced
         self.complete = False
+        self.whole = False  # and nothing has come after it
         self.expects = False  # the client waits for "100 Continue"
 
     def take(self, data: bytes) -> None:
@@ -85,7 +86,9 @@ class Arrival:
         self._bytes.write(data)
         try:
             self._following.send(data)
-        except (StopIteration, _Malformed):
+        except StopIteration as end:
+            self.complete, self.whole = True, end.value
+        except _Malformed:
             self.complete = True
         if self.size - self._body > OVERHEAD:
             self.complete = True
@@ -99,8 +102,11 @@ class Arrival:
         """Give up the memory or the temporary file."""
         self._bytes.close()
 
-    def _follow(self) -> Following:
-        """Take the bytes as they are sent, and end where the request ends."""
+    def _follow(self) -> Generator[None, bytes, bool]:
+        """Take the bytes as they are sent, and end where the request ends.
+
+        Return whether all of it has come, and nothing after it; of chunks nobody says.
+        """
         # The head ends with an empty line, whose three other bytes may have come before.
         buffer = bytearray()
         end = None
@@ -117,9 +123,12 @@ class Arrival:
         self.expects = way.expects and not buffer
         if way.chunked:
             yield from self._follow_chunks(buffer)
-        elif way.length <= self._longest:
-            self._body = way.length
-            yield from _skip(buffer, way.length)
+            return False
+        if way.length > self._longest:
+            return False
+        self._body = way.length
+        yield from _skip(buffer, way.length)
+        return not buffer
 
     def _follow_chunks(self, buffer: bytearray) -> Following:
         while chunk := _CHUNK.fullmatch((yield from _line(buffer))):

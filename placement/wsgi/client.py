@@ -4,22 +4,26 @@ import socket
 import tempfile
 from collections import deque
 from contextlib import suppress
+from itertools import islice
 from typing import IO, Any
 
 AT_ONCE = 1024 * 1024  # bytes sent in one turn
 UNSENT = 1024 * 1024  # bytes of one response in memory; the rest is kept in a temporary file
+TOGETHER = 64  # pieces sent by one call of the system, which takes 1,024 at most
 PIECE = 64 * 1024  # bytes read from that file together
 
 
 class Client:
     """A socket, in the form that gunicorn writes to: sending does not block.
 
-    A thread fills it, and the loop flushes it when the thread is done.
+    A thread fills it, and the loop flushes it when the thread is done. The first piece, which is
+    the head, goes with the second one, or when it is flushed.
     """
 
     def __init__(self, sock: socket.socket) -> None:
         """Take a socket that does not block."""
         self.unsent = 0  # bytes
+        self._holds = True  # the first piece waits for the second
         self._sock = sock
         self._pieces: deque[memoryview] = deque()
         self._rest: IO[bytes] | None = None
@@ -35,6 +39,10 @@ class Client:
         """Do nothing: gunicorn would tell the client to continue, which the loop has done."""
         return len(data)
 
+    def say(self, data: bytes) -> None:
+        """Send at once what is no part of the response.  Raises OSError."""
+        self._sock.sendall(data)
+
     def sendall(self, data: bytes) -> None:
         """Send what the client takes now and keep the rest.
 
@@ -45,6 +53,9 @@ class Client:
             self._rest.write(data)
             return
         self._pieces.append(memoryview(data))
+        if self._holds:
+            self._holds = False
+            return
         self.flush()
         if self.unsent > UNSENT:
             self._rest = tempfile.TemporaryFile()  # noqa: SIM115
@@ -54,14 +65,21 @@ class Client:
         flushed = 0
         with suppress(BlockingIOError):
             while self.unsent and flushed < AT_ONCE:
-                piece = self._pieces[0] if self._pieces else self._read()
-                count = self._sock.send(piece)
+                if not self._pieces:
+                    self._read()
+                count = self._sock.sendmsg(tuple(islice(self._pieces, TOGETHER)))
                 flushed += count
                 self.unsent -= count
-                self._pieces[0] = piece[count:]
-                if count == len(piece):
-                    self._pieces.popleft()
+                self._forget(count)
         return flushed
+
+    def _forget(self, count: int) -> None:
+        """Forget so many bytes, which have been sent."""
+        while count:
+            piece = self._pieces.popleft()
+            if len(piece) > count:
+                self._pieces.appendleft(piece[count:])
+            count -= min(count, len(piece))
 
     def close(self) -> None:
         """Close the socket and forget what is unsent."""
@@ -70,10 +88,9 @@ class Client:
         if self._rest is not None:
             self._rest.close()
 
-    def _read(self) -> memoryview:
+    def _read(self) -> None:
         assert self._rest is not None  # what is unsent and no piece is there
         self._rest.seek(self._begun)
         piece = memoryview(self._rest.read(PIECE))
         self._begun += len(piece)
         self._pieces.append(piece)
-        return piece

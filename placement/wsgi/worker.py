@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from placement.wsgi.arrival import Arrival, HeadTooLong
 from placement.wsgi.client import Client
+from placement.wsgi.threads import Threads
 
 # Seconds that a client has to send its request, and again to take the response; one more for each
 # SLOWEST bytes in either direction, but never more than PATIENCE from then on.
@@ -32,6 +34,7 @@ PATIENCE = 10.0
 SLOWEST = 256 * 1024
 FAREWELL = 2.0  # seconds that a connection is kept for the client to see its end
 BETWEEN_LOOKS = 0.25  # seconds between searches for connections whose time is over
+BETWEEN_SIGNS = 0.5  # seconds between signs of life
 
 LONGEST_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
 OPEN_FILES = 4096
@@ -48,11 +51,14 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
     of its response, the client's end.
     """
 
+    wsgi: Any
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._watched: dict[TConn, None] = {}  # the longest waiting first
         self._longest_body = LONGEST_BODY
         self._next_look = 0.0
+        self._next_sign = 0.0
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
@@ -74,10 +80,22 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         super().init_signals()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
+    def get_thread_pool(self) -> Threads[TConn]:
+        """Start the threads."""
+        return Threads(self.cfg.threads, self._answer)
+
     def load_wsgi(self) -> None:
         """Load the application and read the limit of its bodies."""
         super().load_wsgi()
         self._longest_body = getattr(self.wsgi, "max_body_size", LONGEST_BODY)
+        self.wsgi = partial(_Sent, self.wsgi)
+
+    def notify(self) -> None:
+        """Show the master that the worker lives, not more often than it looks."""
+        now = time.monotonic()
+        if now >= self._next_sign:
+            self._next_sign = now + BETWEEN_SIGNS
+            super().notify()
 
     def run(self) -> None:
         """Serve until the master stops the worker, and then the requests that have arrived."""
@@ -109,7 +127,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         conn.sock = Client(sock)
         conn.arrival = Arrival(self._longest_body)
         conn.timeout = time.monotonic() + PATIENCE
-        self._watch(conn, selectors.EVENT_READ, self._gather)
+        self._gather(conn)  # most clients have sent all of their request by now
         return True
 
     def _watch(self, conn: TConn, event: int, act: Any) -> None:
@@ -159,8 +177,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
                 _extend(conn, len(data))
             if arrival.expects and not arrival.complete:
                 arrival.expects = False
-                conn.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                conn.sock.say(b"HTTP/1.1 100 Continue\r\n\r\n")
         except BlockingIOError:
+            if conn not in self._watched:
+                self._watch(conn, selectors.EVENT_READ, self._gather)
             return
         except HeadTooLong:
             self._refuse(conn)
@@ -173,13 +193,25 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         elif arrival.complete or not data:
             # The parser refuses a request that the client has not completed.
             arrival.complete = True
-            self._unwatch(conn)
+            if conn in self._watched:
+                self._unwatch(conn)
             conn.parser = http.get_parser(self.cfg, arrival.pieces(), conn.client)
             conn.initialized = conn.data_ready = True
-            self.enqueue_req(conn)
+            self.tpool.give(conn)
+        elif conn not in self._watched:
+            self._watch(conn, selectors.EVENT_READ, self._gather)
+
+    def _answer(self, conn: TConn) -> None:
+        try:
+            self.handle(conn)
+        except BaseException:
+            self.log.exception("a request was not answered")
+        finally:
+            self.method_queue.defer(self.finish_request, conn, None)
 
     def _refuse(self, conn: TConn) -> None:
-        self._unwatch(conn)
+        if conn in self._watched:
+            self._unwatch(conn)
         conn.arrival.complete = True
         util.write_error(conn.sock, 431, "Request Header Fields Too Large", "the head is too long")
         self._send(conn)
@@ -198,7 +230,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
             if conn.sock.unsent:
                 self._watch(conn, selectors.EVENT_WRITE, self._send)
                 return
-            # Closed before the client has seen the end, the connection might be reset.
+            request = conn.parser and conn.parser.mesg
+            if request and request.should_close() and conn.arrival.whole:
+                self._drop(conn)  # the client has said that it sends no more, and nothing is left
+                return
+            # Closed while the client may still send, the connection might be reset.
             conn.sock.shutdown(socket.SHUT_WR)
             conn.timeout = time.monotonic() + FAREWELL
             self._watch(conn, selectors.EVENT_READ, self._see_off)
@@ -231,6 +267,25 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         for conn in self._watched:
             if not conn.arrival.size:
                 conn.timeout = min(conn.timeout, deadline)
+
+
+class _Sent:
+    """The body of an answer, which is sent before it is closed: the client has it by then."""
+
+    def __init__(self, application: Any, environ: Any, start_response: Any) -> None:
+        self._client = environ["gunicorn.socket"]
+        self._body = application(environ, start_response)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._body)
+
+    def close(self) -> None:
+        try:
+            self._client.flush()
+        finally:
+            close = getattr(self._body, "close", None)
+            if close is not None:
+                close()
 
 
 def _extend(conn: TConn, size: int) -> None:

@@ -74,6 +74,27 @@ def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(
         assert b"".join(arrival.pieces()) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (WHOLE["no body"], True),
+        (WHOLE["a body"], True),
+        (WHOLE["no body"] + b"G", False),
+        (WHOLE["a body"] + b"\r", False),
+        (WHOLE["a body that is too long"], False),
+        (WHOLE["chunks"], False),
+        (WHOLE["a chunk without a size"], False),
+        (WHOLE["a body"][:-1], False),
+    ],
+)
+def test_a_request_is_whole_where_all_of_it_has_come_and_nothing_more(
+    text: bytes, whole: bool
+) -> None:
+    with closing(Arrival(LONGEST)) as arrival:
+        arrival.take(text)
+        assert arrival.whole is whole
+
+
 def test_a_head_without_an_end_is_refused() -> None:
     with closing(Arrival(LONGEST)) as arrival, pytest.raises(HeadTooLong):
         arrival.take(b"x" * (LONGEST_HEAD + 1))

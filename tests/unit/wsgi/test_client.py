@@ -38,6 +38,31 @@ def test_nobody_waits_for_a_client_that_does_not_read_and_it_gets_all(
     assert received == whole
 
 
+def test_the_head_goes_with_the_first_of_the_body_or_when_it_is_flushed(
+    ends: tuple[Client, socket.socket],
+) -> None:
+    client, theirs = ends
+    theirs.setblocking(False)
+    client.sendall(b"head")
+    with pytest.raises(BlockingIOError):
+        theirs.recv(100)
+    client.sendall(b"body")
+    assert theirs.recv(100) == b"headbody"
+    client.sendall(b"more")
+    assert theirs.recv(100) == b"more"
+
+
+def test_a_head_without_a_body_is_sent_when_it_is_flushed(
+    ends: tuple[Client, socket.socket],
+) -> None:
+    client, theirs = ends
+    client.sendall(b"head")
+    assert client.unsent == 4
+    assert client.flush() == 4
+    assert client.unsent == 0
+    assert theirs.recv(100) == b"head"
+
+
 def test_a_client_that_is_gone_is_an_error(ends: tuple[Client, socket.socket]) -> None:
     client, theirs = ends
     for piece in PIECES:
@@ -52,7 +77,7 @@ def test_what_gunicorn_says_to_one_who_waits_is_not_said_twice(
 ) -> None:
     client, theirs = ends
     said = b"HTTP/1.1 100 Continue\r\n\r\n"
-    client.sendall(said)
+    client.say(said)
     assert client.send(said) == len(said)
     client.close()
     assert theirs.recv(1000) == said
