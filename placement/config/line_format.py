@@ -8,6 +8,7 @@ how to write is left to oslo's formatter, and so are all other records.
 import logging
 import re
 import time
+from operator import attrgetter
 from typing import Any
 
 from oslo_config import cfg
@@ -35,6 +36,9 @@ _IDENTITY = {
     "user_domain": "user_domain_id",
     "project_domain": "project_domain_id",
 }
+
+
+_identity_of = attrgetter(*_IDENTITY.values())
 
 
 class LineFormatter(ContextFormatter):
@@ -88,7 +92,7 @@ class LineFormatter(ContextFormatter):
         return text
 
     def _identity(self, context: RequestContext) -> str:
-        values = tuple(getattr(context, attribute) for attribute in _IDENTITY.values())
+        values = _identity_of(context)
         text = self._identities.get(values)
         if text is None:
             shown = (value or "-" for value in values)

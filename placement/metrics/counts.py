@@ -25,6 +25,7 @@ class Counts:
         self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
         # PERF: the library looks up a child under a lock, and several times as long.
         self._children: dict[tuple[str, ...], Any] = {}
+        self._of_request: dict[tuple[str, str, str | None], tuple[Any, Any]] = {}
         self._count: Mapping[Event, Callable[[Mapping[str, Any]], None]] = {
             Event.REQUEST: self._request,
             Event.SEARCH: self._search,
@@ -50,14 +51,23 @@ class Counts:
         return child
 
     def _request(self, details: Mapping[str, Any]) -> None:
-        operation, version = details["operation"], details["version"]
-        line = "none" if version is None else version.partition(".")[0]
-        self._of(d.REQUESTS, operation, details["status"], line).inc()
-        self._of(d.REQUEST_SECONDS, operation).observe(details["seconds"])
+        # PERF: every request comes here.
+        key = details["operation"], details["status"], details["version"]
+        requests, seconds = self._of_request.get(key) or self._new(*key)
+        requests.inc()
+        seconds.observe(details["seconds"])
         if details["statements"]:
-            self._of(d.STATEMENTS, operation).inc(details["statements"])
+            self._of(d.STATEMENTS, details["operation"]).inc(details["statements"])
         if details["slow"]:
-            self._of(d.SLOW_REQUESTS, operation).inc()
+            self._of(d.SLOW_REQUESTS, details["operation"]).inc()
+
+    def _new(self, operation: str, status: str, version: str | None) -> tuple[Any, Any]:
+        line = "none" if version is None else version.partition(".")[0]
+        children = self._of_request[operation, status, version] = (
+            self._of(d.REQUESTS, operation, status, line),
+            self._of(d.REQUEST_SECONDS, operation),
+        )
+        return children
 
     def _search(self, details: Mapping[str, Any]) -> None:
         self._of(d.CANDIDATES).observe(details["candidates"])
