@@ -1,6 +1,6 @@
 """Entity tags: by them a client learns that what it has is still so.
 
-A tag is made of revisions, before anything else is read, in the transaction that reads the answer.
+A tag is made of revisions, in the transaction that reads the answer, before the rest of it is read.
 """
 
 from hashlib import blake2b
@@ -11,6 +11,7 @@ from placement import __version__
 from placement.api.handler import Call
 from placement.api.versioned import Versioned
 from placement.objects import revisions
+from placement.objects.provider_list import ProviderList
 from placement.objects.revisions import State
 
 ANY = "*"  # instead of tags: whatever there is
@@ -36,8 +37,19 @@ def of_provider(call: Call, conn: Connection) -> str | None:
     return _tag(call, revisions.of_provider(conn, call.path["uuid"]))
 
 
-def of_list(call: Call, conn: Connection) -> str | None:
-    """Return the tag of a list of providers, as `of_provider` does: it changes with any of them.
+def of_page(call: Call, page: ProviderList) -> str | None:
+    """Return the tag of a page of the list of providers, as `of_provider` does.
+
+    It is made of the page alone: to look at all trees would take longer the more there are. Raises
+    Unmodified.
+    """
+    if not TAGGED.at(call.version):
+        return None
+    return _tag(call, revisions.of_page(page.revisions, are_more=page.are_more))
+
+
+def of_all(call: Call, conn: Connection) -> str | None:
+    """Return the tag of a list of providers that is no page: it changes with any tree there is.
 
     Raises Unmodified.
     """

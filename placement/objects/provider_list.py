@@ -145,7 +145,7 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
     # One more than the page holds tells whether there is one.
     rows = statements.page(condition, page.after or "", page.size + 1).rows(conn)
     providers = [_provider(row) for _revision, *row in rows[: page.size]]
-    revisions = {row_id: revision or 0 for revision, row_id, *_rest in rows}
+    revisions = {row_id: revision or 0 for revision, row_id, *_rest in rows[: page.size]}
     return ProviderList(providers, len(rows) > page.size, revisions)
 
 

@@ -3,6 +3,8 @@
 Whoever changes anything in a tree renews the revision of its root (`objects/locking.py`).
 """
 
+from collections.abc import Mapping
+
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import revisions as statements
@@ -22,6 +24,16 @@ def of_provider(conn: Connection, uuid: str) -> State | None:
     if uuid not in states:
         raise ProviderNotFound(uuid)
     return states[uuid] if all(states[uuid]) else None
+
+
+def of_page(revisions: Mapping[int, int], *, are_more: bool) -> State | None:
+    """Return the state of a page of providers; revisions: of their trees, by their ids, in order.
+
+    are_more: whether there are providers after them.
+    """
+    if not all(revisions.values()):
+        return None
+    return (int(are_more), *(number for pair in revisions.items() for number in pair))
 
 
 def of_all(conn: Connection) -> State | None:

@@ -372,8 +372,32 @@ def test_trees_of_a_software_that_renews_no_revisions_have_no_tags(world: World)
     for path, seen in world.look().items():
         is_known = (
             any(uuid in path for uuid in (ROOT, CHILD, GRANDCHILD)) and "?in_tree" not in path
-        )
+        ) or path == "?limit=2"  # of the first tree
         assert (seen.tag is not None) == is_known, path
+
+
+def test_a_page_keeps_its_tag_when_others_change(world: World) -> None:
+    first, second = "?limit=2", f"?limit=2&marker={GRANDCHILD}"
+
+    def tag(query: str) -> str:
+        return world.send("GET", f"/resource_providers{query}", version="2.0").headers["etag"]
+
+    before = tag(first), tag(second)
+    put_inventory(world, LEAF)
+    assert tag(first) == before[0]
+    assert tag(second) != before[1]
+
+
+def test_a_page_has_another_tag_when_it_is_the_last_no_more(world: World) -> None:
+    path = f"/resource_providers?limit=2&marker={GRANDCHILD}"
+    before = world.send("GET", path, version="2.0")
+    new = {"name": "new", "uuid": provider_uuid(99)}
+    world.expect(200, "POST", "/resource_providers", new)
+    after = world.send(
+        "GET", path, version="2.0", headers={"If-None-Match": before.headers["etag"]}
+    )
+    assert after.status_code == 200
+    assert "resource_providers_links" in after.json
 
 
 def test_two_trees_written_together_twice_are_not_taken_for_unchanged(world: World) -> None:

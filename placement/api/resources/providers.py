@@ -32,12 +32,15 @@ def list_resource_providers(call: Call) -> Reply:
     page = query.parse_page(pairs, included)
     with call.service.database.read() as conn:
         selection = provider_list.resolve(conn, filters, page)
-        tag = tags.of_list(call, conn)
+        tag = tags.of_all(call, conn) if page is None else None
         if selection.is_of_all:
             texts = _texts_of_all(call, conn)
             changed_at = newest({provider.changed_at for provider in texts})
             return Reply(200, Written(texts), changed_at=changed_at, tag=tag)
-        matching, are_more, revisions = provider_list.find(conn, selection)
+        listed = provider_list.find(conn, selection)
+        matching, are_more, revisions = listed
+        if page is not None:
+            tag = tags.of_page(call, listed)
         parts = _parts(call, conn, matching, included, revisions)
     more = query.after(pairs, matching[-1].uuid) if are_more else None
     changed_at = NOW if parts else newest([provider.changed_at for provider in matching])
