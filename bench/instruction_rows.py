@@ -163,6 +163,34 @@ def delete(hosts: int) -> Iterator[Turn]:
         yield Turn(request("DELETE", path), before=[request("PUT", path, body)])
 
 
+def new_host(part: str) -> Iterator[Turn]:
+    """Yield turns that send one of the writes that make a host known; the others come around it."""
+    while True:
+        host = str(uuids.uuid4())
+        path = f"/resource_providers/{host}"
+        traits = ["HW_CPU_X86_AVX", "HW_CPU_X86_AVX2", "HW_CPU_X86_SSE"]
+        in_aggregate = {"aggregates": [str(uuids.UUID(int=1))]}
+        writes = {
+            "": request("POST", "/resource_providers", {"name": host, "uuid": host}),
+            "inventories": request(
+                "PUT", f"{path}/inventories", inventories(0, VCPU=64, MEMORY_MB=64, DISK_GB=64)
+            ),
+            "traits": request(
+                "PUT", f"{path}/traits", {"resource_provider_generation": 1, "traits": traits}
+            ),
+            "aggregates": request(
+                "PUT", f"{path}/aggregates", {"resource_provider_generation": 2, **in_aggregate}
+            ),
+        }
+        place = list(writes).index(part)
+        in_order = list(writes.values())
+        yield Turn(
+            in_order[place],
+            before=in_order[:place],
+            after=[*in_order[place + 1 :], request("DELETE", path)],
+        )
+
+
 def reshape(_hosts: int) -> Iterator[Turn]:
     """Yield turns that move what consumers have to a provider below their host."""
     while True:
@@ -227,6 +255,10 @@ def main() -> None:
             "candidates, none match": (20, get(FLAT.replace("VCPU:2", "VCPU:2000"))),
             "PUT of allocations": (40, put(hosts)),
             "DELETE of allocations": (40, delete(hosts)),
+            "host: POST of the provider": (40, new_host("")),
+            "host: PUT of inventories": (40, new_host("inventories")),
+            "host: PUT of traits": (40, new_host("traits")),
+            "host: PUT of aggregates": (40, new_host("aggregates")),
             "POST /reshaper, 100 consumers": (4, reshape(hosts)),
         },
         nested(min(hosts, 1000)): {

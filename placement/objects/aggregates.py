@@ -4,12 +4,14 @@ An aggregate is only a UUID, which exists from the moment it is named.
 """
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 
 from sqlalchemy.engine import Connection
 
 from placement.db.statement import Unchanged
-from placement.db.statements import associations
-from placement.objects import catalog, identifiers, locking, providers
+from placement.db.statements import associations, seen_providers
+from placement.db.statements.seen_providers import SeenProvider
+from placement.objects import catalog, identifiers, providers, seen_provider
 from placement.objects.providers import Provider
 from placement.objects.unset import Unset
 
@@ -29,27 +31,38 @@ def replace(
     The generation moves even if the set stays; with UNSET it is neither checked nor moved.
     Raises ProviderNotFound, ProviderGenerationConflict; Unchanged where nothing moves.
     """
-    names = {"aggregate": identifiers.spellings(*aggregates)}
-    provider, ids = locking.lock_provider(conn, uuid, names)
-    if not isinstance(generation, Unset):
-        providers.check_generation(provider, generation)
-    spellings = _ensure(conn, aggregates, ids["aggregate"])
-    present_ids = {row.id for row in associations.aggregates_of(provider.id).rows(conn)}
-    if isinstance(generation, Unset) and present_ids == spellings.keys():
-        raise Unchanged((provider.generation, list(spellings.values())))
-    _write(conn, provider.id, present_ids, spellings.keys())
-    if isinstance(generation, Unset):
-        return provider.generation, list(spellings.values())
-    providers.bump_generations(conn, {provider.id: 1})
-    return provider.generation + 1, list(spellings.values())
+
+    def decide(provider: SeenProvider) -> dict[str, int]:
+        ids = {spelling: row_id for row_id, spelling, _changed_at in provider.named}
+        if not isinstance(generation, Unset):
+            providers.check_generation(provider, generation)
+            return ids
+        rows = _rows(aggregates, ids)
+        if rows.keys() == set(aggregates):
+            spellings = _spellings(aggregates, rows)
+            if spellings.keys() == _ids(provider):
+                raise Unchanged((provider.generation, list(spellings.values())))
+        return ids
+
+    names = identifiers.spellings(*aggregates)
+    reader = partial(seen_providers.with_aggregates, spellings=names)
+    stated = not isinstance(generation, Unset)
+    provider, ids = seen_provider.decide(conn, uuid, reader, decide, bump=stated)
+    spellings = _ensure(conn, aggregates, ids)
+    _write(conn, provider, spellings.keys())
+    return provider.generation + stated, list(spellings.values())
 
 
-def _write(
-    conn: Connection, provider_id: int, present_ids: Set[int], aggregate_ids: Set[int]
-) -> None:
+def _ids(provider: SeenProvider) -> set[int]:
+    """Return the ids of the aggregates that a provider is in."""
+    return {aggregate_id for (aggregate_id,) in provider.has}
+
+
+def _write(conn: Connection, provider: SeenProvider, aggregate_ids: Set[int]) -> None:
     """Put the provider into exactly these aggregates."""
-    associations.remove_aggregates(provider_id, present_ids - aggregate_ids).execute(conn)
-    associations.add_aggregates(provider_id, aggregate_ids - present_ids).execute(conn)
+    present_ids = _ids(provider)
+    associations.remove_aggregates(provider.id, present_ids - aggregate_ids).execute(conn)
+    associations.add_aggregates(provider.id, aggregate_ids - present_ids).execute(conn)
 
 
 def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[int, str]:
@@ -66,6 +79,11 @@ def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int])
     if new_spellings:
         new_ids = catalog.create(conn, {"aggregate": new_spellings.values()})["aggregate"]
         rows |= _rows(aggregates, {**ids, **new_ids})
+    return _spellings(aggregates, rows)
+
+
+def _spellings(aggregates: Sequence[str], rows: Mapping[str, tuple[int, str]]) -> dict[int, str]:
+    """Return id -> spelling of rows, in the order of the request."""
     return dict(rows[aggregate] for aggregate in aggregates)
 
 

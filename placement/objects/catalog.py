@@ -4,9 +4,10 @@ Ids are read where they are needed and hold for one transaction only: an id of a
 or trait may come back with another name. Names are compared by the database.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import Any
 
 import os_resource_classes
 import os_traits
@@ -56,6 +57,20 @@ def resolve(
     for kind in misspelled:
         ids[kind].update(_ids_one_by_one(conn, kind, set(names[kind]) - ids[kind].keys()))
     return ids, revisions
+
+
+def match(
+    conn: Connection, kind: str, names: Collection[str], rows: Collection[Sequence[Any]]
+) -> dict[str, int]:
+    """Return name -> id of those of the names that exist, from the rows (id, name, …) read of them.
+
+    Executes no statement unless the database takes a name for equal that Python does not.
+    """
+    unmatched = set(names)
+    ids = {name: row_id for row_id, name, *_ in rows if name in unmatched}
+    if len(ids) < len(rows):
+        ids.update(_ids_one_by_one(conn, kind, unmatched - ids.keys()))
+    return ids
 
 
 def _ids_one_by_one(conn: Connection, kind: str, names: Collection[str]) -> dict[str, int]:

@@ -1,10 +1,13 @@
 """Inventories of a provider: reading and writing them."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from sqlalchemy.engine import Connection
 
+from placement.db.statements import seen_providers as statements
+from placement.db.statements.seen_providers import SeenProvider
 from placement.errors import (
     BadCapacity,
     InventoryExists,
@@ -15,10 +18,9 @@ from placement.errors import (
     SingleInventoryInUse,
     UnknownResourceClasses,
 )
-from placement.objects import inventory_rows, locking, providers
+from placement.objects import catalog, inventory_rows, providers, seen_provider
 from placement.objects.inventory_change import InventoryChange, NewInventory, inventory_change
 from placement.objects.inventory_rows import Inventory, Record, as_stored
-from placement.objects.locking import LockedProvider
 from placement.objects.providers import Provider
 
 # -- reading --------------------------------------------------------------------------------
@@ -65,12 +67,15 @@ def replace(
     least_capacity: the smallest that a record may have. Raises, in this order: ProviderNotFound,
     ProviderGenerationConflict, BadCapacity, UnknownInventoryClasses, InventoryInUse.
     """
-    provider, class_ids = _lock(conn, uuid, records)
-    providers.check_generation(provider, generation)
-    check_capacity(records, least_capacity)
-    inventories = {provider.id: _read(conn, provider.id)}
-    change = inventory_change(conn, inventories, {provider.id: records}, class_ids)
-    return _write(conn, provider, change)
+
+    def decide(provider: SeenProvider) -> InventoryChange:
+        providers.check_generation(provider, generation)
+        check_capacity(records, least_capacity)
+        inventories = {provider.id: _of_seen(provider)}
+        class_ids = _class_ids(conn, provider, records)
+        return inventory_change(conn, inventories, {provider.id: records}, class_ids)
+
+    return _write(conn, uuid, records, decide)
 
 
 def create(
@@ -85,15 +90,20 @@ def create(
 
     Raises ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists.
     """
-    provider, class_ids = _lock(conn, uuid, [resource_class])
-    check_capacity({resource_class: record}, least_capacity)
-    if not class_ids:
-        raise UnknownResourceClasses([resource_class])
-    if resource_class in _read(conn, provider.id):
-        raise InventoryExists(resource_class, provider.uuid)
-    class_id = class_ids[resource_class]
-    inventory = NewInventory(provider.id, class_id, resource_class, as_stored(conn, record))
-    return _write(conn, provider, InventoryChange(created=(inventory,)))
+
+    def decide(provider: SeenProvider) -> InventoryChange:
+        check_capacity({resource_class: record}, least_capacity)
+        class_ids = _class_ids(conn, provider, [resource_class])
+        if not class_ids:
+            raise UnknownResourceClasses([resource_class])
+        if resource_class in _of_seen(provider):
+            raise InventoryExists(resource_class, provider.uuid)
+        class_id = class_ids[resource_class]
+        stored_record = as_stored(conn, record)
+        inventory = NewInventory(provider.id, class_id, resource_class, stored_record)
+        return InventoryChange(created=(inventory,))
+
+    return _write(conn, uuid, [resource_class], decide)
 
 
 def update(
@@ -110,23 +120,27 @@ def update(
     Raises ProviderNotFound, ProviderGenerationConflict, BadCapacity, ResourceClassNotFound,
     InventoryMissing.
     """
-    provider, class_ids = _lock(conn, uuid, [resource_class])
-    providers.check_generation(provider, generation)
-    check_capacity({resource_class: record}, least_capacity)
-    if not class_ids:
-        raise ResourceClassNotFound(resource_class)
-    inventory = _read(conn, provider.id).get(resource_class)
-    if inventory is None:
-        raise InventoryMissing(resource_class, provider.uuid)
-    change = InventoryChange(updated={inventory.id: as_stored(conn, record)})
-    return _write(conn, provider, change)
+
+    def decide(provider: SeenProvider) -> InventoryChange:
+        providers.check_generation(provider, generation)
+        check_capacity({resource_class: record}, least_capacity)
+        if not _class_ids(conn, provider, [resource_class]):
+            raise ResourceClassNotFound(resource_class)
+        inventory = _of_seen(provider).get(resource_class)
+        if inventory is None:
+            raise InventoryMissing(resource_class, provider.uuid)
+        return InventoryChange(updated={inventory.id: as_stored(conn, record)})
+
+    return _write(conn, uuid, [resource_class], decide)
 
 
 def delete_all(conn: Connection, uuid: str) -> None:
     """Delete all inventories of the provider.  Raises ProviderNotFound, InventoryInUse."""
-    provider, _ids = locking.lock_provider(conn, uuid)
-    inventories = _read(conn, provider.id)
-    _write(conn, provider, InventoryChange(deleted=tuple(inventories.values())))
+
+    def decide(provider: SeenProvider) -> InventoryChange:
+        return InventoryChange(deleted=tuple(_of_seen(provider).values()))
+
+    _write(conn, uuid, (), decide)
 
 
 def delete(conn: Connection, uuid: str, resource_class: str) -> None:
@@ -134,29 +148,50 @@ def delete(conn: Connection, uuid: str, resource_class: str) -> None:
 
     Raises ProviderNotFound, NoInventoryToDelete, SingleInventoryInUse.
     """
-    provider, _ids = locking.lock_provider(conn, uuid)
-    inventory = _read(conn, provider.id).get(resource_class)
-    if inventory is None:
-        raise NoInventoryToDelete(resource_class, provider.uuid)
-    if inventory.used:
-        raise SingleInventoryInUse(resource_class, provider.uuid)
-    _write(conn, provider, InventoryChange(deleted=(inventory,)))
+
+    def decide(provider: SeenProvider) -> InventoryChange:
+        inventory = _of_seen(provider).get(resource_class)
+        if inventory is None:
+            raise NoInventoryToDelete(resource_class, provider.uuid)
+        if inventory.used:
+            raise SingleInventoryInUse(resource_class, provider.uuid)
+        return InventoryChange(deleted=(inventory,))
+
+    _write(conn, uuid, (), decide)
 
 
-def _lock(
-    conn: Connection, uuid: str, class_names: Collection[str]
-) -> tuple[LockedProvider, Mapping[str, int]]:
-    """Lock the provider's tree; return the provider, and the ids of those classes that exist."""
-    provider, ids = locking.lock_provider(conn, uuid, {"resource_class": class_names})
-    return provider, ids["resource_class"]
+def _of_seen(provider: SeenProvider) -> dict[str, Inventory]:
+    """Return the inventories of a provider that was read, by class."""
+    return inventory_rows.of_lists(provider.id, provider.has)
 
 
-def _write(conn: Connection, provider: LockedProvider, change: InventoryChange) -> int:
-    """Change the inventories of one provider; return its new generation."""
-    change.refuse_in_use({provider.id: provider.uuid})
+def _class_ids(
+    conn: Connection, provider: SeenProvider, class_names: Collection[str]
+) -> dict[str, int]:
+    """Return the ids of those classes that exist."""
+    return catalog.match(conn, "resource_class", class_names, provider.named)
+
+
+def _write(
+    conn: Connection,
+    uuid: str,
+    class_names: Collection[str],
+    decide: Callable[[SeenProvider], InventoryChange],
+) -> int:
+    """Change the inventories of one provider; return its new generation.
+
+    Raises ProviderNotFound, what `decide` raises, and InventoryInUse.
+    """
+
+    def decide_or_refuse(provider: SeenProvider) -> InventoryChange:
+        change = decide(provider)
+        change.refuse_in_use({provider.id: provider.uuid})
+        return change
+
+    reader = partial(statements.with_inventories, class_names=class_names)
+    provider, change = seen_provider.decide(conn, uuid, reader, decide_or_refuse)
     change.insert_and_update(conn)
     change.delete(conn)
-    providers.bump_generations(conn, {provider.id: 1})
     return provider.generation + 1
 
 

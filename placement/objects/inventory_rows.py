@@ -1,6 +1,6 @@
 """Inventories as clients state them, and as rows hold them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from dataclasses import replace as replace_fields
 from datetime import datetime
@@ -44,7 +44,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """A row: a record on a provider, with what is used of it."""
+    """A row: a record on a provider, with what is used of it.
+
+    changed_at: None also where nobody asks for it.
+    """
 
     id: int
     provider_id: int
@@ -76,6 +79,16 @@ def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str,
     inventories: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
     for row in statements.of_providers(provider_ids).rows(conn):
         inventories[row.provider_id][row.class_name] = _from_row(row)
+    return inventories
+
+
+def of_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Inventory]:
+    """Return class -> inventory, in the order of class ids, of what was read with a provider."""
+    inventories: dict[str, Inventory] = {}
+    for class_id, name, row_id, used, *fields in sorted(rows):
+        fields[-1] = float(fields[-1])  # a ratio may come as an integer
+        record = Record(*fields)
+        inventories[name] = Inventory(row_id, provider_id, class_id, name, used, record, None)
     return inventories
 
 

@@ -2,7 +2,9 @@
 
 A write reads the roots of what it touches, renews their revisions as its first write, and only
 then reads what it decides on. Of two writers the second waits, and then sees what the first one
-did. The new revision also marks the write, so that a lost COMMIT can be verified.
+did. Or it reads all of it before, and renews the revisions only if they are still the ones that
+were read (`seen_provider`, `seen_trees`). The new revision also marks the write, so that a lost
+COMMIT can be verified.
 """
 
 import random
@@ -17,7 +19,6 @@ from placement.db.engine import on_lost_commit
 from placement.db.statement import Restart, Unmatched
 from placement.db.statements import locks as statements
 from placement.db.statements import providers as provider_statements
-from placement.errors import ProviderNotFound
 from placement.objects import catalog, identifiers
 from placement.objects.catalog import NO_NAMES, Ids, Names
 
@@ -142,16 +143,3 @@ def lock_trees(
     if any(provider.root_id not in revisions for provider in providers.values()):
         raise Restart
     return LockedTrees(identifiers.match(provider_uuids, providers), frozenset(revisions), ids)
-
-
-def lock_provider(
-    conn: Connection, uuid: str, names: Names = NO_NAMES
-) -> tuple[LockedProvider, Ids]:
-    """Lock the tree of one provider; return the provider as it is now, and the ids of the names.
-
-    Raises ProviderNotFound.
-    """
-    trees = lock_trees(conn, [uuid], names=names)
-    if uuid not in trees.providers:
-        raise ProviderNotFound(uuid)
-    return trees.providers[uuid], trees.ids

@@ -11,6 +11,8 @@ from sqlalchemy.exc import IntegrityError
 
 from placement.db.statement import Unchanged
 from placement.db.statements import providers as statements
+from placement.db.statements import seen_providers
+from placement.db.statements.seen_providers import SeenProvider
 from placement.errors import (
     BadParent,
     ProviderGenerationConflict,
@@ -20,7 +22,7 @@ from placement.errors import (
     ProviderNotFound,
     ProviderUuidTaken,
 )
-from placement.objects import identifiers, lineage, locking
+from placement.objects import identifiers, lineage, locking, seen_provider
 from placement.objects.locking import LockedProvider
 from placement.objects.unset import Unset
 
@@ -56,13 +58,10 @@ def create(
     uuid = (identifiers.canonical(uuid) if uuid is not None else None) or str(uuid_module.uuid4())
     if parent_uuid is not None and identifiers.canonical(parent_uuid) == uuid:
         raise BadParent(f"parent_provider_uuid: {parent_uuid} is the provider itself")
-    parents = [] if parent_uuid is None else [parent_uuid]
-    parent = _parent(locking.lock_trees(conn, parents).providers, parent_uuid)
-    _refuse_taken(conn, uuid, name)
-    if parent is None:
+    if parent_uuid is None:
+        _refuse_taken(conn, uuid, name)
         return _create_root(conn, uuid, name)
-    statements.create(uuid, name, parent.id, parent.root_id, revision=0).execute(conn)
-    return get(conn, uuid)
+    return _create_child(conn, uuid, name, parent_uuid)
 
 
 def _create_root(conn: Connection, uuid: str, name: str) -> Provider:
@@ -74,6 +73,22 @@ def _create_root(conn: Connection, uuid: str, name: str) -> Provider:
     are_free = partial(_are_free, uuid=uuid, name=name)
     locking.leave_commit_marker(conn, {row_id: None}, revision, are_free)
     return Provider(uuid, name, 0, None, uuid, write.params["created_at"], row_id)
+
+
+def _create_child(conn: Connection, uuid: str, name: str, parent_uuid: str) -> Provider:
+    def decide(_parent: SeenProvider) -> None:
+        _refuse_taken(conn, uuid, name)
+
+    try:
+        parent, _ = seen_provider.decide(
+            conn, parent_uuid, seen_providers.alone, decide, bump=False
+        )
+    except ProviderNotFound:
+        raise _unknown_parent(parent_uuid) from None
+    write = statements.create(uuid, name, parent.id, parent.root_id, revision=0)
+    row_id = write.insert(conn)
+    created_at = write.params["created_at"]
+    return Provider(uuid, name, 0, parent.uuid, parent.root_uuid, created_at, row_id)
 
 
 def _are_free(conn: Connection, uuid: str, name: str) -> bool:
@@ -93,8 +108,12 @@ def _parent(providers: Mapping[str, LockedProvider], uuid: str | None) -> Locked
     if uuid is None:
         return None
     if uuid not in providers:
-        raise BadParent(f"parent_provider_uuid: no such resource provider: {uuid}")
+        raise _unknown_parent(uuid)
     return providers[uuid]
+
+
+def _unknown_parent(uuid: str) -> BadParent:
+    return BadParent(f"parent_provider_uuid: no such resource provider: {uuid}")
 
 
 def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = None) -> str | None:
@@ -185,16 +204,22 @@ def delete(conn: Connection, uuid: str) -> None:
 
     Raises ProviderNotFound, ProviderHasChildren, ProviderInUse.
     """
-    provider, _ids = locking.lock_provider(conn, uuid)
-    dependants = statements.dependants(provider.id).row(conn)
-    if dependants.children:
-        raise ProviderHasChildren(provider.uuid)
-    if dependants.allocations:
-        raise ProviderInUse(provider.uuid)
-    statements.delete(provider.id, dependants._asdict()).execute(conn)
+
+    def decide(provider: SeenProvider) -> Mapping[str, int]:
+        ((inventories, traits, aggregates, children, allocations),) = provider.has
+        if children:
+            raise ProviderHasChildren(provider.uuid)
+        if allocations:
+            raise ProviderInUse(provider.uuid)
+        return {"inventories": inventories, "traits": traits, "aggregates": aggregates}
+
+    reader = seen_providers.with_dependants
+    provider, counts = seen_provider.decide(conn, uuid, reader, decide, bump=False)
+    is_root = provider.id == provider.root_id
+    statements.delete(provider.id, counts, is_root=is_root).execute(conn)
 
 
-def check_generation(provider: LockedProvider, generation: int) -> None:
+def check_generation(provider: LockedProvider | SeenProvider, generation: int) -> None:
     """Raise ProviderGenerationConflict unless the client's generation is the present one."""
     if provider.generation != generation:
         raise ProviderGenerationConflict(provider.uuid, generation, provider.generation)

@@ -3,14 +3,15 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Restart, Unchanged, Unmatched
-from placement.db.statements import associations, names
+from placement.db.statement import Unchanged, Unmatched
+from placement.db.statements import associations, names, seen_providers
+from placement.db.statements.seen_providers import SeenProvider
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
-from placement.objects import locking, providers
-from placement.objects.locking import LockedProvider
+from placement.objects import catalog, providers, seen_provider
 from placement.objects.providers import Provider
 from placement.vocabulary import CUSTOM_PREFIX
 
@@ -90,39 +91,48 @@ def replace(
     The generation moves only if the set changes. Raises, in this order: ProviderNotFound,
     ProviderGenerationConflict, UnknownTraits; Unchanged for the set that it has.
     """
-    provider, ids_by_kind = locking.lock_provider(conn, uuid, {"trait": trait_names})
-    providers.check_generation(provider, generation)
-    ids = ids_by_kind["trait"]
-    unknown = set(trait_names) - ids.keys()
-    if unknown:
-        raise UnknownTraits(unknown)
-    trait_ids = set(ids.values())
-    rows = associations.traits_of_and(provider.id, trait_ids).rows(conn)
-    traits = {row.id: Trait(row.name, row.changed_at) for row in rows if row.id in trait_ids}
-    # A trait that was deleted after its id was looked up: begin again.
-    if traits.keys() != trait_ids:
-        raise Restart
-    present_ids = {row.id for row in rows if row.present}
-    in_order = sorted(traits.values(), key=lambda trait: trait.name)
-    if present_ids == trait_ids:
-        raise Unchanged((provider.generation, in_order))
-    _write(conn, provider, present_ids, trait_ids)
-    return provider.generation + 1, in_order
+
+    def decide(provider: SeenProvider) -> tuple[set[int], Sequence[Trait]]:
+        providers.check_generation(provider, generation)
+        ids = catalog.match(conn, "trait", trait_names, provider.named)
+        unknown = set(trait_names) - ids.keys()
+        if unknown:
+            raise UnknownTraits(unknown)
+        traits = [Trait(name, changed_at) for _id, name, changed_at in provider.named]
+        traits.sort(key=lambda trait: trait.name)
+        trait_ids = set(ids.values())
+        if trait_ids == _ids(provider):
+            raise Unchanged((provider.generation, traits))
+        return trait_ids, traits
+
+    reader = partial(seen_providers.with_traits, trait_names=trait_names)
+    provider, (trait_ids, traits) = seen_provider.decide(conn, uuid, reader, decide)
+    _write(conn, provider, trait_ids)
+    return provider.generation + 1, traits
 
 
 def clear(conn: Connection, uuid: str) -> None:
     """Remove all traits from a provider.  Raises ProviderNotFound; Unchanged if it has none."""
-    provider, _ids = locking.lock_provider(conn, uuid)
-    present_ids = {row.id for row in associations.traits_of(provider.id).rows(conn)}
-    if not present_ids:
-        raise Unchanged
-    _write(conn, provider, present_ids, set())
+
+    def decide(provider: SeenProvider) -> None:
+        if not provider.has:
+            raise Unchanged
+
+    reader = partial(seen_providers.with_traits, trait_names=())
+    provider, _ = seen_provider.decide(conn, uuid, reader, decide)
+    _write(conn, provider, set())
 
 
-def _write(
-    conn: Connection, provider: LockedProvider, present_ids: set[int], trait_ids: set[int]
-) -> None:
-    """Give the provider exactly these traits, which are not the present ones."""
+def _ids(provider: SeenProvider) -> set[int]:
+    """Return the ids of the traits that a provider has."""
+    return {trait_id for (trait_id,) in provider.has}
+
+
+def _write(conn: Connection, provider: SeenProvider, trait_ids: set[int]) -> None:
+    """Give the provider exactly these traits.
+
+    One that was deleted meanwhile breaks a constraint, and the write begins again.
+    """
+    present_ids = _ids(provider)
     associations.remove_traits(provider.id, present_ids - trait_ids).execute(conn)
     associations.add_traits(provider.id, trait_ids - present_ids).execute(conn)
-    providers.bump_generations(conn, {provider.id: 1})

@@ -11,8 +11,8 @@ from placement.db.conditions import (
     RootCondition,
     TreeFilter,
 )
-from placement.db.statement import Query
-from placement.db.statements import derived, integrity
+from placement.db.statement import Query, Writes
+from placement.db.statements import derived, integrity, providers
 from placement.db.statements.provider_list import MOST_JOINED
 
 UUID = "c0ffee00-0000-4000-8000-000000000000"
@@ -62,7 +62,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "associations.remove_aggregates": (1, [2]),
     "associations.remove_traits": (1, [2]),
     "associations.traits_of": (1,),
-    "associations.traits_of_and": (1, [2]),
     "audit.consumers": (0, 10_000),
     "audit.empty_projects": (),
     "audit.on_several_trees": ("MISC_SHARES_VIA_AGGREGATE",),
@@ -99,7 +98,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "inventories.take": ({(1, 0): 2, (1, 2): 64},),
     "inventories.of_providers": ([1],),
     "inventories.update": ({1: AMOUNTS},),
-    "locks.renew_and_bump": ({1: 7}, [1, 3], 2),
     "locks.renew_revisions": ([1], 2),
     "locks.revisions": ([1],),
     "names.add": ("resource_class", [{"id": 10000, "name": "CUSTOM_A"}]),
@@ -121,8 +119,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "providers.bump_generations": ({1: 1, 2: 1},),
     "providers.clashing": (UUID, "host"),
     "providers.create": (UUID, "host", None, None, 1),
-    "providers.delete": (1, {"inventories": 1, "traits": 1, "aggregates": 1}),
-    "providers.dependants": (1,),
     "providers.locked": ([UUID],),
     "providers.members_of_tree": (1,),
     "providers.rename": (1, "host", None),
@@ -133,6 +129,11 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "revisions.sums": (),
     "roots.next_roots": (0, 1000),
     "roots.outermost_roots": (),
+    "seen_providers.alone": ([UUID],),
+    "seen_providers.with_aggregates": ([UUID], [UUID]),
+    "seen_providers.with_dependants": ([UUID],),
+    "seen_providers.with_inventories": ([UUID], ["VCPU"]),
+    "seen_providers.with_traits": ([UUID], ["CUSTOM_A"]),
     "sharing.memberships": (),
     "sharing.reached_sets": ([1, 2], RootCondition(traits=frozenset({1}))),
     "sharing.with_trait": (1,),
@@ -145,6 +146,11 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "integrity.delete_lost": {"inventories": ("inventories", 1), "traits": ("traits", 1)},
     "integrity.lost": {
         kind: (kind,) for kind in ("inventories", "allocations", "traits", "aggregates")
+    },
+    "locks.renew_and_bump": {
+        "a tree, and a provider in it": ({1: 7}, [1, 3], 2),
+        "a root and its generation": ({1: 7}, [1], 2),
+        "a root": ({1: 7}, [], 2),
     },
     "names.dated": {
         "of one name": ("trait", ["CUSTOM_A"]),
@@ -216,7 +222,15 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
 }
 
 # function -> what is particular -> the statement, where arguments are made by other functions
-BUILT: Mapping[str, Mapping[str, Callable[[], Query]]] = {
+BUILT: Mapping[str, Mapping[str, Callable[[], Query | Writes]]] = {
     "integrity.count": {"of others": lambda: integrity.count(derived.uncounted_roots())},
     "integrity.examples": {"of others": lambda: integrity.examples(derived.uncounted_roots(), 3)},
+    "providers.delete": {
+        "a root with something of each": lambda: providers.delete(
+            1, {"inventories": 1, "traits": 1, "aggregates": 1}, is_root=True
+        ),
+        "a provider below, with nothing": lambda: providers.delete(
+            1, {"inventories": 0, "traits": 0, "aggregates": 0}, is_root=False
+        ),
+    },
 }

@@ -1,7 +1,7 @@
 """What was looked up before a write owned anything may be another thing when it does."""
 
 import uuid as uuids
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +109,111 @@ def test_two_renames_of_one_class_do_not_both_succeed(
 def test_a_driver_that_does_not_end_its_reads_is_refused_in_one_line() -> None:
     with pytest.raises(ConfigurationError, match=r"postgresql\+psycopg"):
         Database(settings("postgresql+psycopg2://placement@127.0.0.1/placement").database)
+
+
+PATH = f"/resource_providers/{HOST}"
+
+
+def after_next_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
+    """Have something happen between what the next write reads and its lock."""
+    lock = locking.lock_unchanged
+
+    def late(conn: sa.Connection, revisions: Any, provider_ids: Any) -> int:
+        monkeypatch.setattr(locking, "lock_unchanged", lock)
+        act()
+        return lock(conn, revisions, provider_ids)
+
+    monkeypatch.setattr(locking, "lock_unchanged", late)
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
+def test_a_write_that_others_overtake_decides_on_what_they_have_written(
+    service: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def overtake() -> None:
+        assert service.claim({"VCPU": 1}).status_code == 204
+        body = {"resource_class": "DISK_GB", "total": 1}
+        assert service.send("POST", f"{PATH}/inventories", body).status_code == 201
+
+    after_next_read(monkeypatch, overtake)
+    body = {"resource_class": "MEMORY_MB", "total": 1}
+    answer = service.send("POST", f"{PATH}/inventories", body)
+    assert (answer.status_code, answer.json["resource_provider_generation"]) == (201, 4)
+    inventories = service.send("GET", f"{PATH}/inventories").json["inventories"]
+    assert inventories.keys() == {"VCPU", "DISK_GB", "MEMORY_MB"}
+
+
+CHILD = str(uuids.UUID(int=3))
+TRAIT = "/traits/CUSTOM_STALE"
+INVENTORIES = {"resource_provider_generation": 1, "inventories": {"VCPU": {"total": 9}}}
+CHILD_OF_HOST = {"name": "child", "uuid": CHILD, "parent_provider_uuid": HOST}
+MOVED = {"name": "child", "parent_provider_uuid": None}
+
+# what happens -> what was there, what comes between, and a write with its status
+OVERTAKEN: Mapping[str, tuple[Sequence[Any], Sequence[Any], Sequence[Any], int]] = {
+    "a generation moves": (
+        (),
+        ("POST", f"{PATH}/inventories", {"resource_class": "DISK_GB", "total": 1}),
+        ("PUT", f"{PATH}/inventories", INVENTORIES),
+        409,
+    ),
+    "a trait goes": (
+        ("PUT", TRAIT),
+        ("DELETE", TRAIT),
+        (
+            "PUT",
+            f"{PATH}/traits",
+            {"resource_provider_generation": 1, "traits": ["CUSTOM_STALE"]},
+        ),
+        400,
+    ),
+    "a child comes": (
+        (),
+        ("POST", "/resource_providers", CHILD_OF_HOST),
+        ("DELETE", PATH),
+        409,
+    ),
+    "a parent goes": (
+        ("DELETE", f"{PATH}/inventories"),
+        ("DELETE", PATH),
+        ("POST", "/resource_providers", CHILD_OF_HOST),
+        400,
+    ),
+    "a provider goes to a tree of its own": (
+        ("POST", "/resource_providers", CHILD_OF_HOST),
+        ("PUT", f"/resource_providers/{CHILD}", MOVED),
+        (
+            "PUT",
+            f"/resource_providers/{CHILD}/inventories",
+            {**INVENTORIES, "resource_provider_generation": 0},
+        ),
+        200,
+    ),
+}
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
+@pytest.mark.parametrize("name", OVERTAKEN)
+def test_a_write_is_answered_as_if_it_had_come_after_what_overtakes_it(
+    service: Host, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    before, between, write, status = OVERTAKEN[name]
+    if before:
+        assert service.send(*before).status_code < 300
+
+    def overtake() -> None:
+        assert service.send(*between).status_code < 300
+
+    after_next_read(monkeypatch, overtake)
+    answer = service.send(*write)
+    assert answer.status_code == status, answer.text
+    service.check_used()
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
+def test_what_is_claimed_meanwhile_is_not_deleted(
+    service: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after_next_read(monkeypatch, lambda: service.claim({"VCPU": 1}))
+    assert service.send("DELETE", f"{PATH}/inventories").status_code == 409
+    assert service.send("GET", f"{PATH}/usages").json["usages"] == {"VCPU": 1}

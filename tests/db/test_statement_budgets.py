@@ -1,7 +1,8 @@
 """The statements of each request: as few as promised, and as many for 1,000 hosts as for 10."""
 
+import json
 import uuid as uuids
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,82 @@ def test_aggregates_take_as_many_statements_for_200_as_for_1_in_any_spelling(
     assert all(len(set(numbers)) == 1 for numbers in found.values())
     assert found["new"][0] <= 10
     assert found["again"][0] <= 6
+
+
+CUSTOM, AGGREGATE = "CUSTOM_BUDGET", aggregate_uuid(1)
+
+
+def records(**totals: int) -> dict[str, object]:
+    return {"inventories": {name: {"total": total} for name, total in totals.items()}}
+
+
+def traits(*names: str) -> dict[str, object]:
+    return {"traits": names}
+
+
+def aggregates(*spellings: str) -> dict[str, object]:
+    return {"aggregates": spellings}
+
+
+# What becomes of a host, in this order: request, body, and statements. The host is its own root.
+# A PUT gets its generation, and an aggregate that nobody has seen is `new`.
+LIFE_OF_A_HOST: Sequence[tuple[str, str, Mapping[str, object] | None, int]] = [
+    ("POST", "", {"name": "{host}", "uuid": "{host}"}, 3),
+    ("PUT", "/inventories", records(VCPU=8, MEMORY_MB=64), 3),
+    ("PUT", "/inventories", records(VCPU=9, DISK_GB=64), 5),  # one of each: new, changed, gone
+    ("PUT", "/inventories", records(VCPU=9, DISK_GB=64), 2),
+    ("PUT", "/inventories", records(VCPU=9, CUSTOM_BUDGET=1), 5),  # the class is locked
+    ("POST", "/inventories", {"resource_class": "VGPU", "total": 1}, 3),
+    ("PUT", "/inventories/VGPU", {"total": 2}, 3),
+    ("DELETE", "/inventories/VGPU", None, 3),
+    ("PUT", "/traits", traits("HW_CPU_X86_AVX", "HW_CPU_X86_AVX2"), 3),
+    ("PUT", "/traits", traits("HW_CPU_X86_AVX"), 3),
+    ("PUT", "/traits", traits("HW_CPU_X86_SSE"), 4),
+    ("PUT", "/traits", traits("HW_CPU_X86_SSE"), 1),
+    ("PUT", "/aggregates", aggregates(AGGREGATE), 3),
+    ("PUT", "/aggregates", aggregates(AGGREGATE), 2),
+    ("PUT", "/aggregates", aggregates(AGGREGATE, "{new}"), 5),
+    ("PUT", "/aggregates", aggregates(), 3),
+    ("DELETE", "/inventories", None, 3),
+    ("DELETE", "/traits", None, 3),
+    ("DELETE", "/traits", None, 1),
+    ("PUT", "/inventories", records(VCPU=8), 3),
+    ("PUT", "", {"name": "{new}"}, 6),
+    ("DELETE", "", None, 5),
+]
+
+
+@pytest.mark.parametrize("is_child", [False, True])
+def test_no_write_of_a_host_takes_more_statements_than_its_budget(
+    services: list[CountedService], is_child: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To move the generation of a provider below a root takes a statement more."""
+    for service in services:
+        service.count("PUT", f"/resource_classes/{CUSTOM}")
+        host = str(uuids.uuid4())
+        path = f"/resource_providers/{host}"
+        numbers, budgets = [], []
+        for method, part, template, budget in LIFE_OF_A_HOST:
+            body: Any = template
+            if template is not None:
+                new = str(uuids.uuid4())
+                text = json.dumps(template).replace("{host}", host).replace("{new}", new)
+                body = json.loads(text)
+            if method == "POST" and not part and is_child:
+                body["parent_provider_uuid"] = provider_uuid(1)
+            if method == "PUT" and part:
+                provider = service.count("GET", path)[1].json
+                body["resource_provider_generation"] = provider["generation"]
+            where = path if part or method != "POST" else "/resource_providers"
+            numbers.append(service.count(method, f"{where}{part}", body)[0])
+            moves = part and budget > 1
+            budgets.append(budget + (1 if is_child and moves else 0))
+        if is_child:
+            budgets[0], budgets[-1] = 4, 4  # its parent's tree is locked; nothing refers to itself
+        with capsys.disabled():
+            print(f"\nwrites of a host: {numbers} statements")
+        assert numbers == budgets
+        service.check_used()
 
 
 @pytest.mark.parametrize(

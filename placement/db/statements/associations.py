@@ -14,27 +14,17 @@ _PROVIDER = sa.bindparam("provider_id", type_=sa.Integer)
 # -- traits ------------------------------------------------------------------------------------
 
 _link = t.resource_provider_traits
-_TRAIT = sa.select(t.traits.c.id, t.traits.c.name, changed_at(t.traits))
-_TRAITS_OF = _TRAIT.join_from(_link, t.traits, t.traits.c.id == _link.c.trait_id).where(
-    _link.c.resource_provider_id == _PROVIDER
+_TRAITS_OF = (
+    sa.select(t.traits.c.id, t.traits.c.name, changed_at(t.traits))
+    .join_from(_link, t.traits, t.traits.c.id == _link.c.trait_id)
+    .where(_link.c.resource_provider_id == _PROVIDER)
+    .order_by(t.traits.c.name)
 )
-_TRAITS_IN_ORDER = _TRAITS_OF.order_by(t.traits.c.name)
 
 
 def traits_of(provider_id: int) -> Query:
     """Select (id, name, changed_at) of a provider's traits."""
-    return Query(_TRAITS_IN_ORDER, {"provider_id": provider_id})
-
-
-_TRAITS_OF_AND = sa.union_all(
-    _TRAITS_OF.add_columns(sa.literal(1).label("present")),
-    _TRAIT.add_columns(sa.literal(0).label("present")).where(bulk.in_list(t.traits.c.id)),
-)
-
-
-def traits_of_and(provider_id: int, trait_ids: Collection[int]) -> Query:
-    """Select (id, name, changed_at, 1) of a provider's traits, and (…, 0) of others by id."""
-    return Query(_TRAITS_OF_AND, {"provider_id": provider_id, "ids": sorted(trait_ids)})
+    return Query(_TRAITS_OF, {"provider_id": provider_id})
 
 
 def add_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:

@@ -2,10 +2,8 @@
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
@@ -163,41 +161,20 @@ _BELONGINGS: Mapping[str, sa.Table] = {
 }
 
 
-def dependants(provider_id: int) -> Query:
-    """Select one row of what depends on a provider.
-
-    How many `inventories`, `traits` and `aggregates` it has, and whether it has `children` and
-    `allocations`.
-    """
-    columns = []
-    for name, table in _BELONGINGS.items():
-        columns.append(_count(table.c.resource_provider_id, provider_id).label(name))
-    child = _provider.alias("other")
-    columns.append(_exists(child.c.parent_provider_id, provider_id).label("children"))
-    allocation = t.allocations
-    columns.append(_exists(allocation.c.resource_provider_id, provider_id).label("allocations"))
-    return Query(sa.select(*columns))
-
-
-def _count(column: ColumnElement[int], provider_id: int) -> Any:
-    return sa.select(sa.func.count()).where(column == provider_id).scalar_subquery()
-
-
-def _exists(column: ColumnElement[int], provider_id: int) -> Any:
-    return sa.case((sa.exists().where(column == provider_id), 1), else_=0)
-
-
-def delete(provider_id: int, counts: Mapping[str, int]) -> Writes:
+def delete(provider_id: int, counts: Mapping[str, int], *, is_root: bool) -> Writes:
     """Delete a provider and what belongs to it alone, first what refers to it.
 
     counts: how many `inventories`, `traits` and `aggregates` it has.
     """
     writes = []
     for name, table in _BELONGINGS.items():
-        delete_all = sa.delete(table).where(table.c.resource_provider_id == provider_id)
-        writes.append(Write(delete_all, matches=counts[name]))
+        if counts[name]:
+            delete_all = sa.delete(table).where(table.c.resource_provider_id == provider_id)
+            writes.append(Write(delete_all, matches=counts[name]))
     row = _provider.c.id == provider_id
-    # MariaDB does not delete a row that its own foreign key refers to.
-    writes.append(Write(sa.update(_provider).where(row).values(root_provider_id=None), matches=1))
+    if is_root:
+        # MariaDB does not delete a row that its own foreign key refers to.
+        detach = sa.update(_provider).where(row).values(root_provider_id=None)
+        writes.append(Write(detach, matches=1))
     writes.append(Write(sa.delete(_provider).where(row), matches=1))
     return Writes(writes)

@@ -33,15 +33,3 @@ SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS
 FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
 WHERE resource_provider_traits.resource_provider_id = :provider_id
 ORDER BY traits.name;
-
-
--- associations.traits_of_and: Select (id, name, changed_at, 1) of a provider's traits, and (…, 0) of others by id.
-SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at, 1 AS
-    present
-FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
-WHERE resource_provider_traits.resource_provider_id = :provider_id
-UNION ALL
-SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at, 0 AS
-    present
-FROM traits
-WHERE traits.id IN (:ids …);

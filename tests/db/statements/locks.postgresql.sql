@@ -1,4 +1,6 @@
 -- locks.renew_and_bump: Give a few trees a new revision, and add 1 to the generations of providers in them.
+
+-- a tree, and a provider in it
 UPDATE resource_providers
 SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now::TIMESTAMP WITHOUT TIME
     ZONE ELSE resource_providers.updated_at END, generation=(resource_providers.generation + CASE
@@ -7,6 +9,17 @@ SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now::TIM
     resource_providers.revision END
 WHERE resource_providers.id IN (:ids …) AND ((resource_providers.id NOT IN (:roots …)) OR
     resource_providers.id = :root_0::INTEGER AND resource_providers.revision = :revision_0::BIGINT);
+
+-- a root and its generation
+UPDATE resource_providers
+SET updated_at=:now::TIMESTAMP WITHOUT TIME ZONE, generation=(resource_providers.generation + 1),
+    revision=:new_revision::BIGINT
+WHERE resource_providers.id = :root::INTEGER AND resource_providers.revision = :old_revision::BIGINT;
+
+-- a root
+UPDATE resource_providers
+SET revision=:new_revision::BIGINT
+WHERE resource_providers.id = :root::INTEGER AND resource_providers.revision = :old_revision::BIGINT;
 
 
 -- locks.renew_revisions: Give trees a new revision, and so lock them until the end of this transaction.

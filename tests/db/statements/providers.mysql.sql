@@ -18,6 +18,8 @@ VALUES (:created_at, :uuid, :name, :generation, :root_provider_id, :parent_provi
 
 
 -- providers.delete: Delete a provider and what belongs to it alone, first what refers to it.
+
+-- a root with something of each
 DELETE FROM inventories
 WHERE inventories.resource_provider_id = 1;
 DELETE FROM resource_provider_traits
@@ -30,20 +32,9 @@ WHERE resource_providers.id = 1;
 DELETE FROM resource_providers
 WHERE resource_providers.id = 1;
 
-
--- providers.dependants: Select one row of what depends on a provider.
-SELECT (SELECT count(*) AS count_1
-  FROM inventories
-  WHERE inventories.resource_provider_id = 1) AS inventories, (SELECT count(*) AS count_2
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.resource_provider_id = 1) AS traits, (SELECT count(*) AS count_3
-  FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.resource_provider_id = 1) AS aggregates, CASE WHEN (EXISTS
-      (SELECT *
-    FROM resource_providers AS other
-    WHERE other.parent_provider_id = 1)) THEN 1 ELSE 0 END AS children, CASE WHEN (EXISTS (SELECT *
-    FROM allocations
-    WHERE allocations.resource_provider_id = 1)) THEN 1 ELSE 0 END AS allocations;
+-- a provider below, with nothing
+DELETE FROM resource_providers
+WHERE resource_providers.id = 1;
 
 
 -- providers.locked: Select what writes look at of the providers named; a row is a `LockedProvider`.

@@ -1,0 +1,202 @@
+"""All that a write of one provider decides on: the provider, what it has, and names.
+
+One statement reads all of it, as rows of JSON of three sorts. MariaDB takes 0.1 ms more to put rows
+together to one text, and PyMySQL 10 µs for each further column.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from placement.db import bulk
+from placement.db import tables as t
+from placement.db.fragments import Selection, Union, changed_at
+from placement.db.json_rows import JsonRow, parse_time
+from placement.db.statement import Queries, Query, sorted_chunks
+
+_provider = t.resource_providers
+_root, _child = _provider.alias("root"), _provider.alias("child")
+_inventory, _class = t.inventories, t.resource_classes
+_trait_link, _aggregate_link = t.resource_provider_traits, t.resource_provider_aggregates
+
+
+class SeenProvider(NamedTuple):
+    """A provider as it was at one moment.
+
+    revision: of its tree. has: what it has, of which the maker of the statement says how. named:
+    (id, name, changed_at) of the entries that were asked for and exist; the name is as stored,
+    which on some databases matches a name of another case.
+    """
+
+    uuid: str
+    generation: int
+    id: int
+    root_id: int
+    root_uuid: str
+    revision: int
+    has: list[list[Any]]
+    named: list[list[Any]]
+
+
+_PROVIDER, _HAS, _NAMED = range(3)  # sorts of rows
+
+
+def _rows(sort: int, *columns: ColumnElement[Any]) -> Selection:
+    return sa.select(sa.literal_column(str(sort)).label("sort"), JsonRow(*columns).label("text"))
+
+
+_PROVIDERS = (
+    _rows(
+        _PROVIDER,
+        _provider.c.uuid,
+        _provider.c.generation,
+        _provider.c.id,
+        _root.c.id,
+        _root.c.uuid,
+        _root.c.revision,
+    )
+    .select_from(_provider.join(_root, _root.c.id == _provider.c.root_provider_id))
+    .where(bulk.in_list(_provider.c.uuid))
+)
+
+
+def _of_providers(source: sa.FromClause, *columns: ColumnElement[Any]) -> Selection:
+    """Select (provider id, columns) of what belongs to the providers."""
+    return (
+        _rows(_HAS, _provider.c.id, *columns)
+        .select_from(source)
+        .where(bulk.in_list(_provider.c.uuid))
+    )
+
+
+def _owned(table: sa.Table) -> sa.FromClause:
+    return _provider.join(table, table.c.resource_provider_id == _provider.c.id)
+
+
+def _count(owner: sa.Column[Any]) -> ColumnElement[int]:
+    rows = sa.select(sa.func.count()).where(owner == _provider.c.id)
+    return rows.correlate(_provider).scalar_subquery()
+
+
+def _any(owner: sa.Column[Any]) -> ColumnElement[int]:
+    return sa.case((sa.exists().where(owner == _provider.c.id).correlate(_provider), 1), else_=0)
+
+
+_PARTS: Mapping[str, Sequence[Selection]] = {
+    "inventories": [
+        _of_providers(
+            _owned(_inventory).join(_class, _class.c.id == _inventory.c.resource_class_id),
+            _class.c.id,
+            _class.c.name,
+            _inventory.c.id,
+            _inventory.c.used,
+            _inventory.c.total,
+            _inventory.c.reserved,
+            _inventory.c.min_unit,
+            _inventory.c.max_unit,
+            _inventory.c.step_size,
+            _inventory.c.allocation_ratio,
+        )
+    ],
+    "traits": [_of_providers(_owned(_trait_link), _trait_link.c.trait_id)],
+    "aggregates": [_of_providers(_owned(_aggregate_link), _aggregate_link.c.aggregate_id)],
+    "dependants": [
+        _of_providers(
+            _provider,
+            _count(_inventory.c.resource_provider_id),
+            _count(_trait_link.c.resource_provider_id),
+            _count(_aggregate_link.c.resource_provider_id),
+            _any(_child.c.parent_provider_id),
+            _any(t.allocations.c.resource_provider_id),
+        )
+    ],
+    "nothing": [],
+}
+
+# kind -> column that holds the name
+_NAMES: Mapping[str, sa.Column[str]] = {
+    "resource_class": _class.c.name,
+    "trait": t.traits.c.name,
+    "aggregate": t.placement_aggregates.c.uuid,
+}
+
+
+def with_inventories(uuids: Collection[str], class_names: Collection[str]) -> Queries:
+    """Select providers with (class id, class, id, used, fields of `Record`) of inventories.
+
+    The ratio may come as an integer.
+    """
+    return _seen("inventories", uuids, "resource_class", class_names)
+
+
+def with_traits(uuids: Collection[str], trait_names: Collection[str]) -> Queries:
+    """Select providers with (id) of their traits."""
+    return _seen("traits", uuids, "trait", trait_names)
+
+
+def with_aggregates(uuids: Collection[str], spellings: Collection[str]) -> Queries:
+    """Select providers with (id) of the aggregates that they are directly in."""
+    return _seen("aggregates", uuids, "aggregate", spellings)
+
+
+def with_dependants(uuids: Collection[str]) -> Queries:
+    """Select providers with one list of what depends on each.
+
+    How many inventories, traits and aggregates it has, and whether it has children and
+    allocations.
+    """
+    return _seen("dependants", uuids)
+
+
+def alone(uuids: Collection[str]) -> Queries:
+    """Select providers with nothing that they have."""
+    return _seen("nothing", uuids)
+
+
+def _seen(
+    part: str, uuids: Collection[str], kind: str = "", names: Collection[str] = ()
+) -> Queries:
+    """Select a `SeenProvider` of each of a few; and all again for each further 1,000 names."""
+    if not uuids:
+        return Queries()
+    ids = {"ids": sorted(uuids)}
+    if not names:
+        return Queries([Query(_statement(part, ""), ids, _parse)])
+    return Queries(
+        Query(_statement(part, kind), {**ids, "names": chunk}, _parse)
+        for chunk in sorted_chunks(names)
+    )
+
+
+@lru_cache(maxsize=16)
+def _statement(part: str, kind: str) -> Union:
+    selections = [_PROVIDERS, *_PARTS[part]]
+    if kind:
+        name = _NAMES[kind]
+        named = _rows(_NAMED, name.table.c.id, name, changed_at(name.table))
+        selections.append(named.where(bulk.in_list(name, "names")))
+    return sa.union_all(*selections)
+
+
+def _parse(rows: Sequence[Any]) -> list[SeenProvider]:
+    providers: dict[int, SeenProvider] = {}
+    named: list[list[Any]] = []
+    has: list[list[Any]] = []
+    for sort, text in rows:
+        values = orjson.loads(text)
+        if sort == _PROVIDER:
+            provider = SeenProvider._make([*values, [], named])
+            providers[provider.id] = provider
+        elif sort == _HAS:
+            has.append(values)
+        else:
+            row_id, name, time = values
+            named.append([row_id, name, parse_time(time)])
+    for provider_id, *values in has:
+        if provider_id in providers:  # not of one without a root
+            providers[provider_id].has.append(values)
+    return list(providers.values())
