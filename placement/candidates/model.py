@@ -1,8 +1,8 @@
 """The values that the search works on; all are immutable, and none of them knows SQL or HTTP."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from placement.candidates.request import RequestGroup
 from placement.objects.capacity import Stock
@@ -44,12 +44,12 @@ class Member(NamedTuple):
         return self._replace(stocks={**self.stocks, **changed})
 
 
-@dataclass(slots=True, eq=False, frozen=True, weakref_slot=True)
+@dataclass(slots=True, eq=False, frozen=True)
 class Tree:
     """A tree at one revision: facts about its own members only.
 
     The root comes first and every parent before its children. `id` and `uuid` are the root's.
-    aggregates: those that any member is in.
+    aggregates: those that any member is in. rendered: what an answer has made of the tree.
     """
 
     id: int
@@ -57,6 +57,11 @@ class Tree:
     revision: int
     members: tuple[Member, ...]
     aggregates: frozenset[str]
+    rendered: tuple[Any, ...] | None = field(default=None, init=False)
+
+    def keep_rendered(self, rendered: tuple[Any, ...]) -> None:
+        """Keep something with the tree that follows from it: who reads it finds all or nothing."""
+        object.__setattr__(self, "rendered", rendered)
 
     @property
     def root(self) -> Member:

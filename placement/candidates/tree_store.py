@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
 from placement import events, stopwatch
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
+from placement.candidates.interned import Interned
 from placement.candidates.model import Member, Root, Tree
 from placement.candidates.tree_cache import TreeCache
 from placement.db.statements import trees as statements
@@ -96,16 +97,17 @@ class TreeStore:
         # Hosts of one model have the same traits, which are most of what there is to read: their
         # sets are read as ids, and each different set is named once.
         names = self._trait_names({row.trait_ids for row in rows})
+        stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
         rows_by_root: dict[int, list[_Row]] = {root_id: [] for root_id in revisions}
-        for root_id, row_id, parent_id, uuid, stocks, trait_ids, aggregates in rows:
+        for root_id, row_id, parent_id, uuid, fields, trait_ids, aggregates in rows:
             rows_by_root[root_id].append(
                 _Row(
                     row_id,
                     parent_id,
                     uuid,
-                    {name: Stock(*fields) for name, *fields in stocks},
+                    stocks[fields],
                     names[trait_ids],
-                    _interned(map(identifiers.key, aggregates)),
+                    _one_set(frozenset(map(identifiers.key, aggregates))),
                 )
             )
         return [_tree(root, rows_by_root[root.id]) for root in roots]
@@ -118,7 +120,7 @@ class TreeStore:
         names: dict[int, str] = dict(statements.trait_names(trait_ids).rows(self._conn))
         return {
             # A row may outlive its trait in a damaged database.
-            ids: _interned(names[trait_id] for trait_id in ids if trait_id in names)
+            ids: _one_set(frozenset(names[trait_id] for trait_id in ids if trait_id in names))
             for ids in sets
         }
 
@@ -143,26 +145,19 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
     waiting = [(row, -1) for row in children[None]]
     for row, parent in waiting:
         position = len(members)
-        members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates, row.id))
+        row_id = row.id if members else root.id  # one object for the id of a root
+        members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates, row_id))
         waiting += [(child, position) for child in children.get(row.id, ())]
-    aggregates = _interned(name for member in members for name in member.aggregates)
+    aggregates = _one_set(frozenset(name for member in members for name in member.aggregates))
     return Tree(root.id, members[0].uuid, root.revision, tuple(members), aggregates)
 
 
-class _Interned:
-    """Equal sets of names become one object: thousands of hosts have the same traits."""
-
-    LARGEST = 10_000
-
-    def __init__(self) -> None:
-        self._sets: dict[frozenset[str], frozenset[str]] = {}
-
-    def __call__(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the one object for this set of names."""
-        unique = frozenset(names)
-        if len(self._sets) > self.LARGEST:
-            self._sets.clear()
-        return self._sets.setdefault(unique, unique)
+_one_set: Interned[frozenset[str]] = Interned()
+_one_stock: Interned[Stock] = Interned()
+_one_mapping: Interned[Mapping[str, Stock]] = Interned(most=1000)
 
 
-_interned = _Interned()
+def _stocks(fields: Iterable[Sequence[Any]]) -> Mapping[str, Stock]:
+    """Return class -> stock."""
+    stocks = {name: _one_stock(Stock(*amounts)) for name, *amounts in fields}
+    return _one_mapping(stocks, (*stocks, *stocks.values()))

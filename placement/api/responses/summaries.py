@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import attrgetter
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import orjson
 
@@ -59,17 +58,11 @@ _TRAITS = Property("traits", NAMES, attrgetter("provider.traits"), since="1.17")
 SUMMARY: Object[_Source] = Object("ProviderSummary", *_FACTS, _TRAITS)
 _WITHOUT_TRAITS: Object[_Source] = Object("", *_FACTS)
 
-# PERF: most trees of an answer are those of the one before. A tree keeps the text of the version
-# that was asked for last.
-_RENDERED: WeakKeyDictionary[Tree, tuple[Mapping[str, Property], Collection[bytes]]] = (
-    WeakKeyDictionary()
-)
-
 
 @lru_cache(maxsize=10_000)
-def _trait_names(traits: frozenset[str]) -> bytes:
+def _traits_to_end(traits: frozenset[str]) -> bytes:
     # PERF: hosts of one model have the same traits, which are most of an answer's bytes.
-    return orjson.dumps(list(traits))
+    return b"%b}" % orjson.dumps(list(traits))
 
 
 def whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
@@ -78,11 +71,14 @@ def whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
     write = _writer(view)
     pieces: list[bytes] = []
     for tree in trees:
-        rendered = _RENDERED.get(tree)
+        rendered = tree.rendered
+        # PERF: most trees of an answer are those of the one before. A tree keeps the text of the
+        # version that was asked for last, after what tells that version.
         if rendered is None or rendered[0] is not properties:
             providers = [_Source(tree, provider, None) for provider in tree.members]
-            rendered = _RENDERED[tree] = (properties, tuple(write(providers)))
-        pieces += rendered[1]
+            rendered = (properties, *write(providers))
+            tree.keep_rendered(rendered)
+        pieces += rendered[1:]
     return pieces
 
 
@@ -125,14 +121,14 @@ def _writer(view: View) -> Callable[[Iterable[_Source]], Iterator[bytes]]:
                 continue
             # The facts are an object: its last brace makes room for one more property.
             pieces.append(b',%b:%b,"traits":' % (uuid, facts[:-1]))
-            traits = _trait_names(source.provider.traits)
+            traits = _traits_to_end(source.provider.traits)
             if len(traits) < LONG:
-                pieces += (traits, b"}")
+                pieces.append(traits)
             else:
                 # A piece of its own is not copied: 10,000 hosts of a model hold one such text.
                 yield b"".join(pieces)
                 yield traits
-                pieces = [b"}"]
+                pieces = []
         if pieces:
             yield b"".join(pieces)
 

@@ -55,15 +55,15 @@ _MEMBERS = sa.select(
 class MemberRow(NamedTuple):
     """A provider with all that it has.
 
-    stocks: lists of a class and the fields of `Stock`. trait_ids: the same object for all members
-    of one statement that have the same traits. aggregates: as stored.
+    stocks: for each class its name and the fields of `Stock`. trait_ids: the same object for all
+    members of one statement that have the same traits, and so with stocks. aggregates: as stored.
     """
 
     root_id: int
     id: int
     parent_id: int | None
     uuid: str
-    stocks: list[list[Any]]
+    stocks: tuple[tuple[Any, ...], ...]
     trait_ids: frozenset[int]
     aggregates: list[str]
 
@@ -74,10 +74,14 @@ def members(root_ids: Collection[int]) -> Queries:
 
 
 def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
-    # PERF: hosts of one model have the same traits, which are most of what there is to read.
+    # PERF: hosts of one model have the same traits, which are most of what there is to read, and
+    # many of them the same stocks.
     trait_ids = {
         text: frozenset(trait_id for (trait_id,) in parse_text(text))
         for text in {row.traits for row in rows}
+    }
+    stocks_by_text = {
+        text: tuple(map(tuple, parse_text(text))) for text in {row.stocks for row in rows}
     }
     return [
         MemberRow(
@@ -85,7 +89,7 @@ def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
             row_id,
             parent_id,
             uuid,
-            parse_text(stocks),
+            stocks_by_text[stocks],
             trait_ids[traits],
             [name for (name,) in parse_text(aggregates)],
         )

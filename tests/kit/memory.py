@@ -1,0 +1,65 @@
+"""What the trees of a cloud take in memory."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from pathlib import Path
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from placement.api.history import LATEST
+from placement.api.responses.summaries import whole_trees
+from placement.api.shapes import View
+from placement.candidates import TreeCache
+from placement.candidates.budget import free
+from placement.candidates.model import Root
+from placement.candidates.tree_store import TreeStore
+from placement.db import tables as t
+from tests.kit.builders import make_database
+from tests.kit.cloud import Cloud, write
+
+AT_ONCE = 1000
+
+
+class Memory(NamedTuple):
+    """Bytes for a provider: of the trees in a cache, and with the text that answers show."""
+
+    trees: float
+    with_text: float
+
+
+def memory_of_trees(directory: Path, cloud: Cloud) -> Memory:
+    """Return what a process keeps of a cloud, once it has shown all of it."""
+    _settings, database = make_database(directory)
+    with database.writer.begin() as conn:
+        write(conn, cloud)
+    with database.read() as conn:
+        _read(conn, TreeCache(1), most=1)  # what is made once is not counted
+        gc.collect()
+        tracemalloc.start()
+        cache = TreeCache(10**9)
+        _read(conn, cache)
+        gc.collect()
+        trees = tracemalloc.get_traced_memory()[0]
+        _read(conn, cache, show=True)
+        gc.collect()
+        with_text = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    database.dispose()
+    return Memory(trees / cache.providers, with_text / cache.providers)
+
+
+def _read(
+    conn: sa.Connection, cache: TreeCache, *, show: bool = False, most: int | None = None
+) -> None:
+    """Have all trees read, and shown, a thousand at a time."""
+    provider = t.resource_providers.c
+    query = sa.select(provider.id, provider.revision).where(provider.parent_provider_id.is_(None))
+    roots = [Root(*row) for row in conn.execute(query.limit(most))]
+    store = TreeStore(conn, cache, (), free)
+    for start in range(0, len(roots), AT_ONCE):
+        trees = store.trees(roots[start : start + AT_ONCE])
+        if show:
+            whole_trees(trees, View(LATEST))
