@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import hypothesis
 import pytest
 
-# How long an example takes is a matter of the machine's load.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+# How long an example takes is a matter of the machine's load. The examples are the same in every
+# run, so that a change is judged by itself; `--hypothesis-profile=exploring` tries others.
+hypothesis.settings.register_profile("exploring", deadline=None)
+hypothesis.settings.register_profile("certain", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("certain")
 
 # Falcon's test client has every answer validated, and the validator wants a type even of an
 # answer without a body. Clients of this API expect none there.

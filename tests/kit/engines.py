@@ -120,8 +120,20 @@ class Server:
         return self._process.pid
 
     def kill(self) -> None:
-        """Pull the plug."""
+        """Pull the plug, and wait until nothing of the server is left.
+
+        The processes that serve connections end by themselves when they notice; until then their
+        memory keeps another server from the data.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED)  # from now on it begins no others
+        others = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         self._stop(signal.SIGKILL)
+        deadline = time.monotonic() + START
+        while any(map(_lives, others)):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"of the server are left: {others}")
+            time.sleep(0.02)
 
     def discard(self) -> None:
         """Stop the server for good and forget its data, unless they are to be kept."""
@@ -155,6 +167,15 @@ class Server:
         with engine.connect() as conn:
             for statement in statements:
                 conn.exec_driver_sql(statement)
+
+
+def _lives(process: str) -> bool:
+    """Whether a process is there, and is no zombie that nobody has waited for yet."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] not in {"Z", "X"}
 
 
 class MariaDB(Server):
