@@ -1,6 +1,6 @@
 """The names of a request become ids, and its identifiers become what rows hold."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,10 +9,10 @@ from sqlalchemy.engine import Connection
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
 from placement.db.statements import names as statements
+from placement.db.statements import sharing
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
 from placement.objects.catalog import NO_NAMES, Ids, Names
-from placement.vocabulary import SHARING_TRAIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class ResolvedRequest:
     out and unknown trees are as stated, so that nothing meets them. aggregate_ids: key -> ids of
     the rows that mean it. root_ids: provider of `in_tree` or `subtree` -> id of its root.
     unsatisfiable: (why, suffix) of groups that ask for aggregates or trees that do not exist.
-    other_ids: kind -> name -> id, of the names that were looked up besides.
+    other_ids: kind -> name -> id, of the names that were looked up besides. sharing: rows
+    of the first sharing providers, of which there may be more.
     """
 
     request: CandidateRequest
@@ -33,6 +34,7 @@ class ResolvedRequest:
     root_ids: Mapping[str, int]
     unsatisfiable: tuple[tuple[Refusal, str], ...]
     other_ids: Ids
+    sharing: Sequence[Any]
 
     def resource_ids(self, resources: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
         """Return (class id, units) pairs."""
@@ -51,7 +53,7 @@ class ResolvedRequest:
 def resolve(
     conn: Connection, request: CandidateRequest, others: Names = NO_NAMES
 ) -> ResolvedRequest:
-    """Look up every name of the request in one statement.
+    """Look up every name of the request, and the first sharing providers, in one statement.
 
     others: further names, of kinds that requests do not name; those that exist as they are
     written are found. Raises UnknownResourceClasses and UnknownTraits, wherever the name stands.
@@ -75,14 +77,20 @@ def resolve(
     query = statements.with_trees(
         {
             "resource_class": class_names,
-            "trait": trait_names | {SHARING_TRAIT},
+            "trait": trait_names,
             "aggregate": identifiers.spellings(*aggregates),
             **others,
         },
         identifiers.stored_forms(*trees),
+        further=[sharing.FIRST_PROVIDERS],
     )
-    for kind, row_id, name, _revision in query.rows(conn):
-        ids_by_kind[kind][name] = row_id
+    sharing_rows: list[Any] = []
+    for row in query.rows(conn):
+        kind, row_id, name, _number = row
+        if kind == sharing.KIND:
+            sharing_rows.append(row)
+        else:
+            ids_by_kind[kind][name] = row_id
     class_ids, trait_ids = ids_by_kind["resource_class"], ids_by_kind["trait"]
     _refuse_unknown(conn, request, class_ids.keys(), trait_ids.keys())
 
@@ -109,6 +117,7 @@ def resolve(
         tree_ids,
         tuple(_unsatisfiable(request, aggregate_ids.keys(), stored_trees)),
         {kind: ids_by_kind[kind] for kind in others},
+        sharing_rows,
     )
 
 

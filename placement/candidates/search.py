@@ -39,9 +39,9 @@ from placement.candidates.roots import RootReader, RootSource
 from placement.candidates.sharing import (
     AnchorPools,
     Sharing,
-    read_sharing,
     sharing_alone,
     sharing_members,
+    sharing_of,
     sharing_pool,
 )
 from placement.candidates.split_search import SplitSearches
@@ -143,8 +143,7 @@ def _find(
 
     # What is asked of each tree: in Python's terms, and in the database's.
     plan = SearchPlan(resolved.request)
-    with stopwatch.NAMES:
-        sharing = read_sharing(conn, resolved, plan.slots)
+    sharing = sharing_of(conn, resolved, plan.slots)
     limit = Limit.of(resolved.request, settings, longest_text(plan))
 
     def root_source(plan: SearchPlan) -> RootSource:

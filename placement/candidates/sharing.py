@@ -5,7 +5,6 @@ A sharing provider serves every tree that has a member in one of its aggregates.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -15,9 +14,9 @@ from placement.candidates.resolve import ResolvedRequest
 from placement.db.conditions import RootCondition
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements
+from placement.db.statements.sharing import SharingRow
 from placement.objects import identifiers
 from placement.objects.capacity import Stock, fits
-from placement.vocabulary import SHARING_TRAIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +103,18 @@ def _aggregates(providers: Iterable[SharingProvider]) -> frozenset[int]:
     return frozenset().union(*(provider.aggregates for provider in providers))
 
 
-def read_sharing(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot]) -> Sharing:
-    """Read the sharing providers in one statement, none where nothing has the trait."""
-    trait_id = resolved.trait_ids.get(SHARING_TRAIT)
-    rows = () if trait_id is None else statements.with_trait(trait_id).rows(conn)
-    names = {row.aggregate_id: row.aggregate for row in rows if row.aggregate_id is not None}
-    everyone = tuple(_providers(rows))
+def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot]) -> Sharing:
+    """Return the sharing providers there are, and who of them has room for which slot.
+
+    Where there are more than come with the names of a request, the others are read here.
+    """
+    rows = list(resolved.sharing)
+    if len(rows) >= statements.FIRST:
+        _kind, last, _text, trait_id = max(rows)
+        rows += statements.others(trait_id, last).rows(conn)
+    parsed = statements.parse(rows)
+    everyone = tuple(map(_provider, parsed))
+    names = {aggregate: name for row in parsed for aggregate, name in row.aggregates}
     serving = []
     useful: dict[str, SharingProvider] = {}
     for slot in slots:
@@ -120,21 +125,13 @@ def read_sharing(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Sl
     return Sharing(tuple(serving), tuple(useful.values()), everyone, Spellings(conn, names))
 
 
-def _providers(rows: Iterable[Any]) -> Collection[SharingProvider]:
-    """Gather providers from a row for each pair of an aggregate and an inventory."""
-    by_uuid: dict[str, SharingProvider] = {}
-    for row in rows:
-        provider = by_uuid.get(row.uuid)
-        if provider is None:
-            root = Root(row.root_id, row.revision)
-            provider = by_uuid[row.uuid] = SharingProvider(row.uuid, root, set(), {})
-        if row.aggregate_id is not None:
-            provider.aggregates.add(row.aggregate_id)
-        if row.class_id is not None:
-            provider.stocks[row.class_id] = Stock(
-                row.capacity, row.used, row.min_unit, row.max_unit, row.step_size
-            )
-    return by_uuid.values()
+def _provider(row: SharingRow) -> SharingProvider:
+    return SharingProvider(
+        row.uuid,
+        Root(row.root_id, row.revision),
+        {aggregate for aggregate, _name in row.aggregates},
+        {class_id: Stock(*fields) for class_id, *fields in row.stocks},
+    )
 
 
 def sharing_members(

@@ -12,7 +12,7 @@ from placement.db.conditions import (
     TreeFilter,
 )
 from placement.db.statement import Query, Writes
-from placement.db.statements import derived, integrity, providers
+from placement.db.statements import derived, integrity, providers, sharing
 from placement.db.statements.provider_list import MOST_JOINED
 
 UUID = "c0ffee00-0000-4000-8000-000000000000"
@@ -109,7 +109,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "names.lock_shared": ("resource_class", [10000]),
     "names.newest": ("resource_class",),
     "names.rename_resource_class": ("CUSTOM_A", "CUSTOM_B"),
-    "names.with_trees": ({"resource_class": ["VCPU"], "project": ["p"]}, [UUID], [UUID]),
     "provider_parts.aggregates": ([1],),
     "provider_parts.allocations": ([1],),
     "provider_parts.inventories": ([1],),
@@ -135,8 +134,8 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "seen_providers.with_inventories": ([UUID], ["VCPU"]),
     "seen_providers.with_traits": ([UUID], ["CUSTOM_A"]),
     "sharing.memberships": (),
+    "sharing.others": (1, 100),
     "sharing.reached_sets": ([1, 2], RootCondition(traits=frozenset({1}))),
-    "sharing.with_trait": (1,),
     "trees.members": ([1],),
     "trees.trait_names": ([1],),
 }
@@ -161,6 +160,15 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "names.delete_unused": {
         "of traits": ("trait", "CUSTOM_A"),
         "of classes": ("resource_class", "CUSTOM_A"),
+    },
+    "names.with_trees": {
+        "of a claim": ({"resource_class": ["VCPU"], "project": ["p"]}, [UUID], [UUID]),
+        "of a request for candidates": (
+            {"resource_class": ["VCPU"], "trait": ["CUSTOM_A"], "aggregate": [UUID]},
+            [UUID],
+            (),
+            [sharing.FIRST_PROVIDERS],
+        ),
     },
     "provider_list.listed": {
         "all": (ProviderCondition(),),

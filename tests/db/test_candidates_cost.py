@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from placement.api.history import v
+from placement.candidates.tuning import DEFAULT_TUNING
+from placement.db.statements.sharing import FIRST
 from placement.errors import SearchExhausted
 from tests.kit.cloud import SHARING, CloudBuilder, aggregate_uuid, building, provider_uuid
 from tests.kit.rows import damage
@@ -44,9 +46,32 @@ def test_a_disk_that_hosts_share_is_one_candidate_however_many_they_are(diskless
 def test_diskless_hosts_get_their_disk_from_the_shared_one(diskless: Searcher) -> None:
     found, statements, trees = diskless.find_cold("resources=VCPU:1,DISK_GB:10&limit=10")
     assert len({tuple(each.allocations) for each in found.candidates}) == 10
-    assert statements == 5
+    assert statements == 4  # names and disk, a window; members and traits of trees
     assert trees <= 33  # a window of hosts, and the disk
     assert found.stats.steps <= 40
+
+
+@pytest.mark.parametrize(("disks", "expected"), [(FIRST - 1, 2), (FIRST, 3), (2 * FIRST, 3)])
+def test_sharing_providers_come_with_names_and_many_take_one_statement_more(
+    tmp_path: Path, disks: int, expected: int
+) -> None:
+    """Each host reaches a disk of its own."""
+
+    def fill(cloud: CloudBuilder) -> None:
+        for number in range(disks):
+            own = [aggregate_uuid(number)]
+            cloud.add(f"h{number}", {"VCPU": 8}, aggregates=own)
+            cloud.add(f"d{number}", {"DISK_GB": 9}, traits=[SHARING], aggregates=own)
+
+    asked = searcher(tmp_path, fill)
+    query = f"resources=VCPU:1,DISK_GB:1&limit={4 * disks}"
+    asked.find(query)
+    found, statements, _trees = asked.find(query)
+    assert {tuple(sorted(each.allocations)) for each in found.candidates} == {
+        (provider_uuid(2 * number + 1), provider_uuid(2 * number + 2)) for number in range(disks)
+    }
+    windows = 1 + (2 * disks > DEFAULT_TUNING.first_window)
+    assert statements == expected - 1 + windows
 
 
 def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Path) -> None:
@@ -112,7 +137,7 @@ def test_one_tree_is_looked_up_by_its_key(tmp_path: Path) -> None:
             f"resources=VCPU:1&in_tree={provider_uuid(77)}{more}"
         )
         assert [tuple(each.allocations) for each in found.candidates] == [(provider_uuid(77),)]
-        assert (statements, trees) == (5, 1)
+        assert (statements, trees) == (4, 1)
 
 
 def test_a_random_answer_comes_from_all_over_the_cloud(tmp_path: Path) -> None:

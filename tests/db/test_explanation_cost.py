@@ -65,13 +65,13 @@ def test_statements_do_not_depend_on_the_number_of_hosts(clouds: list[Searcher],
         assert explanation.hosts.complete
         assert not explanation.hosts.served
         costs.append(statements)
-    assert costs == [3, 3]  # names, sharing providers, a window
+    assert costs == [2, 2]  # names with sharing providers, a window
 
 
 def test_single_hosts_take_two_statements_more(clouds: list[Searcher]) -> None:
     for cloud in clouds:
         explanation, statements = explained(cloud, NOBODY.replace("summary", "providers"))
-        assert statements == 5
+        assert statements == 4
         assert explanation.providers is not None
         assert len(explanation.providers) == 100
         for host in explanation.providers:

@@ -21,7 +21,7 @@ from placement.candidates.model import Root, Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import resolve
 from placement.candidates.roots import read_roots
-from placement.candidates.sharing import AnchorPools, read_sharing, roots_of, sharing_members
+from placement.candidates.sharing import AnchorPools, roots_of, sharing_members, sharing_of
 from placement.candidates.tree_cache import TreeCache
 from placement.candidates.tree_store import NO_TREES, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
@@ -50,7 +50,7 @@ def explain(
     question = Question(resolved.request, request, budget.spend)
     judge, reductions = judges(question, budget, settings.max_search_steps)
     tally = Tally(question, judge)
-    sharing = read_sharing(conn, resolved, ()).everyone
+    sharing = sharing_of(conn, resolved, ()).everyone
     single_hosts = SingleHosts(resolved.request)
     store = TreeStore(conn, cache, roots_of(sharing), budget.spend, ahead)
     hosts = 0

@@ -45,22 +45,31 @@ def with_trees(
     names: Mapping[str, Collection[str]],
     providers: Collection[str],
     consumers: Collection[str] = (),
+    further: Sequence[Selection] = (),
 ) -> Queries:
     """As `ids`, and (`tree`, root id, uuid, the tree's revision) of providers.
 
-    They are those named and all that the consumers use; the uuid is the provider's own.
+    They are those named and all that the consumers use; the uuid is the provider's own. further:
+    selections of such rows, of kinds of their own, that are to come in the same statement.
     """
     pairs: list[tuple[str, str]] = []
     for kind, names_of_kind in names.items():
         pairs += [(kind, name) for name in sorted(set(names_of_kind))]
     pieces = zip_longest(
-        chunks(pairs), sorted_chunks(providers), sorted_chunks(consumers), fillvalue=()
+        chunks(pairs),
+        sorted_chunks(providers),
+        sorted_chunks(consumers),
+        [tuple(further)] if further else (),
+        fillvalue=(),
     )
     return Queries(_ids_and_trees(*piece) for piece in pieces)
 
 
 def _ids_and_trees(
-    names: Sequence[tuple[str, str]], providers: Sequence[str], consumers: Sequence[str]
+    names: Sequence[tuple[str, str]],
+    providers: Sequence[str],
+    consumers: Sequence[str],
+    further: tuple[Selection, ...],
 ) -> Query:
     params: dict[str, Sequence[str]] = {}
     for kind, pairs in groupby(names, key=itemgetter(0)):
@@ -70,7 +79,7 @@ def _ids_and_trees(
         params["providers"] = providers
     if consumers:
         params["consumers"] = consumers
-    return Query(_with_trees(kinds, bool(providers), bool(consumers)), params)
+    return Query(_with_trees(kinds, bool(providers), bool(consumers), further), params)
 
 
 _root = t.resource_providers.alias("root")
@@ -87,8 +96,13 @@ _TREE = (
 
 
 @lru_cache(maxsize=256)
-def _with_trees(kinds: tuple[str, ...], of_providers: bool, of_consumers: bool) -> Union:
-    parts = [_ids_of(kind) for kind in kinds]
+def _with_trees(
+    kinds: tuple[str, ...],
+    of_providers: bool,
+    of_consumers: bool,
+    further: tuple[Selection, ...],
+) -> Union:
+    parts = [*map(_ids_of, kinds), *further]
     provider, allocation = t.resource_providers, t.allocations
     if of_providers:
         parts.append(_TREE.where(bulk.in_list(provider.c.uuid, "providers")))

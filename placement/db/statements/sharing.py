@@ -1,14 +1,18 @@
 """Sharing providers, and the sets of them that trees reach."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
 import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.conditions import RootCondition, root_meets
+from placement.db.fragments import Selection
+from placement.db.json_rows import JsonRow, JsonRows
 from placement.db.statement import Query
 from placement.vocabulary import SHARING_TRAIT
 
@@ -17,43 +21,99 @@ _root = provider.alias("root")
 _link = t.resource_provider_aggregates.alias("link")
 _aggregate = t.placement_aggregates
 _inventory = t.inventories
+_has_trait = t.resource_provider_traits
 
-_WITH_TRAIT = (
-    sa.select(
-        provider.c.uuid,
-        _root.c.id.label("root_id"),
-        _root.c.revision,
-        _aggregate.c.id.label("aggregate_id"),
-        _aggregate.c.uuid.label("aggregate"),
-        _inventory.c.resource_class_id.label("class_id"),
-        *fragments.STOCK_COLUMNS,
+KIND = "sharing"
+FIRST = 100  # sharing providers that come with names
+
+
+def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) -> Any:
+    return sa.func.coalesce(
+        sa.select(rows).select_from(source).where(*where).scalar_subquery(), "[]"
     )
-    .select_from(
-        provider.join(_root, _root.c.id == provider.c.root_provider_id)
-        .outerjoin(_link, _link.c.resource_provider_id == provider.c.id)
-        .outerjoin(_aggregate, _aggregate.c.id == _link.c.aggregate_id)
-        .outerjoin(_inventory, _inventory.c.resource_provider_id == provider.c.id)
+
+
+def _texts(sharing: sa.Subquery) -> Selection:
+    """Select (`KIND`, id, text, trait id) of sharing providers, as `names` has rows of one name.
+
+    The text is null where the provider stands in no tree, as in a damaged database.
+    """
+    tree = (
+        sa.select(JsonRow(_root.c.id, _root.c.revision, provider.c.uuid))
+        .select_from(provider.join(_root, _root.c.id == provider.c.root_provider_id))
+        .where(provider.c.id == sharing.c.id, _root.c.parent_provider_id.is_(None))
+        .scalar_subquery()
     )
-    # By id, and not joined: engines would take the trait for as common as others, and look at
-    # every provider.
+    aggregates = _list(
+        JsonRows(_aggregate.c.id, _aggregate.c.uuid),
+        _link.join(_aggregate, _aggregate.c.id == _link.c.aggregate_id),
+        _link.c.resource_provider_id == sharing.c.id,
+    )
+    stocks = _list(
+        JsonRows(_inventory.c.resource_class_id, *fragments.STOCK_COLUMNS),
+        _inventory,
+        _inventory.c.resource_provider_id == sharing.c.id,
+    )
+    return sa.select(
+        sa.literal(KIND).label("kind"),
+        sharing.c.id,
+        ("[" + tree + "," + aggregates + "," + stocks + "]").label("name"),
+        sharing.c.trait_id.label("revision"),
+    )
+
+
+# Engines take the trait for as common as others. So the first come in the order of an index, up
+# to a number; then no engine looks at all providers, and PostgreSQL compiles nothing.
+FIRST_PROVIDERS = _texts(
+    sa.select(_has_trait.c.resource_provider_id.label("id"), _has_trait.c.trait_id)
     .where(
-        _root.c.parent_provider_id.is_(None),  # not so in a damaged database
-        provider.c.id.in_(
-            sa.select(t.resource_provider_traits.c.resource_provider_id).where(
-                t.resource_provider_traits.c.trait_id == sa.bindparam("trait", type_=sa.Integer)
-            )
-        ),
+        _has_trait.c.trait_id
+        == sa.select(t.traits.c.id).where(t.traits.c.name == SHARING_TRAIT).scalar_subquery()
     )
-    .order_by(provider.c.id)
+    .order_by(_has_trait.c.resource_provider_id)
+    .limit(FIRST)
+    .subquery("sharing")
+)
+_OTHERS = _texts(
+    sa.select(_has_trait.c.resource_provider_id.label("id"), _has_trait.c.trait_id)
+    .where(
+        _has_trait.c.trait_id == sa.bindparam("trait", type_=sa.Integer),
+        _has_trait.c.resource_provider_id > sa.bindparam("after", type_=sa.Integer),
+    )
+    .subquery("sharing")
 )
 
 
-def with_trait(trait_id: int) -> Query:
-    """Select the providers with the trait, their trees, aggregates and stock.
+def others(trait_id: int, after: int) -> Query:
+    """Select the providers with the trait after one of them, as `FIRST_PROVIDERS` does."""
+    return Query(_OTHERS, {"trait": trait_id, "after": after})
 
-    One row for each (provider, aggregate, class); aggregate and class may be null.
+
+class SharingRow(NamedTuple):
+    """A sharing provider with its tree, the id of its row and that of the trait.
+
+    aggregates: (id, as stored). stocks: lists of a class's id and the fields of `Stock`.
     """
-    return Query(_WITH_TRAIT, {"trait": trait_id})
+
+    id: int
+    trait_id: int
+    root_id: int
+    revision: int
+    uuid: str
+    aggregates: list[tuple[int, str]]
+    stocks: list[list[int]]
+
+
+def parse(rows: Iterable[Sequence[Any]]) -> list[SharingRow]:
+    """Return what the rows of sharing providers say, in the order of their ids."""
+    providers = []
+    for _kind, row_id, text, trait_id in rows:
+        if text is not None:
+            (root_id, revision, uuid), aggregates, stocks = orjson.loads(text)
+            providers.append(
+                SharingRow(row_id, trait_id, root_id, revision, uuid, aggregates, stocks)
+            )
+    return sorted(providers)
 
 
 _MEMBERSHIPS = (

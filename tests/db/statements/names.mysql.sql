@@ -98,6 +98,8 @@ WHERE resource_classes.name = 'CUSTOM_A';
 
 
 -- names.with_trees: As `ids`, and (`tree`, root id, uuid, the tree's revision) of providers.
+
+-- of a claim
 SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …)
@@ -116,3 +118,50 @@ FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id INNER JOIN allocations ON allocations.resource_provider_id =
     resource_providers.id
 WHERE allocations.consumer_id IN (:consumers …);
+
+-- of a request for candidates
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …)
+UNION ALL
+SELECT 'trait' AS kind, traits.id, traits.name AS name, 0 AS revision
+FROM traits
+WHERE traits.name IN (:trait …)
+UNION ALL
+SELECT 'aggregate' AS kind, placement_aggregates.id, placement_aggregates.uuid AS name, 0 AS
+    revision
+FROM placement_aggregates
+WHERE placement_aggregates.uuid IN (:aggregate …)
+UNION ALL
+SELECT 'sharing' AS kind, sharing.id, concat('[', (SELECT CONCAT('[', IFNULL(root.id, 'null'), ',',
+    IFNULL(root.revision, 'null'), ',', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ']') AS
+    json_row_1
+    FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+        resource_providers.root_provider_id
+    WHERE resource_providers.id = sharing.id AND root.parent_provider_id IS NULL), ',',
+        coalesce((SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(placement_aggregates.id,
+        'null'), ',', IFNULL(JSON_QUOTE(placement_aggregates.uuid), 'null'), ']')), ']') AS
+        json_rows_1
+      FROM resource_provider_aggregates AS link INNER JOIN placement_aggregates ON
+          placement_aggregates.id = link.aggregate_id
+      WHERE link.resource_provider_id = sharing.id), '[]'), ',', coalesce((SELECT CONCAT('[',
+          GROUP_CONCAT(CONCAT('[', IFNULL(inventories.resource_class_id, 'null'), ',',
+          IFNULL(inventories.capacity, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
+          IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
+          IFNULL(inventories.step_size, 'null'), ']')), ']') AS json_rows_2
+      FROM inventories
+      WHERE inventories.resource_provider_id = sharing.id), '[]'), ']') AS name, sharing.trait_id AS
+          revision
+FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
+    AS trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = (SELECT traits.id
+    FROM traits
+    WHERE traits.name = 'MISC_SHARES_VIA_AGGREGATE')
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 100) AS sharing
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid, root.revision
+FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);

@@ -10,6 +10,33 @@ WHERE resource_providers.id IN (SELECT resource_provider_traits.resource_provide
 ORDER BY resource_providers.id;
 
 
+-- sharing.others: Select the providers with the trait after one of them, as `FIRST_PROVIDERS` does.
+SELECT 'sharing' AS kind, sharing.id, concat('[', (SELECT CONCAT('[', IFNULL(root.id, 'null'), ',',
+    IFNULL(root.revision, 'null'), ',', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ']') AS
+    json_row_1
+    FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+        resource_providers.root_provider_id
+    WHERE resource_providers.id = sharing.id AND root.parent_provider_id IS NULL), ',',
+        coalesce((SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(placement_aggregates.id,
+        'null'), ',', IFNULL(JSON_QUOTE(placement_aggregates.uuid), 'null'), ']')), ']') AS
+        json_rows_1
+      FROM resource_provider_aggregates AS link INNER JOIN placement_aggregates ON
+          placement_aggregates.id = link.aggregate_id
+      WHERE link.resource_provider_id = sharing.id), '[]'), ',', coalesce((SELECT CONCAT('[',
+          GROUP_CONCAT(CONCAT('[', IFNULL(inventories.resource_class_id, 'null'), ',',
+          IFNULL(inventories.capacity, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
+          IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
+          IFNULL(inventories.step_size, 'null'), ']')), ']') AS json_rows_2
+      FROM inventories
+      WHERE inventories.resource_provider_id = sharing.id), '[]'), ']') AS name, sharing.trait_id AS
+          revision
+FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
+    AS trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = :trait AND resource_provider_traits.resource_provider_id
+      > :after) AS sharing;
+
+
 -- sharing.reached_sets: Select the distinct sets of the aggregates that trees have members in.
 SELECT DISTINCT sums.mask0
 FROM (SELECT sum(CASE pairs.aggregate_id WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 0 END) AS mask0
@@ -21,20 +48,3 @@ FROM (SELECT sum(CASE pairs.aggregate_id WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 0 END)
       WHERE resource_provider_traits.resource_provider_id = `member`.root_provider_id AND
           resource_provider_traits.trait_id IN (1)) = 1) AS pairs
   GROUP BY pairs.root_id) AS sums;
-
-
--- sharing.with_trait: Select the providers with the trait, their trees, aggregates and stock.
-SELECT resource_providers.uuid, root.id AS root_id, root.revision, placement_aggregates.id AS
-    aggregate_id, placement_aggregates.uuid AS aggregate, inventories.resource_class_id AS class_id,
-    inventories.capacity, inventories.used, inventories.min_unit, inventories.max_unit,
-    inventories.step_size
-FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id LEFT OUTER JOIN resource_provider_aggregates AS link ON
-    link.resource_provider_id = resource_providers.id LEFT OUTER JOIN placement_aggregates ON
-    placement_aggregates.id = link.aggregate_id LEFT OUTER JOIN inventories ON
-    inventories.resource_provider_id = resource_providers.id
-WHERE root.parent_provider_id IS NULL AND resource_providers.id IN (SELECT
-    resource_provider_traits.resource_provider_id
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.trait_id = :trait)
-ORDER BY resource_providers.id;
