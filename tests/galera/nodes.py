@@ -82,12 +82,12 @@ class Node(MariaDB):
             time.sleep(0.2)
 
 
-def start_cluster() -> list[Node]:
-    """Start the nodes, one after the other."""
-    ports = [free_port() for _ in range(NODES)]
+def start_cluster(size: int = NODES) -> list[Node]:
+    """Start so many nodes, one after the other."""
+    ports = [free_port() for _ in range(size)]
     os.environ.setdefault("PATH", "/usr/bin:/bin")
     nodes = []
-    for number in range(NODES):
+    for number in range(size):
         node = Node(ports, number)
         node.await_joined(number + 1)
         nodes.append(node)

@@ -1,0 +1,81 @@
+"""Clients at once, each a process of its own, and what servers spend on them meanwhile."""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.queues import SimpleQueue
+
+from bench.clients import KINDS, Client
+from bench.servers import Server
+from tests.kit.cloud import Cloud
+
+START = 0.5  # seconds for all clients to be there
+
+Way = tuple[str, str]  # the kind of a client, and what it is given
+
+
+@dataclass(frozen=True)
+class Burst:
+    """What clients at once have done in a second, and the cores that were taken meanwhile."""
+
+    rate: float
+    server: float
+    database: float
+
+    @property
+    def cpu(self) -> float:
+        """Milliseconds of the workers for a turn."""
+        return 1000 * self.server / self.rate
+
+
+def act(client: Client, start: float, until: float, done: SimpleQueue[int]) -> None:
+    """Take turns from one time to another, and tell how many came off."""
+    time.sleep(max(0, start - time.time()))
+    turns = 0
+    while time.time() < until:
+        client.turn()
+        turns += 1
+    client.clean()
+    done.put(turns - client.refused)
+
+
+def burst(servers: Sequence[Server], cloud: Cloud, way: Way, clients: int, seconds: float) -> Burst:
+    """Have clients, spread over the servers, act at once for a while."""
+
+    def spent() -> tuple[float, float]:
+        # Of a cluster each node is asked.
+        now = [server.spent() for server in servers]
+        return sum(each.server for each in now), sum(each.database for each in now)
+
+    processes = multiprocessing.get_context("fork")
+    done: SimpleQueue[int] = processes.SimpleQueue()
+    start = time.time() + START
+    kind, what = way
+    for number in range(clients):
+        client = KINDS[kind](servers[number % len(servers)].port, cloud, what, number)
+        processes.Process(target=act, args=(client, start, start + seconds, done)).start()
+    time.sleep(max(0, start - time.time()))
+    before, began = spent(), time.time()
+    time.sleep(max(0, start + seconds - time.time()))
+    after, took = spent(), time.time() - began
+    turns = sum(done.get() for _ in range(clients))
+    workers, database = ((now - then) / took for now, then in zip(after, before, strict=True))
+    return Burst(turns / took, workers, database)
+
+
+def summary(name: str, bursts: Sequence[Burst]) -> tuple[float, float]:
+    """Print the median burst; return its turns a second and its CPU for one."""
+    rate = statistics.median(each.rate for each in bursts)
+    cpu = statistics.median(each.cpu for each in bursts)
+    server = statistics.median(each.server for each in bursts)
+    database = statistics.median(each.database for each in bursts)
+    print(
+        f"{name:34} {rate:7.1f} a second; {server:4.2f} cores for workers, {database:4.2f} "
+        f"for the database; {cpu:5.2f} ms of a worker for each",
+        flush=True,
+    )
+    return rate, cpu
