@@ -19,7 +19,7 @@ from placement import stopwatch
 from placement.api import body_stream, json_body, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
-from placement.api.history import Feature
+from placement.api.history import LINES, Feature
 from placement.api.microversion import HEADER, Microversion
 from placement.api.policy import Policy
 from placement.api.problems import RequestRefused
@@ -60,6 +60,15 @@ class Endpoint:
     def __init__(
         self, methods: Mapping[str, Versioned[Route]], service: Service, policy: Policy
     ) -> None:
+        # A method that came with a later line is none at this one, nor is a path of only such.
+        self._by_line = {
+            line.newest.major: {
+                method: routes
+                for method, routes in methods.items()
+                if routes.since.major <= line.newest.major
+            }
+            for line in LINES
+        }
         self._methods = methods
         self._service = service
         self._policy = policy
@@ -109,12 +118,7 @@ class Endpoint:
         _write(resp, call, reply, route.response)
 
     def _route(self, req: falcon.Request, version: Microversion) -> Route:
-        # A method that came with a later line is none at this one, nor is a path of only such.
-        methods = {
-            method: routes
-            for method, routes in self._methods.items()
-            if routes.since.major <= version.major
-        }
+        methods = self._by_line[version.major]
         routes = (methods or self._methods).get(req.method)
         if routes is None and not methods:
             raise falcon.HTTPNotFound

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 from placement.api.microversion import Microversion
@@ -90,6 +90,12 @@ def newest(times: Iterable[datetime | None]) -> datetime | str:
 
 def http_date(changed_at: datetime | str) -> str:
     """Return the value of a Last-Modified header; rows hold times in UTC without saying so."""
-    if isinstance(changed_at, datetime):
-        return format_datetime(changed_at.replace(tzinfo=UTC), usegmt=True)
-    return format_datetime(datetime.now(UTC), usegmt=True)
+    if not isinstance(changed_at, datetime):
+        changed_at = datetime.now(UTC)
+    return _http_date(changed_at.replace(microsecond=0, tzinfo=UTC))
+
+
+# PERF: now is one second for many answers, and hosts are often written together.
+@lru_cache(maxsize=1024)
+def _http_date(second: datetime) -> str:
+    return format_datetime(second, usegmt=True)

@@ -1,5 +1,6 @@
 """The version that a request asks for."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import microversion_parse
@@ -22,6 +23,8 @@ class MalformedVersionError(ValueError):
     """The header does not hold a version; the argument is its value."""
 
 
+# PERF: callers state one of a few versions.
+@lru_cache(maxsize=100)
 def requested(header: str | None, latest: Microversion) -> Microversion:
     """Return the version that a header asks for, 1.0 when it names none.
 

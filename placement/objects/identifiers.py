@@ -18,12 +18,16 @@ T = TypeVar("T")
 
 LONGEST = 36  # characters that a row can hold
 LONGEST_LIKE = 128  # characters of a text that may be a UUID with decorations
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _UUID_LIKE = re.compile(r"[0-9A-Fa-f-]+\Z")
+_CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _DECORATION = re.compile(r"urn:|uuid:|[{}]")
 
 
 def canonical(text: str) -> str | None:
     """Return the canonical form of anything uuid-like, or None."""
+    if _CANONICAL.fullmatch(text):  # PERF: most are
+        return text
     if len(text) > LONGEST_LIKE or not _UUID_LIKE.match(_DECORATION.sub("", text)):
         return None
     try:
@@ -34,7 +38,7 @@ def canonical(text: str) -> str | None:
 
 def storable(text: str) -> bool:
     """Whether every database can hold the text: no NUL, no lone surrogates."""
-    return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+    return "\x00" not in text and not _SURROGATE.search(text)
 
 
 def stored_forms(*texts: str) -> set[str]:
