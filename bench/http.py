@@ -3,7 +3,9 @@
 One client asks in turns `GET /`, for one provider and for ten candidates of 1,000 hosts, of each
 server with one worker: the service's own worker of gunicorn, gunicorn's others, waitress and uWSGI
 (`pip install waitress pyuwsgi gunicorn_h1c`; what is not installed is left out). What the client
-waits, and the processor time of the server and of the database: medians, in microseconds.
+waits, and the processor time of the server and of the database: medians, in microseconds. Then the
+thousands of instructions of the server, but for those of the kernel: other work of the machine
+does not change them.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from prettytable import PrettyTable
 
 from bench.__main__ import Databases
 from bench.clouds import flat
+from bench.instruction_rows import Instructions
 from bench.scenarios import FLAT, limited
 from bench.servers import ENTRY, REPOSITORY, Server, gunicorn, serving
 from tests.kit.cloud import provider_uuid
@@ -94,7 +97,9 @@ def _ways(beside: Path | None) -> Iterator[tuple[str, Path, Sequence[str]]]:
 
 
 def _print(servers: Sequence[Server]) -> None:
-    table = PrettyTable(["waits / server / database", *REQUESTED, "provider to root"], align="r")
+    table = PrettyTable(
+        ["waits / server / database / instructions", *REQUESTED, "provider to root"], align="r"
+    )
     times: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for turn in range(TURNS + 1):
         for server in servers:
@@ -108,15 +113,16 @@ def _print(servers: Sequence[Server]) -> None:
         for name in REQUESTED:
             columns = zip(*times[server.name, name], strict=True)
             medians = [statistics.median(each) for each in columns]
-            cells.append(" / ".join(f"{1e6 * median:.0f}" for median in medians))
-            used.append(sum(medians[1:]))
+            cells.append(" / ".join(f"{median:.0f}" for median in medians))
+            used.append(medians[1] + medians[2])
         table.add_row([server.name, *cells, f"{used[1] / used[0]:.2f}"])
     print(table)
 
 
-def _turn(server: Server, path: str) -> tuple[float, float, float]:
-    """Ask many times; the wait (median), the server's seconds and the database's for a request."""
+def _turn(server: Server, path: str) -> tuple[float, ...]:
+    """Ask many times; of a request what the header of the table says."""
     waits = []
+    counters = [Instructions(thread) for thread in server.threads()]
     before = server.processor_times()
     kept = KEPT in server.name
     headers = HEADERS if kept else {**HEADERS, "Connection": "close"}
@@ -133,7 +139,15 @@ def _turn(server: Server, path: str) -> tuple[float, float, float]:
     connection.close()
     after = server.processor_times()
     ours, database = (late - early for late, early in zip(after, before, strict=True))
-    return statistics.median(waits), ours / REQUESTS, database / REQUESTS
+    instructions = sum(counter.so_far() for counter in counters)
+    for counter in counters:
+        counter.close()
+    return (
+        1e6 * statistics.median(waits),
+        1e6 * ours / REQUESTS,
+        1e6 * database / REQUESTS,
+        instructions / 1000 / REQUESTS,
+    )
 
 
 if __name__ == "__main__":

@@ -53,18 +53,22 @@ class Turn(NamedTuple):
 
 
 class Instructions:
-    """Counts the instructions of this thread, from its making on."""
+    """Counts the instructions of a thread, from its making on."""
 
-    def __init__(self) -> None:
-        """Raise OSError where the kernel does not let anybody count."""
+    def __init__(self, thread: int = 0) -> None:
+        """0 is this thread.  Raises OSError where the kernel does not let anybody count."""
         attributes = struct.pack(
             "IIQQQQQ", TYPE_HARDWARE, ATTRIBUTES, INSTRUCTIONS, 0, 0, 0,
             EXCLUDE_KERNEL_AND_HYPERVISOR,
         ).ljust(ATTRIBUTES, b"\0")  # fmt: skip
         libc = ctypes.CDLL(None, use_errno=True)
-        self._file = libc.syscall(PERF_EVENT_OPEN, attributes, 0, -1, -1, 0)
+        self._file = libc.syscall(PERF_EVENT_OPEN, attributes, thread, -1, -1, 0)
         if self._file < 0:
             raise OSError(ctypes.get_errno(), "instructions cannot be counted here")
+
+    def close(self) -> None:
+        """End counting."""
+        os.close(self._file)
 
     def so_far(self) -> int:
         """Return how many there were."""

@@ -74,6 +74,11 @@ class Server:
         database = descendants(self._database.pid) if self._database else ()
         return _processor_time(self._processes()), _processor_time(database)
 
+    def threads(self) -> list[int]:
+        """The ids of all threads of the server's processes."""
+        paths = (Path(f"/proc/{pid}/task") for pid in self._processes())
+        return [int(task.name) for path in paths for task in path.iterdir()]
+
     def peak_memory(self) -> float:
         """The most that a worker has held, in MiB."""
         return max(_status(number, "VmHWM") for number in self._processes()) / 1024
