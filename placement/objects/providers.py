@@ -41,8 +41,8 @@ class Provider(NamedTuple):
 
 def get(conn: Connection, uuid: str) -> Provider:
     """Return the provider.  Raises ProviderNotFound."""
-    rows = statements.whole(identifiers.stored_forms(uuid)).rows(conn)
-    providers = identifiers.match([uuid], {row.uuid: Provider._make(row) for row in rows})
+    rows = map(Provider._make, statements.whole(identifiers.stored_forms(uuid)).rows(conn))
+    providers = identifiers.match([uuid], {provider.uuid: provider for provider in rows})
     if uuid not in providers:
         raise ProviderNotFound(uuid)
     return providers[uuid]

@@ -74,10 +74,13 @@ SET root_provider_id=:root_id
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.whole: Select all of the providers named; a row is a `Provider`.
-SELECT resource_providers.uuid, resource_providers.name, resource_providers.generation, parent.uuid
-    AS parent_uuid, root.uuid AS root_uuid, coalesce(resource_providers.updated_at,
-    resource_providers.created_at) AS changed_at, resource_providers.id
+-- providers.whole: Select all of the providers named; a row has the fields of a `Provider`.
+SELECT CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(JSON_QUOTE(parent.uuid), 'null'), ',', IFNULL(JSON_QUOTE(root.uuid),
+    'null'), ',', IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
+    resource_providers.created_at), '"'), 'null'), ',', IFNULL(resource_providers.id, 'null'), ']')
+    AS json_row_1
 FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id

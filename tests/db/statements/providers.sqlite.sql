@@ -74,10 +74,10 @@ SET root_provider_id=:root_id
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.whole: Select all of the providers named; a row is a `Provider`.
-SELECT resource_providers.uuid, resource_providers.name, resource_providers.generation, parent.uuid
-    AS parent_uuid, root.uuid AS root_uuid, coalesce(resource_providers.updated_at,
-    resource_providers.created_at) AS changed_at, resource_providers.id
+-- providers.whole: Select all of the providers named; a row has the fields of a `Provider`.
+SELECT json_array(resource_providers.uuid, resource_providers.name, resource_providers.generation,
+    parent.uuid, root.uuid, coalesce(resource_providers.updated_at, resource_providers.created_at),
+    resource_providers.id) AS json_row_1
 FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
