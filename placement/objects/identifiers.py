@@ -64,7 +64,13 @@ def _usual_spellings(text: str) -> tuple[str, ...]:
 
 def spellings(*texts: str) -> set[str]:
     """Return the spellings in which rows may hold aggregates; none for what no row can hold."""
-    return stored_forms(*texts).union(*map(_usual_spellings, texts))
+    return set().union(*map(_spellings_of, texts))
+
+
+# PERF: searches beside sharing providers ask for the same aggregates again and again.
+@lru_cache(maxsize=1000)
+def _spellings_of(text: str) -> frozenset[str]:
+    return frozenset(stored_forms(text).union(_usual_spellings(text)))
 
 
 def new_spelling(text: str) -> str:
