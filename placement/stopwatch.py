@@ -18,7 +18,7 @@ class Phase(StrEnum):
     WINDOWS = "windows"  # which trees to look at
     TREES = "trees"  # the trees, from memory or from the database
     SEARCH = "search"
-    LOCKS = "locks"  # the first write, which waits for other writers of the same trees
+    LOCKS = "locks"  # the write that locks trees, which waits for other writers of them
     STATEMENTS = "statements"  # those in no other phase
     COMMIT = "commit"
     RENDERING = "rendering"

@@ -42,7 +42,7 @@ from placement.errors import (
     UnknownResourceClasses,
 )
 from placement.events import Event
-from placement.objects import allocations, consumers, seen_trees
+from placement.objects import allocation_state, allocations, seen_trees
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim
 from placement.objects.locking import TreesChanged
@@ -278,7 +278,7 @@ def _refuse_faulty(conn: Connection, demands: Sequence[Demand]) -> None:
     """
     for demand in demands:
         resolve(conn, demand.request)
-    existing = consumers.read(conn, [demand.claim.consumer for demand in demands])
+    existing = allocation_state.existing(conn, [demand.claim.consumer for demand in demands])
     for demand in demands:
         consumer = existing.get(demand.claim.consumer)
         if consumer is not None:

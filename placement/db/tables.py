@@ -7,6 +7,7 @@ anything in the tree). All three have database defaults, so that software which 
 them can still insert.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -170,3 +171,14 @@ resource_provider_aggregates = _table(
     sa.Column("aggregate_id", sa.Integer, primary_key=True),
     sa.Index("resource_provider_aggregates_aggregate_id_idx", "aggregate_id"),
 )
+
+# kind -> column that holds the name
+NAMES: Mapping[str, sa.Column[str]] = {
+    "resource_class": resource_classes.c.name,
+    "trait": traits.c.name,
+    "consumer_type": consumer_types.c.name,
+    "project": projects.c.external_id,
+    "user": users.c.external_id,
+    "consumer": consumers.c.uuid,
+    "aggregate": placement_aggregates.c.uuid,
+}

@@ -1,15 +1,16 @@
 """How claims change allocations, and whether they may: nothing here reads or writes.
 
-A write reads a `LockedState`, has `allocation_change` compare the claims with it, and carries out
-the `AllocationChange` that results.
+A write reads an `AllocationState`, has `allocation_change` compare the claims with it, and carries
+out the `AllocationChange` that results.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
+from types import MappingProxyType
 from typing import NamedTuple
 
-from placement.db.statement import Restart
 from placement.errors import (
     CapacityExceeded,
     ConsumerGenerationConflict,
@@ -31,20 +32,25 @@ from placement.objects.consumers import (
 from placement.objects.inventory_rows import Inventory, InventoryKey
 from placement.objects.locking import LockedProvider
 from placement.objects.unset import Unset
+from placement.vocabulary import MAX_INTEGER
+
+NO_IDS: Mapping[InventoryKey, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class LockedState:
-    """State read under the locks of trees; every check uses only this.
+class AllocationState:
+    """What a write decides on; every check uses only this.
 
     providers, consumers: those that the request names and that exist, by its identifiers.
-    inventories: provider id -> class -> inventory of all these providers and of all that the
-    consumers use; empty when the request names no provider, for then nothing is claimed.
+    inventories: provider id -> class -> inventory of all these providers. revisions: root id ->
+    revision, of the trees of these providers and of all that the consumers use. ids: kind -> name
+    -> id, of the names of the request.
     """
 
     providers: Mapping[str, LockedProvider]
     inventories: Mapping[int, Mapping[str, Inventory]]
     consumers: Mapping[str, Consumer]
+    revisions: Mapping[int, int]
     ids: Ids
 
     def stocks(self) -> dict[InventoryKey, Stock]:
@@ -67,13 +73,27 @@ class Amount(NamedTuple):
     amount: int
 
 
+class Move(NamedTuple):
+    """How `used` of an inventory changes, and what its units are to allow for it.
+
+    least, most: the smallest and the largest amount that consumers get. divisor: the largest number
+    that all these amounts are multiples of. Units allow what gives everything back.
+    """
+
+    delta: int
+    least: int = MAX_INTEGER
+    most: int = 0
+    divisor: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class AllocationChange:
     """The rows that a write of allocations changes.
 
     deltas: change of `used`, by inventory. inventory_ids: of those inventories that existed when
-    the state was read. provider_ids: providers whose generation moves. ids: of the projects,
-    users and types of consumers, as far as they exist.
+    the state was read. root_ids: provider id -> root id, of all providers concerned. provider_ids:
+    those of them whose generation moves. ids: of the projects, users and types of consumers, as
+    far as they exist.
     """
 
     consumers: ConsumerChange
@@ -81,33 +101,45 @@ class AllocationChange:
     amounts: Sequence[Amount]
     deltas: Mapping[InventoryKey, int]
     inventory_ids: Mapping[InventoryKey, int]
+    root_ids: Mapping[int, int]
     provider_ids: frozenset[int]
     ids: Ids
 
-    def moves(self, new_inventory_ids: Mapping[InventoryKey, int]) -> dict[int, int]:
-        """Return inventory id -> change of `used`, where there is one."""
+    def moves(self, new_inventory_ids: Mapping[InventoryKey, int] = NO_IDS) -> dict[int, Move]:
+        """Return inventory id -> move, of all inventories that give or get back anything.
+
+        new_inventory_ids: of those that the transaction has created.
+        """
         inventory_ids = {**self.inventory_ids, **new_inventory_ids}
-        # An allocation without inventory can only stand in an adopted database, and only go.
-        return {
-            inventory_ids[key]: delta
-            for key, delta in self.deltas.items()
-            if delta and key in inventory_ids
-        }
+        amounts: dict[InventoryKey, list[int]] = defaultdict(list)
+        for each in self.amounts:
+            amounts[each.key].append(each.amount)
+        moves: dict[int, Move] = {}
+        for key, delta in self.deltas.items():
+            # An allocation without inventory can only stand in an adopted database, and only go.
+            if key not in inventory_ids:
+                continue
+            # What a consumer keeps is no change, but the units have to allow it.
+            if key in amounts:
+                units = min(amounts[key]), max(amounts[key]), gcd(*amounts[key])
+                moves[inventory_ids[key]] = Move(delta, *units)
+            elif delta:
+                moves[inventory_ids[key]] = Move(delta)
+        return moves
 
 
 def allocation_change(
-    state: LockedState, claims: Sequence[Claim], stocks: Mapping[InventoryKey, Stock]
+    state: AllocationState, claims: Sequence[Claim], stocks: Mapping[InventoryKey, Stock]
 ) -> AllocationChange:
     """Check claims against the state, and work out how they change it.
 
     stocks: what each provider will have of each class, with what is used now. Raises, in this
     order: UnknownProviders, UnknownResourceClasses; then for the first amount that is refused
-    NoInventory, UnitsViolated or CapacityExceeded. Raises Restart when a class has changed.
+    NoInventory, UnitsViolated or CapacityExceeded.
     """
     refuse_unknown_providers(state, claims)
     _refuse_unknown_classes(state, claims)
     amounts = _amounts(state, claims)
-    _refuse_renamed_classes(state, amounts)
 
     # All claims are compared at once: one consumer may take what another one gives back.
     rows = _present_rows(state, claims)
@@ -122,6 +154,7 @@ def allocation_change(
         amounts=amounts,
         deltas=_deltas(used_before, used_after),
         inventory_ids=_inventory_ids(rows) | {row.key: row.id for row in state.inventory_rows()},
+        root_ids=_root_ids(rows) | {each.id: each.root_id for each in _claimed(state, claims)},
         provider_ids=_changed_provider_ids(state, claims, consumers.deleted),
         ids=state.ids,
     )
@@ -139,6 +172,7 @@ def release(consumer: Consumer) -> AllocationChange:
         amounts=(),
         deltas=_deltas(_sums((row.key, row.used) for row in rows), {}),
         inventory_ids=_inventory_ids(rows),
+        root_ids=_root_ids(rows),
         provider_ids=frozenset(),
         ids={},
     )
@@ -147,7 +181,7 @@ def release(consumer: Consumer) -> AllocationChange:
 # -- checks ---------------------------------------------------------------------------------
 
 
-def check_consumer_generations(state: LockedState, claims: Iterable[Claim]) -> None:
+def check_consumer_generations(state: AllocationState, claims: Iterable[Claim]) -> None:
     """Raise ConsumerGenerationConflict for the first stated generation that is not the present."""
     for claim in claims:
         if isinstance(claim.generation, Unset):
@@ -158,27 +192,18 @@ def check_consumer_generations(state: LockedState, claims: Iterable[Claim]) -> N
             raise ConsumerGenerationConflict(claim.consumer, claim.generation, generation)
 
 
-def refuse_unknown_providers(state: LockedState, claims: Iterable[Claim]) -> None:
+def refuse_unknown_providers(state: AllocationState, claims: Iterable[Claim]) -> None:
     """Raise UnknownProviders, naming all that do not exist."""
     unknown = claimed_providers(claims) - state.providers.keys()
     if unknown:
         raise UnknownProviders(unknown)
 
 
-def _refuse_unknown_classes(state: LockedState, claims: Iterable[Claim]) -> None:
+def _refuse_unknown_classes(state: AllocationState, claims: Iterable[Claim]) -> None:
     """Raise UnknownResourceClasses, naming all that do not exist."""
     unknown = claimed_classes(claims) - state.ids["resource_class"].keys()
     if unknown:
         raise UnknownResourceClasses(unknown)
-
-
-def _refuse_renamed_classes(state: LockedState, amounts: Iterable[Amount]) -> None:
-    """Raise Restart when a class id that was read before the lock has another name by now."""
-    names = {row.class_id: row.class_name for row in state.inventory_rows()}
-    for amount in amounts:
-        _provider_id, class_id = amount.key
-        if names.get(class_id, amount.class_name) != amount.class_name:
-            raise Restart
 
 
 def _refuse_unfit(
@@ -210,7 +235,7 @@ def _refuse_unfit(
 # -- what changes ---------------------------------------------------------------------------
 
 
-def _amounts(state: LockedState, claims: Iterable[Claim]) -> list[Amount]:
+def _amounts(state: AllocationState, claims: Iterable[Claim]) -> list[Amount]:
     """Return all amounts, in the order of the request."""
     class_ids = state.ids["resource_class"]
     amounts: list[Amount] = []
@@ -224,7 +249,7 @@ def _amounts(state: LockedState, claims: Iterable[Claim]) -> list[Amount]:
     return amounts
 
 
-def _present_rows(state: LockedState, claims: Iterable[Claim]) -> list[AllocationRow]:
+def _present_rows(state: AllocationState, claims: Iterable[Claim]) -> list[AllocationRow]:
     """Return the allocations that the consumers have now: all of them are replaced."""
     rows: list[AllocationRow] = []
     for claim in claims:
@@ -252,11 +277,19 @@ def _inventory_ids(rows: Iterable[AllocationRow]) -> dict[InventoryKey, int]:
     return {row.key: row.inventory_id for row in rows if row.inventory_id is not None}
 
 
+def _root_ids(rows: Iterable[AllocationRow]) -> dict[int, int]:
+    return {row.provider_id: row.root_id for row in rows if row.root_id is not None}
+
+
+def _claimed(state: AllocationState, claims: Iterable[Claim]) -> list[LockedProvider]:
+    return [state.providers[uuid] for uuid in claimed_providers(claims)]
+
+
 def _changed_provider_ids(
-    state: LockedState, claims: Iterable[Claim], deleted: Iterable[Consumer]
+    state: AllocationState, claims: Iterable[Claim], deleted: Iterable[Consumer]
 ) -> frozenset[int]:
     """Return the providers that claims name, and those that deleted consumers leave."""
-    provider_ids = {state.providers[uuid].id for uuid in claimed_providers(claims)}
+    provider_ids = {provider.id for provider in _claimed(state, claims)}
     for consumer in deleted:
         for row in consumer.allocations:
             # In an adopted database the provider may not exist any more.

@@ -1,39 +1,33 @@
 """Allocations: writing those of consumers, and reading them.
 
-All allocations of a consumer are written together. A write takes three steps: `lock` locks the
-trees and reads what the write decides on, `allocation_change` checks the claims and works out the
-change, `apply` carries it out. The number of statements is the same for one consumer and for a
-thousand.
+All allocations of a consumer are written together. A write takes three steps: `allocation_state`
+reads what the write decides on, `allocation_change` checks the claims and works out the change,
+`_carry_out` writes it. The number of statements is the same for one consumer and for a thousand.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import Restart
 from placement.db.statements import allocations as statements
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import AllocationsNotFound
-from placement.objects import catalog, consumers, identifiers, inventory_rows, locking, providers
+from placement.objects import allocation_state, catalog, identifiers, locking, providers
 from placement.objects.allocation_change import (
     AllocationChange,
-    LockedState,
+    AllocationState,
     allocation_change,
     check_consumer_generations,
     release,
 )
-from placement.objects.catalog import NO_NAMES, Ids, Names
-from placement.objects.claims import Claim, claimed_classes, claimed_providers, owner_names
+from placement.objects.catalog import Ids
+from placement.objects.claims import Claim, owner_names
 from placement.objects.consumers import Consumer, ConsumerChange
-from placement.objects.inventory_rows import Inventory, InventoryKey
-from placement.objects.locking import LockedTrees
+from placement.objects.inventory_rows import InventoryKey
 from placement.objects.providers import Provider
-
-NO_IDS: Mapping[InventoryKey, int] = MappingProxyType({})
 
 # -- writing --------------------------------------------------------------------------------
 
@@ -43,34 +37,32 @@ def replace(conn: Connection, claims: Sequence[Claim]) -> None:
 
     Raises ConsumerGenerationConflict and what `allocation_change` raises.
     """
-    state = lock(conn, claims)
+    state = allocation_state.read(conn, claims)
     check_consumer_generations(state, claims)
-    _carry_out(conn, state, claims)
+    _replace(conn, state, claims)
 
 
 def delete_if(
     conn: Connection, consumer_uuids: Collection[str], condition: Callable[[Consumer], bool]
 ) -> int:
-    """Delete those of the consumers that meet a condition once they are locked.
+    """Delete those of the consumers that meet a condition.
 
     Does what replacing their allocations with none does; returns how many there were.
     """
     claims = [Claim(uuid, {}, project="", user="") for uuid in consumer_uuids]
-    state = lock(conn, claims)
+    state = allocation_state.read(conn, claims)
     deletions = [
         claim
         for claim in claims
         if claim.consumer in state.consumers and condition(state.consumers[claim.consumer])
     ]
     if deletions:
-        _carry_out(conn, state, deletions)
+        _replace(conn, state, deletions)
     return len(deletions)
 
 
-def _carry_out(conn: Connection, state: LockedState, claims: Sequence[Claim]) -> None:
-    change = allocation_change(state, claims, state.stocks())
-    apply(conn, change)
-    providers.bump_generations(conn, dict.fromkeys(change.provider_ids, 1))
+def _replace(conn: Connection, state: AllocationState, claims: Sequence[Claim]) -> None:
+    _carry_out(conn, allocation_change(state, claims, state.stocks()), state)
 
 
 def delete(conn: Connection, consumer_uuid: str) -> None:
@@ -78,76 +70,36 @@ def delete(conn: Connection, consumer_uuid: str) -> None:
 
     Raises AllocationsNotFound.
     """
-    _trees, consumers_by_uuid = _lock_consumers(conn, [consumer_uuid])
-    consumer = consumers_by_uuid.get(consumer_uuid)
+    state = allocation_state.read(conn, [Claim(consumer_uuid, {}, project="", user="")])
+    consumer = state.consumers.get(consumer_uuid)
     if consumer is None or not consumer.allocations:
         raise AllocationsNotFound(consumer_uuid)
-    apply(conn, release(consumer))
+    _carry_out(conn, release(consumer), state)
 
 
-def lock(
-    conn: Connection,
-    claims: Sequence[Claim],
-    provider_uuids: Collection[str] = (),
-    class_names: Collection[str] = (),
-) -> LockedState:
-    """Lock the trees of the claims and of further providers, and read what a write decides on.
+def _carry_out(conn: Connection, change: AllocationChange, state: AllocationState) -> None:
+    """Write a change of a state that need not be locked.
 
-    Looks up all names of the claims, and further classes. Raises Restart when the consumers'
-    allocations have moved to other trees between the first look and the lock.
+    The lock comes late, for others wait for it: what follows are one statement and the COMMIT. All
+    that the change was made for is guarded. Generations of consumers are those that were read, or
+    there is no row; providers are in the trees that they were in; inventories have the room, and
+    their units allow the amounts. Raises Unmatched or IntegrityError where that is not so.
     """
-    uuids = claimed_providers(claims).union(provider_uuids)
-    # A consumer that is deleted needs no owner.
-    names = owner_names([claim for claim in claims if claim.allocations])
-    names["resource_class"] = claimed_classes(claims).union(class_names)
-    trees, consumers_by_uuid = _lock_consumers(
-        conn, [claim.consumer for claim in claims], uuids, names
-    )
-
-    # Without providers to claim from, no inventory is looked at.
-    inventories: dict[int, dict[str, Inventory]] = {}
-    if uuids:
-        provider_ids = {provider.id for provider in trees.providers.values()}
-        for consumer in consumers_by_uuid.values():
-            provider_ids.update(row.provider_id for row in consumer.allocations)
-        inventories = inventory_rows.read(conn, provider_ids)
-    return LockedState(trees.providers, inventories, consumers_by_uuid, trees.ids)
+    write_rows(conn, change)
+    revisions = {root_id: state.revisions[root_id] for root_id in change.root_ids.values()}
+    locking.lock_seen(conn, revisions, change.root_ids, change.provider_ids)
+    inventory_statements.move_used(change.moves()).execute(conn)
 
 
-def _lock_consumers(
-    conn: Connection,
-    consumer_uuids: Collection[str],
-    provider_uuids: Collection[str] = (),
-    names: Names = NO_NAMES,
-) -> tuple[LockedTrees, dict[str, Consumer]]:
-    """Lock the trees of providers and of all that consumers use; read the consumers."""
-    trees = locking.lock_trees(conn, provider_uuids, consumer_uuids, names)
-    consumers_by_uuid = consumers.read(conn, consumer_uuids)
-    for consumer in consumers_by_uuid.values():
-        for row in consumer.allocations:
-            # Since the first look the consumer has got allocations in a tree that is not locked.
-            if row.root_id is not None and row.root_id not in trees.root_ids:
-                raise Restart
-    return trees, consumers_by_uuid
+def write_rows(conn: Connection, change: AllocationChange) -> None:
+    """Write the consumers and allocations of a change.
 
-
-def apply(
-    conn: Connection,
-    change: AllocationChange,
-    new_inventory_ids: Mapping[InventoryKey, int] = NO_IDS,
-) -> None:
-    """Write the rows of a change: consumers, allocations, and `used` of the inventories.
-
-    new_inventory_ids: of inventories that the transaction has created. Generations of providers
-    are left to the caller. Raises Unmatched when a guard in a statement meets another state than
-    the change was made for.
+    Raises Unmatched when a consumer is at another generation than the change was made for.
     """
     # Consumers come first: their generations guard all that follows.
     change.consumers.write(conn, ensure_owners(conn, change.consumers, change.ids))
     statements.delete([row.id for row in change.deleted_rows]).execute(conn)
     create_rows(conn, [(each.consumer_uuid, each.key, each.amount) for each in change.amounts])
-    # The last guard: `used` does not grow beyond the capacity, whatever was read before.
-    inventory_statements.move_used(change.moves(new_inventory_ids)).execute(conn)
 
 
 def create_rows(conn: Connection, amounts: Iterable[tuple[str, InventoryKey, int]]) -> None:

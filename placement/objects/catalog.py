@@ -34,18 +34,17 @@ def resolve(
     conn: Connection,
     names: Names,
     provider_uuids: Collection[str] = (),
-    consumer_uuids: Collection[str] = (),
 ) -> tuple[dict[str, dict[str, int]], dict[int, int]]:
     """Return kind -> name -> id of those names that exist, and root id -> revision.
 
     Aggregates come under the spelling that is stored, other names as they were given. The roots
-    are those of the providers and of all that the consumers use. Executes one statement, and one
-    more for each further thousand names.
+    are those of the providers. Executes one statement, and one more for each further thousand
+    names.
     """
     ids: dict[str, dict[str, int]] = {kind: {} for kind in names}
     revisions: dict[int, int] = {}
     misspelled: set[str] = set()  # kinds of which a row has another name than was given
-    query = statements.with_trees(names, provider_uuids, consumer_uuids)
+    query = statements.with_trees(names, provider_uuids)
     for kind, row_id, name, revision in query.rows(conn):
         if kind == "tree":
             revisions[row_id] = revision

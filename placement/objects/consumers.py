@@ -5,8 +5,9 @@ them, from the value that was read.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -53,34 +54,30 @@ class Consumer:
     allocations: tuple[AllocationRow, ...]
 
 
-def read(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:
-    """Return the consumers that exist, by the identifiers of the request."""
-    rows_of_consumers: dict[str, list[Any]] = defaultdict(list)
-    for row in statements.of_consumers(identifiers.stored_forms(*uuids)).rows(conn):
-        rows_of_consumers[row.uuid].append(row)
-    consumers = {uuid: _from_rows(rows) for uuid, rows in rows_of_consumers.items()}
-    return identifiers.match(uuids, consumers)
+def of_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[int, int]]:
+    """Return uuid -> consumer, and root id -> revision of the trees that they use.
 
-
-def _from_rows(rows: Sequence[Any]) -> Consumer:
-    """Make a consumer of its rows: one for each allocation, or one without any."""
-    allocations: list[AllocationRow] = []
-    for row in rows:
-        if row.allocation_id is not None:
-            key = (row.provider_id, row.class_id)
-            allocations.append(
-                AllocationRow(row.allocation_id, key, row.used, row.root_id, row.inventory_id)
-            )
-    row = rows[0]  # what they tell of the consumer is the same in all
-    return Consumer(
-        row.id,
-        row.uuid,
-        row.generation,
-        row.project_id,
-        row.user_id,
-        row.type_id,
-        tuple(allocations),
-    )
+    rows: as `allocation_state` selects them, one for each allocation, or one without any.
+    """
+    revisions: dict[int, int] = {}
+    rows_of_consumers: dict[str, list[Sequence[Any]]] = defaultdict(list)
+    for row in sorted(rows, key=itemgetter(0)):
+        rows_of_consumers[row[1]].append(row)
+    consumers: dict[str, Consumer] = {}
+    for uuid, rows_of_consumer in rows_of_consumers.items():
+        allocations: list[AllocationRow] = []
+        for row in rows_of_consumer:
+            row_id, provider_id, class_id, used, root_id, revision, inventory_id = row[6:]
+            if row_id is not None:
+                key = (provider_id, class_id)
+                allocations.append(AllocationRow(row_id, key, used, root_id, inventory_id))
+            if root_id is not None:
+                revisions[root_id] = revision
+        # What they tell of the consumer is the same in all.
+        row_id, _uuid, generation, project_id, user_id, type_id, *_allocation = rows_of_consumer[0]
+        owner = project_id, user_id, type_id
+        consumers[uuid] = Consumer(row_id, uuid, generation, *owner, tuple(allocations))
+    return consumers, revisions
 
 
 def stored_uuid(uuid: str, consumers: Mapping[str, Consumer]) -> str:

@@ -1,10 +1,9 @@
 """Locks on trees of providers: the root row is the mutex of its tree.
 
-A write reads the roots of what it touches, renews their revisions as its first write, and only
-then reads what it decides on. Of two writers the second waits, and then sees what the first one
-did. Or it reads all of it before, and renews the revisions only if they are still the ones that
-were read (`seen_provider`, `seen_trees`). The new revision also marks the write, so that a lost
-COMMIT can be verified.
+A write that locks a tree gives it a new revision. Of two writers the second waits there. Some
+lock before they read what they decide on (`lock_trees`, `lock_roots`); others have read it before,
+and count on nothing that their statements do not guard (`lock_seen`, `lock_unchanged`). The new
+revision also marks the write, so that a lost COMMIT can be verified.
 """
 
 import random
@@ -28,7 +27,7 @@ class TreesChanged(Exception):
 
 
 class LockedProvider(NamedTuple):
-    """A provider in a tree that the transaction has locked."""
+    """A provider in a tree that the transaction locks, before this is read or before it commits."""
 
     uuid: str
     generation: int
@@ -41,12 +40,11 @@ class LockedProvider(NamedTuple):
 class LockedTrees:
     """Trees that a transaction has locked, and the ids of names that it looked up on the way.
 
-    providers: those that the request names, by the identifiers of the request. root_ids: the
-    trees of these providers and of all that the request's consumers use. ids: kind -> name -> id.
+    providers: those that the request names, by the identifiers of the request. ids: kind -> name
+    -> id.
     """
 
     providers: Mapping[str, LockedProvider]
-    root_ids: frozenset[int]
     ids: Ids
 
 
@@ -85,6 +83,27 @@ def lock_unchanged(
     return revision
 
 
+def lock_seen(
+    conn: Connection,
+    revisions: Mapping[int, int],
+    root_ids: Mapping[int, int],
+    bumped: Collection[int] = (),
+) -> None:
+    """Lock trees that were seen before anything was locked, and may have changed since.
+
+    revisions: root id -> revision, as seen. root_ids: provider id -> root id, of the providers that
+    the transaction counts on: they still are in these trees. bumped: those of them that get their
+    next generation. What else was seen is guarded by the statements that follow, or before. Raises
+    Unmatched.
+    """
+    if not revisions:
+        return
+    revision = new_revision()
+    with stopwatch.LOCKS:
+        statements.renew_where_seen(root_ids, bumped, revision).execute(conn)
+    leave_commit_marker(conn, revisions, revision)
+
+
 def leave_commit_marker(
     conn: Connection,
     old_revisions: Mapping[int, int | None],
@@ -117,24 +136,25 @@ def leave_commit_marker(
     on_lost_commit(conn, is_committed)
 
 
+def lock_roots(conn: Connection, revisions: Mapping[int, int]) -> None:
+    """Lock trees (root id -> revision, as seen), whatever has changed in them since."""
+    if revisions:
+        leave_commit_marker(conn, revisions, renew_revisions(conn, revisions))
+
+
 def lock_trees(
-    conn: Connection,
-    provider_uuids: Collection[str],
-    consumer_uuids: Collection[str] = (),
-    names: Names = NO_NAMES,
+    conn: Connection, provider_uuids: Collection[str], names: Names = NO_NAMES
 ) -> LockedTrees:
-    """Lock the trees of the providers named and of all providers that the consumers use.
+    """Lock the trees of the providers named.
 
     names: kind -> names, whose ids are looked up by the same statement. Raises Restart when a
-    named provider has moved to a tree that is not locked. What the consumers use may have
-    changed as well: the caller compares it with `root_ids`.
+    named provider has moved to a tree that is not locked.
     """
     stored_uuids = identifiers.stored_forms(*provider_uuids)
-    stored_consumers = identifiers.stored_forms(*consumer_uuids)
-    ids, revisions = catalog.resolve(conn, names, stored_uuids, stored_consumers)
+    ids, revisions = catalog.resolve(conn, names, stored_uuids)
     if not revisions:
-        return LockedTrees({}, frozenset(), ids)
-    leave_commit_marker(conn, revisions, renew_revisions(conn, revisions))
+        return LockedTrees({}, ids)
+    lock_roots(conn, revisions)
 
     # Only now can nobody change the providers any more.
     providers: dict[str, LockedProvider] = {}
@@ -142,4 +162,4 @@ def lock_trees(
         providers[row.uuid] = LockedProvider._make(row)
     if any(provider.root_id not in revisions for provider in providers.values()):
         raise Restart
-    return LockedTrees(identifiers.match(provider_uuids, providers), frozenset(revisions), ids)
+    return LockedTrees(identifiers.match(provider_uuids, providers), ids)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from placement.db.statements import inventories as inventory_statements
 from placement.errors import UnknownReshapedProvider
-from placement.objects import allocations, inventories, providers
+from placement.objects import allocation_state, allocations, inventories, providers
 from placement.objects.allocation_change import (
-    LockedState,
+    AllocationState,
     allocation_change,
     check_consumer_generations,
     refuse_unknown_providers,
@@ -45,7 +46,7 @@ def reshape(conn: Connection, command: Reshape) -> None:
     class_names: set[str] = set()
     for new in command.inventories.values():
         class_names |= new.records.keys()
-    state = allocations.lock(conn, command.claims, command.inventories, class_names)
+    state = allocation_state.lock(conn, command.claims, command.inventories, class_names)
 
     records = _records(state, command)
     check_consumer_generations(state, command.claims)
@@ -65,12 +66,14 @@ def reshape(conn: Connection, command: Reshape) -> None:
 
     # Allocations move while the inventories of before and after both exist.
     new_inventories.insert_and_update(conn)
-    allocations.apply(conn, new_allocations, new_inventories.created_ids(conn))
+    allocations.write_rows(conn, new_allocations)
+    moves = new_allocations.moves(new_inventories.created_ids(conn))
+    inventory_statements.move_used(moves).execute(conn)
     new_inventories.delete(conn)
     providers.bump_generations(conn, _increments(records, new_allocations.provider_ids))
 
 
-def _records(state: LockedState, command: Reshape) -> dict[int, Mapping[str, Record]]:
+def _records(state: AllocationState, command: Reshape) -> dict[int, Mapping[str, Record]]:
     """Return provider id -> class -> record; check the providers and their generations."""
     records: dict[int, Mapping[str, Record]] = {}
     for uuid, new in command.inventories.items():

@@ -67,10 +67,10 @@ def claim(conn: Connection, claims: Sequence[Claim], seen: SeenTrees) -> int:
     for _consumer, key, amount in rows:
         taken[key] += amount
     provider_ids = {provider_id for provider_id, _class_id in taken}
-    # From here on nobody changes the trees.
-    revision = locking.lock_unchanged(conn, seen.revisions, provider_ids)
     change.write(conn, allocations.ensure_owners(conn, change, seen.ids))
     allocations.create_rows(conn, rows)
+    # From here on nobody changes the trees: as late as can be, for others wait.
+    revision = locking.lock_unchanged(conn, seen.revisions, provider_ids)
     inventory_statements.take(taken).execute(conn)
     return revision
 

@@ -1,7 +1,7 @@
 """The service with a fault planted in it, named by `PLANTED`: what the checks must find."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import sqlalchemy as sa
 
@@ -10,6 +10,7 @@ from placement.db import engine
 from placement.db import tables as t
 from placement.db.statement import Write, Writes
 from placement.db.statements import inventories
+from placement.db.statements.providers import bump_generations
 from placement.objects import locking
 
 
@@ -17,13 +18,24 @@ def _no_lock() -> None:
     """Trees are not locked: what a write decides on may change under its hands."""
     locking.renew_revisions = lambda conn, root_ids: 1
 
+    def lock_seen(
+        conn: sa.Connection,
+        revisions: Mapping[int, int],
+        root_ids: Mapping[int, int],
+        bumped: Collection[int] = (),
+    ) -> None:
+        bump_generations(dict.fromkeys(bumped, 1)).execute(conn)
+
+    locking.lock_seen = lock_seen
+
 
 def _no_lock_and_no_guard() -> None:
     """Claims are not stopped by what others claim at the same time."""
     _no_lock()
     inventory = t.inventories
 
-    def move_used(deltas: Mapping[int, int]) -> Writes:
+    def move_used(moves: Mapping[int, tuple[int, ...]]) -> Writes:
+        deltas = {row_id: delta for row_id, (delta, *_units) in moves.items()}
         statement = (
             sa.update(inventory)
             .where(inventory.c.id.in_(sorted(deltas)))
@@ -38,9 +50,9 @@ def _used_is_not_moved() -> None:
     """Allocations are written, `used` stays."""
     column = t.inventories.c
 
-    def move_used(deltas: Mapping[int, int]) -> Writes:
-        statement = sa.update(t.inventories).where(column.id.in_(sorted(deltas)))
-        return Writes([Write(statement.values(used=column.used), matches=len(deltas))])
+    def move_used(moves: Mapping[int, tuple[int, ...]]) -> Writes:
+        statement = sa.update(t.inventories).where(column.id.in_(sorted(moves)))
+        return Writes([Write(statement.values(used=column.used), matches=len(moves))])
 
     inventories.move_used = move_used
 

@@ -47,12 +47,12 @@ def _tree(*conditions: MemberCondition, root: RootCondition = ANY_ROOT, own: boo
 
 # function -> its arguments, where one example says all
 ARGUMENTS: Mapping[str, Sequence[Any]] = {
+    "allocation_state.state": ({"resource_class": ["VCPU"], "project": ["p"]}, [UUID], [UUID]),
     "allocations.consumers_in_tree": (UUID,),
     "allocations.create": ([{"consumer_id": UUID, **ROW, "used": 1}],),
     "allocations.create_consumers": ([{"uuid": UUID, **OWNER}],),
     "allocations.delete": ([1],),
     "allocations.delete_consumers": ({1: 3},),
-    "allocations.of_consumers": ([UUID],),
     "allocations.on_provider": (1,),
     "allocations.show": ([UUID],),
     "allocations.update_consumers": ({1: {**OWNER, "generation": 3}},),
@@ -94,7 +94,6 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "inventories.create": ([{**ROW, **AMOUNTS}],),
     "inventories.delete_unused": ([1],),
     "inventories.everywhere": (),
-    "inventories.move_used": ({1: 2, 3: -4},),
     "inventories.take": ({(1, 0): 2, (1, 2): 64},),
     "inventories.of_providers": ([1],),
     "inventories.update": ({1: AMOUNTS},),
@@ -146,10 +145,18 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "integrity.lost": {
         kind: (kind,) for kind in ("inventories", "allocations", "traits", "aggregates")
     },
+    "inventories.move_used": {
+        "of what somebody gets": ({1: (2, 1, 2, 1), 3: (-4, 9, 0, 0)},),
+        "of what is given back": ({1: (-2, 9, 0, 0), 3: (-4, 9, 0, 0)},),
+    },
     "locks.renew_and_bump": {
         "a tree, and a provider in it": ({1: 7}, [1, 3], 2),
         "a root and its generation": ({1: 7}, [1], 2),
         "a root": ({1: 7}, [], 2),
+    },
+    "locks.renew_where_seen": {
+        "with generations": ({1: 1, 3: 1, 5: 4}, [1, 3], 2),
+        "without": ({1: 1, 3: 1, 5: 4}, [], 2),
     },
     "names.dated": {
         "of one name": ("trait", ["CUSTOM_A"]),
@@ -162,11 +169,10 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "of classes": ("resource_class", "CUSTOM_A"),
     },
     "names.with_trees": {
-        "of a claim": ({"resource_class": ["VCPU"], "project": ["p"]}, [UUID], [UUID]),
+        "of names and a provider": ({"resource_class": ["VCPU"], "project": ["p"]}, [UUID]),
         "of a request for candidates": (
             {"resource_class": ["VCPU"], "trait": ["CUSTOM_A"], "aggregate": [UUID]},
             [UUID],
-            (),
             [sharing.FIRST_PROVIDERS],
         ),
     },

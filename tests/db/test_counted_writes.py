@@ -196,7 +196,7 @@ def _request(method: str, path: str, body: Callable[[Scene], object] | None = No
 
 RENEW, BUMP = "locks.renew_revisions", "providers.bump_generations"
 UNCHANGED = "locks.renew_and_bump"
-CLAIM = {"allocations.create", "inventories.move_used"}
+CLAIM = {"locks.renew_where_seen", "allocations.create", "inventories.move_used"}
 
 SCENARIOS = {
     "a new root": Scenario(
@@ -258,7 +258,7 @@ SCENARIOS = {
         ),
     ),
     "a new consumer": Scenario(
-        {RENEW, BUMP, "names.add_unless_present", "allocations.create_consumers", *CLAIM},
+        {"names.add_unless_present", "allocations.create_consumers", *CLAIM},
         _request("PUT", "/allocations/{scene.new}", lambda it: it.claim(None, VCPU=1, DISK_GB=1)),
     ),
     "a new consumer's request is met": Scenario(
@@ -270,12 +270,10 @@ SCENARIOS = {
             UNCHANGED,
         },
         lambda it: it.service.send("POST", "/claims", it.demand(VCPU=1, DISK_GB=1), "2.0"),
-        otherwise=frozenset({RENEW, BUMP, *CLAIM}),
+        otherwise=frozenset(CLAIM),
     ),
     "a consumer changes": Scenario(
         {
-            RENEW,
-            BUMP,
             "names.add_unless_present",
             "allocations.update_consumers",
             "allocations.delete",
@@ -285,7 +283,12 @@ SCENARIOS = {
         before=Scene.claimed,
     ),
     "a consumer goes": Scenario(
-        {RENEW, "allocations.delete_consumers", "allocations.delete", "inventories.move_used"},
+        {
+            "allocations.delete_consumers",
+            "allocations.delete",
+            "locks.renew_where_seen",
+            "inventories.move_used",
+        },
         _request("DELETE", "/allocations/{scene.new}"),
         before=Scene.claimed,
     ),

@@ -50,34 +50,6 @@ def service(tmp_path: Path) -> Iterator[Host]:
         yield made
 
 
-def before_next_lock(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
-    """Have something happen between the first look and the lock of the next write."""
-    renew = locking.renew_revisions
-
-    def late(conn: sa.Connection, root_ids: Any) -> int:
-        monkeypatch.setattr(locking, "renew_revisions", renew)
-        act()
-        return renew(conn, root_ids)
-
-    monkeypatch.setattr(locking, "renew_revisions", late)
-
-
-@pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
-def test_a_class_whose_id_came_back_under_another_name_is_not_claimed(
-    service: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service.send("PUT", "/resource_classes/CUSTOM_OLD")
-
-    def rename() -> None:
-        assert service.send("DELETE", "/resource_classes/CUSTOM_OLD").status_code == 204
-        assert service.send("PUT", "/resource_classes/CUSTOM_NEW").status_code == 201
-        assert service.stock(VCPU={"total": 10}, CUSTOM_NEW={"total": 10}).status_code == 200
-
-    before_next_lock(monkeypatch, rename)
-    assert service.claim({"CUSTOM_OLD": 1}).status_code == 400
-    assert service.send("GET", f"/allocations/{CONSUMER}").json["allocations"] == {}
-
-
 def test_a_ratio_is_counted_as_the_database_keeps_it(service: Host) -> None:
     service.stock(VCPU={"total": 1_000_000, "allocation_ratio": 1.23456789})
     with service.database.read() as conn:

@@ -25,13 +25,14 @@ class Proxy:
     """Passes bytes between clients and ports of this machine; `cut` says what goes wrong.
 
     Connections go to one port after the other, past those where nobody listens. One COMMIT in
-    `every` is cut, at random.
+    `every` is cut, at random. `sent` is what clients have sent, each time until an answer came.
     """
 
     def __init__(self, *targets: int, seed: int = 0) -> None:
         self.cut = Cut.NEVER
         self.every = 1
         self.cuts = 0
+        self.sent: list[bytes] = []
         self._targets = targets
         self._turns = itertools.count()
         self._random = random.Random(seed)
@@ -68,6 +69,7 @@ class Proxy:
         with selectors.DefaultSelector() as ready:
             ready.register(client, selectors.EVENT_READ, server)
             ready.register(server, selectors.EVENT_READ, client)
+            last = server
             while True:
                 for key, _events in ready.select():
                     source = key.fileobj
@@ -75,6 +77,11 @@ class Proxy:
                     data = source.recv(1 << 16)
                     if not data:
                         return
+                    if source is client and last is server:
+                        self.sent.append(data)
+                    elif source is client:
+                        self.sent[-1] += data
+                    last = source
                     # A COMMIT is a packet of its own; ROLLBACKs and statements are left alone.
                     if source is client and COMMIT in data[:16] and self._is_cut():
                         if self.cut is Cut.AFTER_COMMIT:

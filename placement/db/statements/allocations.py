@@ -14,48 +14,9 @@ from placement.vocabulary import FIRST_GENERATION
 OWNER = ("project_id", "user_id", "consumer_type_id")
 
 _consumer, _allocation, _provider = t.consumers, t.allocations, t.resource_providers
-_class, _inventory = t.resource_classes, t.inventories
+_class = t.resource_classes
 
 # -- reading -----------------------------------------------------------------------------------
-
-_OF_CONSUMERS = (
-    sa.select(
-        _consumer.c.id,
-        _consumer.c.uuid,
-        _consumer.c.generation,
-        _consumer.c.project_id,
-        _consumer.c.user_id,
-        _consumer.c.consumer_type_id.label("type_id"),
-        _allocation.c.id.label("allocation_id"),
-        _allocation.c.resource_provider_id.label("provider_id"),
-        _allocation.c.resource_class_id.label("class_id"),
-        _allocation.c.used,
-        _provider.c.root_provider_id.label("root_id"),
-        _inventory.c.id.label("inventory_id"),
-    )
-    .select_from(
-        _consumer.outerjoin(_allocation, _allocation.c.consumer_id == _consumer.c.uuid)
-        .outerjoin(_provider, _provider.c.id == _allocation.c.resource_provider_id)
-        .outerjoin(
-            _inventory,
-            sa.and_(
-                _inventory.c.resource_provider_id == _allocation.c.resource_provider_id,
-                _inventory.c.resource_class_id == _allocation.c.resource_class_id,
-            ),
-        )
-    )
-    .where(bulk.in_list(_consumer.c.uuid))
-    .order_by(_consumer.c.id, _allocation.c.id)
-)
-
-
-def of_consumers(uuids: Collection[str]) -> Queries:
-    """Select the consumers, each with its allocations: one row an allocation, or one bare row.
-
-    With an allocation come the root of its provider and its inventory, null where there is none.
-    """
-    return bulk.select_by(_OF_CONSUMERS, uuids)
-
 
 _SHOWN = sa.select(
     _consumer.c.uuid,

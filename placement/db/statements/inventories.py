@@ -106,16 +106,27 @@ def delete_unused(row_ids: Collection[int]) -> Writes:
     return bulk.write_by(_DELETE_UNUSED, row_ids)
 
 
-def move_used(deltas: Mapping[int, int]) -> Writes:
+def move_used(moves: Mapping[int, tuple[int, int, int, int]]) -> Writes:
     """Add to `used`, by inventory id, where it does not grow beyond the capacity.
 
-    A delta that does not grow is always let through: shrinking an over-committed inventory is
-    allowed. What would grow too far is not matched.
+    moves: inventory id -> (delta, least, most, divisor), of which the units allow all but the
+    first. A delta that does not grow is always let through: shrinking an over-committed inventory
+    is allowed. What would grow too far, or is not allowed, is not matched.
     """
-    return Writes(
-        Write(_move_used(len(chunk)), bulk.case_params(chunk, delta=chunk), matches=len(chunk))
-        for chunk in mapping_chunks(deltas)
-    )
+    return Writes(_move(chunk) for chunk in mapping_chunks(moves))
+
+
+def _move(moves: Mapping[int, Sequence[int]]) -> Write:
+    columns = zip(*moves.values(), strict=True)
+    values = {
+        name: dict(zip(moves, column, strict=True))
+        for name, column in zip(_MOVE, columns, strict=True)
+    }
+    if not any(values["most"].values()):
+        # Everything is given back, and no guard is needed.
+        values = {"delta": values["delta"]}
+    update = _move_used(len(moves), guarded=len(values) > 1)
+    return Write(update, bulk.case_params(moves, **values), matches=len(moves))
 
 
 def take(amounts: Mapping[tuple[int, int], int]) -> Write:
@@ -146,11 +157,21 @@ def _take(size: int) -> sa.Update:
     return sa.update(_inventory).where(sa.or_(*keys), used <= column.capacity).values(used=used)
 
 
-@lru_cache(maxsize=16)
-def _move_used(size: int) -> sa.Update:
+_MOVE = ("delta", "least", "most", "divisor")
+
+
+@lru_cache(maxsize=32)
+def _move_used(size: int, *, guarded: bool) -> sa.Update:
     column = _inventory.c
     delta = bulk.case_by_id(column.used, size, "delta")
-    fits = sa.or_(delta <= 0, column.used + delta <= column.capacity)
-    return (
-        sa.update(_inventory).where(bulk.in_list(column.id), fits).values(used=column.used + delta)
+    update = sa.update(_inventory).where(bulk.in_list(column.id)).values(used=column.used + delta)
+    if not guarded:
+        return update
+    units = zip((column.min_unit, column.max_unit, column.step_size), _MOVE[1:], strict=True)
+    least, most, divisor = (bulk.case_by_id(unit, size, name) for unit, name in units)
+    return update.where(
+        sa.or_(delta <= 0, column.used + delta <= column.capacity),
+        column.min_unit <= least,
+        column.max_unit >= most,
+        divisor % column.step_size == 0,
     )

@@ -1,6 +1,6 @@
 """Locks on trees: their roots get a new revision, and stay locked until the transaction ends."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.statement import Queries, Write, Writes
+from placement.db.statement import Queries, Write, Writes, sorted_chunks
 
 _provider = t.resource_providers
 
@@ -37,17 +37,58 @@ def revisions(root_ids: Collection[int]) -> Queries:
     return bulk.select_by(_REVISIONS, root_ids)
 
 
+def renew_where_seen(root_ids: Mapping[int, int], bumped: Collection[int], revision: int) -> Writes:
+    """Give trees a new revision, and add 1 to the generations of some providers in them.
+
+    root_ids: provider id -> root id, as they were seen. A provider that is in the tree of another
+    root by now is not matched. bumped: those of them whose generation moves.
+    """
+    row_ids = {*root_ids, *root_ids.values()}
+    return Writes(
+        _renew_where_seen(chunk, root_ids, bumped, revision) for chunk in sorted_chunks(row_ids)
+    )
+
+
+def _renew_where_seen(
+    row_ids: Sequence[int], root_ids: Mapping[int, int], bumped: Collection[int], revision: int
+) -> Write:
+    params: dict[str, object] = {
+        "ids": row_ids,
+        "roots": sorted({root_ids.get(row_id, row_id) for row_id in row_ids}),
+        "new_revision": revision,
+    }
+    if not bumped:
+        return Write(_RENEW_WHERE_SEEN, params, matches=len(row_ids))
+    params["bumped"] = [row_id for row_id in row_ids if row_id in bumped]
+    params["now"] = t.now()
+    return Write(_RENEW_AND_BUMP_WHERE_SEEN, params, matches=len(row_ids))
+
+
+def _renewed(is_root: ColumnElement[bool]) -> Mapping[str, ColumnElement[Any]]:
+    """Return what a new revision of roots sets."""
+    column = _provider.c.revision
+    revision = sa.bindparam("new_revision", type_=column.type)
+    return {"revision": sa.case((is_root, revision), else_=column)}
+
+
 def _bumped(is_root: ColumnElement[bool]) -> Mapping[str, ColumnElement[Any]]:
-    """Return what a new revision of roots, and a next generation of `bumped`, sets."""
+    """Return what a new revision of roots, and the next generation of `bumped`, set."""
     column = _provider.c
     bumped = bulk.in_list(column.id, "bumped")
-    revision = sa.bindparam("new_revision", type_=column.revision.type)
     now = sa.bindparam("now", type_=column.updated_at.type)
     return {
-        "revision": sa.case((is_root, revision), else_=column.revision),
+        **_renewed(is_root),
         "generation": column.generation + sa.case((bumped, 1), else_=0),
         "updated_at": sa.case((bumped, now), else_=column.updated_at),
     }
+
+
+_WHERE_SEEN = sa.update(_provider).where(
+    bulk.in_list(_provider.c.id), bulk.in_list(_provider.c.root_provider_id, "roots")
+)
+_IS_ROOT = _provider.c.id == _provider.c.root_provider_id
+_RENEW_WHERE_SEEN = _WHERE_SEEN.values(**_renewed(_IS_ROOT))
+_RENEW_AND_BUMP_WHERE_SEEN = _WHERE_SEEN.values(**_bumped(_IS_ROOT))
 
 
 def renew_and_bump(

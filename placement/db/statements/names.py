@@ -13,16 +13,7 @@ from placement.db import tables as t
 from placement.db.fragments import Selection, Union, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
 
-# kind -> column that holds the name
-_NAMES: Mapping[str, sa.Column[str]] = {
-    "resource_class": t.resource_classes.c.name,
-    "trait": t.traits.c.name,
-    "consumer_type": t.consumer_types.c.name,
-    "project": t.projects.c.external_id,
-    "user": t.users.c.external_id,
-    "consumer": t.consumers.c.uuid,
-    "aggregate": t.placement_aggregates.c.uuid,
-}
+_NAMES = t.NAMES
 
 # kind -> column of the rows that use an entry
 _USES: Mapping[str, sa.Column[int]] = {
@@ -44,31 +35,24 @@ def ids(names: Mapping[str, Collection[str]]) -> Queries:
 def with_trees(
     names: Mapping[str, Collection[str]],
     providers: Collection[str],
-    consumers: Collection[str] = (),
     further: Sequence[Selection] = (),
 ) -> Queries:
-    """As `ids`, and (`tree`, root id, uuid, the tree's revision) of providers.
+    """As `ids`, and (`tree`, root id, uuid, the tree's revision) of the providers named.
 
-    They are those named and all that the consumers use; the uuid is the provider's own. further:
-    selections of such rows, of kinds of their own, that are to come in the same statement.
+    The uuid is the provider's own. further: selections of such rows, of kinds of their own, that
+    are to come in the same statement.
     """
     pairs: list[tuple[str, str]] = []
     for kind, names_of_kind in names.items():
         pairs += [(kind, name) for name in sorted(set(names_of_kind))]
-    pieces = zip_longest(
-        chunks(pairs),
-        sorted_chunks(providers),
-        sorted_chunks(consumers),
-        [tuple(further)] if further else (),
-        fillvalue=(),
-    )
+    rest = [tuple(further)] if further else ()
+    pieces = zip_longest(chunks(pairs), sorted_chunks(providers), rest, fillvalue=())
     return Queries(_ids_and_trees(*piece) for piece in pieces)
 
 
 def _ids_and_trees(
     names: Sequence[tuple[str, str]],
     providers: Sequence[str],
-    consumers: Sequence[str],
     further: tuple[Selection, ...],
 ) -> Query:
     params: dict[str, Sequence[str]] = {}
@@ -77,9 +61,7 @@ def _ids_and_trees(
     kinds = tuple(params)
     if providers:
         params["providers"] = providers
-    if consumers:
-        params["consumers"] = consumers
-    return Query(_with_trees(kinds, bool(providers), bool(consumers), further), params)
+    return Query(_with_trees(kinds, bool(providers), further), params)
 
 
 _root = t.resource_providers.alias("root")
@@ -99,18 +81,11 @@ _TREE = (
 def _with_trees(
     kinds: tuple[str, ...],
     of_providers: bool,
-    of_consumers: bool,
     further: tuple[Selection, ...],
 ) -> Union:
     parts = [*map(_ids_of, kinds), *further]
-    provider, allocation = t.resource_providers, t.allocations
     if of_providers:
-        parts.append(_TREE.where(bulk.in_list(provider.c.uuid, "providers")))
-    # A part by itself: an OR of the two would have engines look at every provider.
-    if of_consumers:
-        on_provider = allocation.c.resource_provider_id == provider.c.id
-        by_consumer = bulk.in_list(allocation.c.consumer_id, "consumers")
-        parts.append(_TREE.join(allocation, on_provider).where(by_consumer))
+        parts.append(_TREE.where(bulk.in_list(t.resource_providers.c.uuid, "providers")))
     return sa.union_all(*parts)
 
 

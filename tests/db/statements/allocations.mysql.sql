@@ -28,19 +28,6 @@ WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WH
     :generation_0 END;
 
 
--- allocations.of_consumers: Select the consumers, each with its allocations: one row an allocation, or one bare row.
-SELECT consumers.id, consumers.uuid, consumers.generation, consumers.project_id, consumers.user_id,
-    consumers.consumer_type_id AS type_id, allocations.id AS allocation_id,
-    allocations.resource_provider_id AS provider_id, allocations.resource_class_id AS class_id,
-    allocations.used, resource_providers.root_provider_id AS root_id, inventories.id AS inventory_id
-FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
-    JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
-    JOIN inventories ON inventories.resource_provider_id = allocations.resource_provider_id AND
-    inventories.resource_class_id = allocations.resource_class_id
-WHERE consumers.uuid IN (:ids …)
-ORDER BY consumers.id, allocations.id;
-
-
 -- allocations.on_provider: Select the allocations on a provider: consumer, its generation, class, amount, time.
 SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
     coalesce(allocations.updated_at, allocations.created_at) AS changed_at

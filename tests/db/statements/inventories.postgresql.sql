@@ -24,13 +24,25 @@ ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 
 -- inventories.move_used: Add to `used`, by inventory id, where it does not grow beyond the capacity.
+
+-- of what somebody gets
 UPDATE inventories
 SET used=(inventories.used + CASE inventories.id WHEN :id_0::INTEGER THEN :delta_0::BIGINT WHEN
     :id_1::INTEGER THEN :delta_1::BIGINT END)
 WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0::INTEGER THEN :delta_0::BIGINT
     WHEN :id_1::INTEGER THEN :delta_1::BIGINT END <= 0 OR inventories.used + CASE inventories.id
     WHEN :id_0::INTEGER THEN :delta_0::BIGINT WHEN :id_1::INTEGER THEN :delta_1::BIGINT END <=
-    inventories.capacity);
+    inventories.capacity) AND inventories.min_unit <= CASE inventories.id WHEN :id_0::INTEGER THEN
+    :least_0::INTEGER WHEN :id_1::INTEGER THEN :least_1::INTEGER END AND inventories.max_unit >=
+    CASE inventories.id WHEN :id_0::INTEGER THEN :most_0::INTEGER WHEN :id_1::INTEGER THEN
+    :most_1::INTEGER END AND CASE inventories.id WHEN :id_0::INTEGER THEN :divisor_0::INTEGER WHEN
+    :id_1::INTEGER THEN :divisor_1::INTEGER END % inventories.step_size = 0;
+
+-- of what is given back
+UPDATE inventories
+SET used=(inventories.used + CASE inventories.id WHEN :id_0::INTEGER THEN :delta_0::BIGINT WHEN
+    :id_1::INTEGER THEN :delta_1::BIGINT END)
+WHERE inventories.id IN (:ids …);
 
 
 -- inventories.of_providers: Select all inventories of the providers, with the names of their classes.

@@ -26,6 +26,24 @@ SET revision=:new_revision
 WHERE resource_providers.id IN (:ids …);
 
 
+-- locks.renew_where_seen: Give trees a new revision, and add 1 to the generations of some providers in them.
+
+-- with generations
+UPDATE resource_providers
+SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now ELSE
+    resource_providers.updated_at END, generation=(resource_providers.generation + CASE WHEN
+    (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
+    (resource_providers.id = resource_providers.root_provider_id) THEN :new_revision ELSE
+    resource_providers.revision END
+WHERE resource_providers.id IN (:ids …) AND resource_providers.root_provider_id IN (:roots …);
+
+-- without
+UPDATE resource_providers
+SET revision=CASE WHEN (resource_providers.id = resource_providers.root_provider_id) THEN
+    :new_revision ELSE resource_providers.revision END
+WHERE resource_providers.id IN (:ids …) AND resource_providers.root_provider_id IN (:roots …);
+
+
 -- locks.revisions: Select (id, revision) of trees, once no other transaction has locked them.
 SELECT resource_providers.id, resource_providers.revision
 FROM resource_providers

@@ -97,9 +97,9 @@ SET updated_at=:updated_at, name='CUSTOM_B'
 WHERE resource_classes.name = 'CUSTOM_A';
 
 
--- names.with_trees: As `ids`, and (`tree`, root id, uuid, the tree's revision) of providers.
+-- names.with_trees: As `ids`, and (`tree`, root id, uuid, the tree's revision) of the providers named.
 
--- of a claim
+-- of names and a provider
 SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …)
@@ -111,13 +111,7 @@ UNION ALL
 SELECT 'tree' AS kind, root.id, resource_providers.uuid, root.revision
 FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:providers …)
-UNION ALL
-SELECT 'tree' AS kind, root.id, resource_providers.uuid, root.revision
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id JOIN allocations ON allocations.resource_provider_id =
-    resource_providers.id
-WHERE allocations.consumer_id IN (:consumers …);
+WHERE resource_providers.uuid IN (:providers …);
 
 -- of a request for candidates
 SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision

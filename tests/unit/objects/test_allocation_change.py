@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from placement.db.statement import Restart
 from placement.errors import (
     CapacityExceeded,
     ConsumerGenerationConflict,
@@ -18,7 +17,8 @@ from placement.errors import (
 )
 from placement.objects.allocation_change import (
     AllocationChange,
-    LockedState,
+    AllocationState,
+    Move,
     allocation_change,
     check_consumer_generations,
     release,
@@ -43,14 +43,15 @@ def consumer(used: int) -> Consumer:
     return Consumer(81, OLD, 3, 1, 1, None, (row,))
 
 
-def state(used: int = 0, old: Consumer | None = None) -> LockedState:
+def state(used: int = 0, old: Consumer | None = None) -> AllocationState:
     """A host with 10 VCPUs, of which some are used, and a store with 10 GB in steps of 2."""
     vcpus = Inventory(71, HOST.id, VCPU, "VCPU", used, Record(total=10, max_unit=8), None)
     disk = Inventory(72, STORE.id, DISK, "DISK_GB", 0, Record(total=10, step_size=2), None)
-    return LockedState(
+    return AllocationState(
         {HOST.uuid: HOST, STORE.uuid: STORE},
         {HOST.id: {"VCPU": vcpus}, STORE.id: {"DISK_GB": disk}},
         {OLD: old} if old else {},
+        {HOST.root_id: 111, STORE.root_id: 222},
         {"project": {"p": 1}, "user": {"u": 1}, "resource_class": {"VCPU": VCPU, "DISK_GB": DISK}},
     )
 
@@ -64,7 +65,7 @@ def claim(
     return Claim(uuid, {provider: resources} if resources else {}, "p", "u", generation)
 
 
-def change(before: LockedState, *claims: Claim) -> AllocationChange:
+def change(before: AllocationState, *claims: Claim) -> AllocationChange:
     return allocation_change(before, claims, before.stocks())
 
 
@@ -73,34 +74,49 @@ def test_a_new_consumer_is_created_with_its_amounts() -> None:
     assert list(new.consumers.created) == [NEW]
     (amount,) = new.amounts
     assert (amount.consumer_uuid, amount.key, amount.amount) == (NEW, HOST_VCPU, 4)
-    assert new.moves({}) == {71: 4}
+    assert new.moves() == {71: Move(4, least=4, most=4, divisor=4)}
     assert new.provider_ids == {HOST.id}
+    assert new.root_ids == {HOST.id: HOST.root_id}
 
 
 def test_what_a_consumer_has_is_replaced_and_moves_by_the_difference() -> None:
     new = change(state(9, consumer(5)), claim(OLD, {"VCPU": 6}))
     assert [row.id for row in new.deleted_rows] == [91]
     assert [old.uuid for old, _claim in new.consumers.updated] == [OLD]
-    assert new.moves({}) == {71: 1}
+    assert new.moves() == {71: Move(1, 6, 6, 6)}
 
 
-def test_an_amount_that_stays_moves_nothing() -> None:
-    assert change(state(5, consumer(5)), claim(OLD, {"VCPU": 5})).moves({}) == {}
+def test_an_amount_that_stays_moves_nothing_but_the_units_have_to_allow_it() -> None:
+    assert change(state(5, consumer(5)), claim(OLD, {"VCPU": 5})).moves() == {71: Move(0, 5, 5, 5)}
+
+
+def test_the_units_have_to_allow_every_amount_from_an_inventory() -> None:
+    claims = claim(NEW, {"DISK_GB": 4}, STORE.uuid), claim(OLD, {"DISK_GB": 6}, STORE.uuid)
+    assert change(state(), *claims).moves() == {72: Move(10, least=4, most=6, divisor=2)}
+
+
+def test_a_provider_that_a_consumer_leaves_is_concerned_and_keeps_its_generation() -> None:
+    new = change(state(5, consumer(5)), claim(OLD, {"DISK_GB": 2}, STORE.uuid))
+    assert new.moves() == {71: Move(-5), 72: Move(2, 2, 2, 2)}
+    assert new.root_ids == {HOST.id: HOST.root_id, STORE.id: STORE.root_id}
+    assert new.provider_ids == {STORE.id}
 
 
 def test_a_consumer_that_is_emptied_is_deleted_and_its_provider_changes() -> None:
     new = change(state(5, consumer(5)), claim(OLD, {}))
     assert [old.uuid for old in new.consumers.deleted] == [OLD]
-    assert (new.moves({}), new.provider_ids) == ({71: -5}, frozenset({HOST.id}))
+    assert (new.moves(), new.provider_ids) == ({71: Move(-5)}, frozenset({HOST.id}))
 
 
 def test_one_consumer_of_a_request_may_get_what_another_gives_back() -> None:
     before = state(10, consumer(8))
-    assert change(before, claim(NEW, {"VCPU": 8}), claim(OLD, {})).moves({}) == {}
+    new = change(before, claim(NEW, {"VCPU": 8}), claim(OLD, {}))
+    assert new.moves() == {71: Move(0, 8, 8, 8)}
 
 
 def test_an_over_committed_inventory_can_be_given_back_in_part() -> None:
-    assert change(state(20, consumer(8)), claim(OLD, {"VCPU": 7})).moves({}) == {71: -1}
+    new = change(state(20, consumer(8)), claim(OLD, {"VCPU": 7}))
+    assert new.moves() == {71: Move(-1, 7, 7, 7)}
     with pytest.raises(CapacityExceeded):
         change(state(20, consumer(7)), claim(OLD, {"VCPU": 8}))
 
@@ -109,21 +125,22 @@ def test_an_inventory_that_the_transaction_creates_is_moved_by_its_new_id() -> N
     before = state()
     without_inventories = replace(before, inventories={HOST.id: {}, STORE.id: {}})
     new = allocation_change(without_inventories, [claim(NEW, {"VCPU": 1})], before.stocks())
-    assert new.moves({HOST_VCPU: 99}) == {99: 1}
+    assert new.moves({HOST_VCPU: 99}) == {99: Move(1, 1, 1, 1)}
 
 
 def test_a_release_deletes_all_rows_and_moves_no_generation_of_a_provider() -> None:
     freed = release(consumer(5))
     assert [row.id for row in freed.deleted_rows] == [91]
     assert [old.uuid for old in freed.consumers.deleted] == [OLD]
-    assert (freed.moves({}), freed.provider_ids, freed.amounts) == ({71: -5}, frozenset(), ())
+    assert (freed.moves(), freed.provider_ids, freed.amounts) == ({71: Move(-5)}, frozenset(), ())
+    assert freed.root_ids == {HOST.id: HOST.root_id}
 
 
 def test_a_provider_and_an_inventory_that_do_not_exist_any_more_can_be_left() -> None:
     row = AllocationRow(91, (999, VCPU), 5, None, None)
     new = change(state(0, replace(consumer(5), allocations=(row,))), claim(OLD, {}))
     assert [row.id for row in new.deleted_rows] == [91]
-    assert (new.moves({}), new.provider_ids) == ({}, frozenset())
+    assert (new.moves(), new.provider_ids, new.root_ids) == ({}, frozenset(), {})
 
 
 @pytest.mark.parametrize(
@@ -141,13 +158,6 @@ def test_a_provider_and_an_inventory_that_do_not_exist_any_more_can_be_left() ->
 def test_what_cannot_be_is_refused(claims: list[Claim], error: type[PlacementError]) -> None:
     with pytest.raises(error):
         change(state(used=5), *claims)
-
-
-def test_a_class_whose_id_has_another_name_by_now_restarts_the_write() -> None:
-    before = state()
-    old_names = {**before.ids, "resource_class": {"CUSTOM_OLD": VCPU}}
-    with pytest.raises(Restart):
-        change(replace(before, ids=old_names), claim(NEW, {"CUSTOM_OLD": 1}))
 
 
 @pytest.mark.parametrize(("uuid", "generation"), [(OLD, UNSET), (OLD, 3), (NEW, None)])

@@ -1,0 +1,123 @@
+"""Reading what a write of allocations decides on.
+
+Most writes read it in one statement before they lock anything, and their statements are guarded:
+another transaction may commit meanwhile. What takes several statements is read under the locks.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statement import Queries, Restart
+from placement.db.statements import allocation_state as statements
+from placement.objects import catalog, consumers, identifiers, locking
+from placement.objects.allocation_change import AllocationState
+from placement.objects.catalog import Names
+from placement.objects.claims import Claim, claimed_classes, claimed_providers, owner_names
+from placement.objects.consumers import Consumer
+from placement.objects.inventory_rows import Inventory, Record
+from placement.objects.locking import LockedProvider
+
+Rows = Iterable[Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """What a write concerns: providers and consumers by uuid, and kind -> names."""
+
+    providers: Collection[str]
+    consumers: Collection[str]
+    names: Names
+
+    def queries(self) -> Queries:
+        """Return the statements that read all of it."""
+        return statements.state(
+            self.names,
+            identifiers.stored_forms(*self.providers),
+            identifiers.stored_forms(*self.consumers),
+        )
+
+
+def concern(
+    claims: Sequence[Claim], providers: Collection[str] = (), classes: Collection[str] = ()
+) -> Concern:
+    """Return what a write of claims concerns, and of inventories of further providers."""
+    # A consumer that is deleted needs no owner.
+    names: dict[str, Collection[str]] = {
+        **owner_names([claim for claim in claims if claim.allocations]),
+        "resource_class": claimed_classes(claims).union(classes),
+    }
+    uuids = claimed_providers(claims).union(providers)
+    return Concern(uuids, [claim.consumer for claim in claims], names)
+
+
+def read(conn: Connection, claims: Sequence[Claim]) -> AllocationState:
+    """Return the state that claims are compared with, all of one moment.
+
+    Nothing is locked, but for claims that one statement cannot name.
+    """
+    of_claims = concern(claims)
+    queries = of_claims.queries()
+    return _lock(conn, of_claims) if len(queries) > 1 else _read(conn, of_claims, queries)
+
+
+def lock(
+    conn: Connection, claims: Sequence[Claim], providers: Collection[str], classes: Collection[str]
+) -> AllocationState:
+    """Lock the trees of claims and of further providers; return the state under these locks.
+
+    Raises Restart when something has moved to other trees between the first look and the lock.
+    """
+    return _lock(conn, concern(claims, providers, classes))
+
+
+def _lock(conn: Connection, what: Concern) -> AllocationState:
+    seen = _read(conn, what, what.queries()).revisions
+    locking.lock_roots(conn, seen)
+    # Only now can nobody change the trees any more.
+    state = _read(conn, what, what.queries())
+    if state.revisions.keys() - seen.keys():
+        raise Restart
+    return replace(state, revisions=seen)
+
+
+def _read(conn: Connection, what: Concern, queries: Queries) -> AllocationState:
+    rows: dict[str, list[Sequence[Any]]] = defaultdict(list)
+    for row in queries.rows(conn):
+        rows[row[0]].append(row[1:])
+    revisions: dict[int, int] = {}
+    providers: dict[str, LockedProvider] = {}
+    for *columns, revision in rows["provider"]:
+        provider = LockedProvider._make(columns)
+        providers[provider.uuid] = provider
+        revisions[provider.root_id] = revision
+    named_consumers, revisions_used = consumers.of_rows(rows["consumer"])
+    inventories = _inventories(providers.values(), rows["inventory"])
+    ids = {kind: catalog.match(conn, kind, names, rows[kind]) for kind, names in what.names.items()}
+    return AllocationState(
+        identifiers.match(what.providers, providers),
+        inventories,
+        identifiers.match(what.consumers, named_consumers),
+        {**revisions, **revisions_used},
+        ids,
+    )
+
+
+def _inventories(
+    providers: Iterable[LockedProvider], rows: Rows
+) -> dict[int, dict[str, Inventory]]:
+    inventories: dict[int, dict[str, Inventory]] = {provider.id: {} for provider in providers}
+    for row_id, provider_id, class_id, class_name, used, *record in rows:
+        inventories[provider_id][class_name] = Inventory(
+            row_id, provider_id, class_id, class_name, used, Record(*record), changed_at=None
+        )
+    return inventories
+
+
+def existing(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:
+    """Return the consumers that exist, by the identifiers given."""
+    what = Concern((), uuids, catalog.NO_NAMES)
+    return dict(_read(conn, what, what.queries()).consumers)

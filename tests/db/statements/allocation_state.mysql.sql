@@ -1,0 +1,46 @@
+-- allocation_state.state: Select lists of which the first value says what the others are.
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('resource_class'), 'null'), ',', IFNULL(resource_classes.id,
+    'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ']') AS json_row_1
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …)
+UNION ALL
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('project'), 'null'), ',', IFNULL(projects.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(projects.external_id), 'null'), ']') AS json_row_2
+FROM projects
+WHERE projects.external_id IN (:project …)
+UNION ALL
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
+    IFNULL(resource_providers.root_provider_id, 'null'), ',',
+    IFNULL(resource_providers.parent_provider_id, 'null'), ',', IFNULL(root.revision, 'null'), ']')
+    AS json_row_3
+FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …)
+UNION ALL
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('inventory'), 'null'), ',', IFNULL(inventories.id, 'null'),
+    ',', IFNULL(inventories.resource_provider_id, 'null'), ',',
+    IFNULL(inventories.resource_class_id, 'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name),
+    'null'), ',', IFNULL(inventories.used, 'null'), ',', IFNULL(inventories.total, 'null'), ',',
+    IFNULL(inventories.reserved, 'null'), ',', IFNULL(inventories.min_unit, 'null'), ',',
+    IFNULL(inventories.max_unit, 'null'), ',', IFNULL(inventories.step_size, 'null'), ',',
+    IFNULL(inventories.allocation_ratio, 'null'), ']') AS json_row_4
+FROM resource_providers INNER JOIN inventories ON inventories.resource_provider_id =
+    resource_providers.id INNER JOIN resource_classes ON resource_classes.id =
+    inventories.resource_class_id
+WHERE resource_providers.uuid IN (:providers …)
+UNION ALL
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('consumer'), 'null'), ',', IFNULL(consumers.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(consumers.uuid), 'null'), ',', IFNULL(consumers.generation, 'null'), ',',
+    IFNULL(consumers.project_id, 'null'), ',', IFNULL(consumers.user_id, 'null'), ',',
+    IFNULL(consumers.consumer_type_id, 'null'), ',', IFNULL(allocations.id, 'null'), ',',
+    IFNULL(allocations.resource_provider_id, 'null'), ',', IFNULL(allocations.resource_class_id,
+    'null'), ',', IFNULL(allocations.used, 'null'), ',', IFNULL(root.id, 'null'), ',',
+    IFNULL(root.revision, 'null'), ',', IFNULL(inventories.id, 'null'), ']') AS json_row_5
+FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
+    JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
+    JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN
+    inventories ON inventories.resource_provider_id = allocations.resource_provider_id AND
+    inventories.resource_class_id = allocations.resource_class_id
+WHERE consumers.uuid IN (:consumers …);
