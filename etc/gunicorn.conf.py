@@ -39,6 +39,10 @@ limit_request_line = 0
 limit_request_fields = 100
 limit_request_field_size = 8190
 
+# The parser in C, which gunicorn would use where it is installed, takes lines that end with a bare
+# line feed. It saves a twentieth of the smallest request.
+http_parser = "python"
+
 # No header of a client's says where the service is mounted; SCRIPT_NAME in the environment does.
 forwarder_headers = ""
 
