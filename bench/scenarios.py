@@ -114,6 +114,12 @@ def _flat_reads(hosts: int) -> list[Scenario]:
                  "/resource_providers?in_tree=00000000-0000-4000-8000-000000000077", peer=peer),
         Scenario(f"{title}, providers, resources", full, "get",
                  f"/resource_providers?resources={quote('VCPU:2,MEMORY_MB:4096')}", peer=peer),
+        *(
+            Scenario(f"{title}, providers, {query.partition('=')[0]}", full, "get",
+                     f"/resource_providers?{query}", peer=peer)
+            for query in ("name=provider77", f"uuid={provider_uuid(77)}",
+                          f"member_of={aggregate_uuid(1)}", "required=CUSTOM_RARE")
+        ),
     ]  # fmt: skip
     return found
 

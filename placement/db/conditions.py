@@ -28,6 +28,11 @@ class ProviderCondition:
     aggregates: tuple[frozenset[int], ...] = ()
     not_aggregates: frozenset[int] = frozenset()
 
+    @property
+    def names_providers(self) -> bool:
+        """Whether it says which providers, or which tree, may meet it."""
+        return any(each is not None for each in (self.name, self.uuids, self.root_id, self.subtree))
+
 
 @dataclass(frozen=True, slots=True)
 class MemberCondition:

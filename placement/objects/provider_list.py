@@ -102,9 +102,10 @@ class ProviderSelection:
     page: Page | None
 
     @property
-    def is_of_all(self) -> bool:
-        """Whether it has every provider there is."""
-        return self.page is None and self.condition == ProviderCondition()
+    def is_unbounded(self) -> bool:
+        """Whether any number of providers may be listed."""
+        names_providers = self.condition is not None and self.condition.names_providers
+        return self.page is None and not names_providers
 
 
 def resolve(
@@ -149,17 +150,25 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
     return ProviderList(providers, len(rows) > page.size, revisions)
 
 
-def revisions(conn: Connection) -> dict[int, int]:
-    """Return the id of every provider, in their order, and the revision of its tree.
+def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:
+    """Return the ids of the providers to list, in their order, and the revisions of their trees.
 
     0 is that of one that is in no tree.
     """
-    return {row_id: revision or 0 for row_id, revision in statements.revisions().rows(conn)}
+    if selection.condition is None:
+        return {}
+    rows = statements.revisions(selection.condition).rows(conn)
+    return {row_id: revision or 0 for row_id, revision in rows}
 
 
-def read(conn: Connection, ids: Collection[int]) -> list[Provider]:
-    """Return these providers, and where they are many all others too, in one statement."""
-    return [_provider(row) for row in statements.among(ids).rows(conn)]
+def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -> list[Provider]:
+    """Return those of the providers to list that have these ids, in one statement.
+
+    Where they are many, the others are returned as well.
+    """
+    if selection.condition is None:
+        return []
+    return [_provider(row) for row in statements.among(selection.condition, ids).rows(conn)]
 
 
 def _provider(row: Sequence[Any]) -> Provider:

@@ -174,6 +174,33 @@ def test_the_list_of_all_is_the_text_of_each_in_the_order_of_their_rows(
     assert prefix.encode() in expected
 
 
+@pytest.mark.parametrize(
+    ("query", "is_empty"),
+    [
+        ("resources=VCPU:1", False),
+        ("resources=DISK_GB:1010", False),
+        ("required=HW_CPU_X86_AVX2,!COMPUTE_NODE", False),
+        (f"member_of={aggregate_uuid(1)}", False),
+        (f"member_of={aggregate_uuid(77)}", True),
+        (f"in_tree={provider_uuid(4)}", False),
+        ("name=host7", False),
+        (f"uuid={provider_uuid(7)}", False),
+    ],
+)
+def test_a_list_with_conditions_has_those_that_meet_them_and_their_text(
+    service: Service, query: str, *, is_empty: bool
+) -> None:
+    page = listed(service, f"{query}&limit=1000")
+    whole = listed(service)
+    expected = [provider for provider in whole if provider in page]
+    assert is_empty == (not expected)
+    assert len(expected) == len(page) < len(whole)
+    assert listed(service, query) == expected  # out of memory
+    service.restart()
+    assert listed(service, query) == expected  # read
+    assert listed(service) == whole  # partly read
+
+
 def test_a_list_of_none_is_empty(tmp_path: Path) -> None:
     with Service(tmp_path) as service:
         for _ in range(2):

@@ -112,8 +112,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "provider_parts.allocations": ([1],),
     "provider_parts.inventories": ([1],),
     "provider_parts.trait_ids": ([1],),
-    "provider_list.among": ([1],),
-    "provider_list.revisions": (),
+    "provider_list.among": (ProviderCondition(), [1]),
     "providers.bump_generations": ({1: 1, 2: 1},),
     "providers.clashing": (UUID, "host"),
     "providers.create": (UUID, "host", None, None, 1),
@@ -194,6 +193,10 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
                 aggregates=tuple(frozenset({each}) for each in range(MOST_JOINED + 1))
             ),
         ),
+    },
+    "provider_list.revisions": {
+        "all": (ProviderCondition(),),
+        "with room": (ProviderCondition(resources=((0, 1),)),),
     },
     "provider_list.page": {
         "after one": (ProviderCondition(), UUID, 1000),

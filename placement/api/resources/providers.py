@@ -19,6 +19,7 @@ from placement.api.responses.providers import (
 )
 from placement.api.shapes import View
 from placement.objects import provider_list, provider_parts, providers
+from placement.objects.provider_list import ProviderSelection
 from placement.objects.provider_parts import Part
 from placement.objects.providers import Provider
 from placement.objects.unset import UNSET
@@ -33,8 +34,8 @@ def list_resource_providers(call: Call) -> Reply:
     with call.service.database.read() as conn:
         selection = provider_list.resolve(conn, filters, page)
         tag = tags.of_all(call, conn) if page is None else None
-        if selection.is_of_all:
-            texts = _texts_of_all(call, conn)
+        if selection.is_unbounded:
+            texts = _texts(call, conn, selection)
             changed_at = newest({provider.changed_at for provider in texts})
             return Reply(200, Written(texts), changed_at=changed_at, tag=tag)
         listed = provider_list.find(conn, selection)
@@ -47,13 +48,13 @@ def list_resource_providers(call: Call) -> Reply:
     return Reply(200, WithParts(matching, parts, more), changed_at=changed_at, tag=tag)
 
 
-def _texts_of_all(call: Call, conn: Connection) -> list[ListedText]:
-    """Return all providers by their ids: out of memory, or read and kept there."""
+def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[ListedText]:
+    """Return the providers to list, by their ids: out of memory, or read and kept there."""
     cache, view = call.service.lists, text_view(View(call.version, call.mount))
-    revisions = provider_list.revisions(conn)
+    revisions = provider_list.revisions(conn, selection)
     texts = cache.known(view, revisions)
     if len(texts) < len(revisions):
-        providers = provider_list.read(conn, revisions.keys() - texts.keys())
+        providers = provider_list.read(conn, selection, revisions.keys() - texts.keys())
         unknown = listed_texts(providers, view)
         cache.keep(view, revisions, unknown)
         texts.update((row_id, text) for row_id, (text, _size) in unknown.items())

@@ -61,15 +61,15 @@ def listed(condition: ProviderCondition) -> Query:
     return Query(_listed(condition), parse=_parse)
 
 
-def revisions() -> Query:
-    """Select the id of every provider and the revision of its tree, or null, by id."""
-    return Query(_REVISIONS, parse=parse_rows)
+def revisions(condition: ProviderCondition) -> Query:
+    """Select the ids of those that meet it, each with the revision of its tree or null, by id."""
+    return Query(_revisions(condition), parse=parse_rows)
 
 
-def among(ids: Collection[int]) -> Queries:
-    """Select what `listed` does of the providers with these ids, or of all if they are many."""
+def among(condition: ProviderCondition, ids: Collection[int]) -> Queries:
+    """Select what `listed` does, of those with these ids alone unless these are many."""
     if len(ids) > CHUNK:
-        return Queries([listed(ProviderCondition())])
+        return Queries([listed(condition)])
     return bulk.select_by(_AMONG, ids, parse=_parse)
 
 
@@ -82,6 +82,11 @@ def page(condition: ProviderCondition, after: str, size: int) -> Query:
 @lru_cache(maxsize=256)
 def _listed(condition: ProviderCondition) -> Selection:
     return _LISTED.where(*_meets(condition))
+
+
+@lru_cache(maxsize=256)
+def _revisions(condition: ProviderCondition) -> Selection:
+    return _REVISIONS.where(*_meets(condition))
 
 
 @lru_cache(maxsize=256)

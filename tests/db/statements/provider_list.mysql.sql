@@ -1,4 +1,4 @@
--- provider_list.among: Select what `listed` does of the providers with these ids, or of all if they are many.
+-- provider_list.among: Select what `listed` does, of those with these ids alone unless these are many.
 SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
     IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
     IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
@@ -178,7 +178,9 @@ ORDER BY resource_providers.uuid
 LIMIT :size;
 
 
--- provider_list.revisions: Select the id of every provider and the revision of its tree, or null, by id.
+-- provider_list.revisions: Select the ids of those that meet it, each with the revision of its tree or null, by id.
+
+-- all
 SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'), ',', IFNULL(CASE
     WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
     resource_providers.revision ELSE (SELECT other.revision
@@ -186,4 +188,19 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'
           WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
               json_rows_1
 FROM resource_providers
+GROUP BY resource_providers.id >> 8;
+
+-- with room
+SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'), ',', IFNULL(CASE
+    WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
+    resource_providers.revision ELSE (SELECT other.revision
+          FROM resource_providers AS other
+          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
+              json_rows_1
+FROM resource_providers
+WHERE EXISTS (SELECT 1 AS anon_1
+  FROM inventories
+  WHERE inventories.resource_provider_id = resource_providers.id AND inventories.resource_class_id =
+      0 AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+      inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
 GROUP BY resource_providers.id >> 8;

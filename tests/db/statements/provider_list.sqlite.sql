@@ -1,4 +1,4 @@
--- provider_list.among: Select what `listed` does of the providers with these ids, or of all if they are many.
+-- provider_list.among: Select what `listed` does, of those with these ids alone unless these are many.
 SELECT json_group_array(json_array(resource_providers.id, resource_providers.uuid,
     resource_providers.name, resource_providers.generation, CASE WHEN
     (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
@@ -157,11 +157,27 @@ ORDER BY resource_providers.uuid
 LIMIT :size OFFSET 0;
 
 
--- provider_list.revisions: Select the id of every provider and the revision of its tree, or null, by id.
+-- provider_list.revisions: Select the ids of those that meet it, each with the revision of its tree or null, by id.
+
+-- all
 SELECT json_group_array(json_array(resource_providers.id, CASE WHEN
     (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.revision
     ELSE (SELECT other.revision
       FROM resource_providers AS other
       WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
 FROM resource_providers
+GROUP BY resource_providers.id >> 8;
+
+-- with room
+SELECT json_group_array(json_array(resource_providers.id, CASE WHEN
+    (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.revision
+    ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
+FROM resource_providers
+WHERE EXISTS (SELECT 1 AS anon_1
+  FROM inventories
+  WHERE inventories.resource_provider_id = resource_providers.id AND inventories.resource_class_id =
+      0 AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
+      inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
 GROUP BY resource_providers.id >> 8;
