@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -82,14 +82,11 @@ def brew(port: int) -> int:
 
 def kill_the_busiest(process: Process, counts: Path) -> None:
     """Kill the worker that has counted most, with SIGKILL, and wait for the next one."""
-    before = process.worker_ids()
+    before = await_workers(process, WORKERS)
     victim = max(before, key=lambda worker: _requests_of(counts, worker))
     assert _requests_of(counts, victim) > 0
     os.kill(victim, signal.SIGKILL)
-    deadline = time.monotonic() + ANSWER
-    while len(set(process.worker_ids()) - {victim}) < WORKERS:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    await_workers(process, WORKERS, {victim})
 
 
 def _requests_of(counts: Path, worker: int) -> float:
@@ -280,17 +277,18 @@ def test_a_reload_keeps_the_port_and_the_counts(tmp_path: Path) -> None:
             assert send_all(process.port, [("GET", "/nowhere", None, "1.0")] * 10) == {404: 10}
             said = scrape(port)
             assert kit.of(said, "placement_requests_total")[labels] == 10 * rounds
-            workers = set(process.worker_ids())
+            workers = await_workers(process, 2)
             process.signal(signal.SIGHUP)
-            await_others(process, workers)
+            await_workers(process, 2, workers)
 
 
-def await_others(process: Process, workers: set[int]) -> None:
-    """Wait until none of these workers is left, and as many others are there."""
+def await_workers(process: Process, number: int, gone: Set[int] = frozenset()) -> Set[int]:
+    """Wait until so many workers are there, and none that is to be gone; their ids."""
     deadline = time.monotonic() + ANSWER
-    while workers & (now := set(process.worker_ids())) or len(now) < len(workers):
-        assert time.monotonic() < deadline
+    while len(workers := set(process.worker_ids())) != number or workers & gone:
+        assert time.monotonic() < deadline, (workers, gone)
         time.sleep(0.05)
+    return workers
 
 
 def test_a_directory_of_its_own_goes_with_the_service(tmp_path: Path) -> None:
@@ -298,9 +296,9 @@ def test_a_directory_of_its_own_goes_with_the_service(tmp_path: Path) -> None:
     directory.mkdir()
     with serving(tmp_path, [database], 2, TMPDIR=str(directory)) as [process]:
         assert len(list(directory.glob("placement-metrics-*"))) == 1
-        victim = process.worker_ids()[0]
+        victim = min(await_workers(process, 2))
         os.kill(victim, signal.SIGKILL)
-        await_others(process, {victim})
+        await_workers(process, 2, {victim})
         assert send(process.port, "GET", "/traits").status == 200
         assert len(list(directory.glob("placement-metrics-*"))) == 1
     assert list(directory.glob("placement-metrics-*")) == []
