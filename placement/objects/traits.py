@@ -98,8 +98,9 @@ def replace(
         unknown = set(trait_names) - ids.keys()
         if unknown:
             raise UnknownTraits(unknown)
-        traits = [Trait(name, changed_at) for _id, name, changed_at in provider.named]
-        traits.sort(key=lambda trait: trait.name)
+        # By id: of more names than one statement asks for, a trait may come with several.
+        by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.named}
+        traits = sorted(by_id.values(), key=lambda trait: trait.name)
         trait_ids = set(ids.values())
         if trait_ids == _ids(provider):
             raise Unchanged((provider.generation, traits))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from placement.db.statement import CHUNK
 from placement.objects import catalog
 from tests.kit.builders import make_database
 from tests.kit.engines import ENGINE
@@ -81,6 +82,17 @@ def test_names_that_the_database_calls_equal_may_be_new_in_one_request(
     answer = client.send("POST", "/allocations", body)
     assert answer.status_code == 204, answer.text
     assert used(client, one) == used(client, other) == (2 if FOLDS else 1)
+
+
+def test_a_trait_is_one_however_often_a_body_names_it(client: Service) -> None:
+    traits = ["HW_NUMA_ROOT", "HW_CPU_X86_AVX"]
+    body = {"traits": traits * (CHUNK - 1), "resource_provider_generation": 1}
+    path = f"/resource_providers/{HOST}/traits"
+    expected = {"traits": sorted(traits), "resource_provider_generation": 2}
+    assert client.send("PUT", path, body).json == expected
+    # Nothing changes, and the answer is the same.
+    again = {**body, "resource_provider_generation": 2}
+    assert client.send("PUT", path, again).json == expected
 
 
 def test_what_the_database_cannot_hold_is_refused_and_the_field_named(
