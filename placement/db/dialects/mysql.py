@@ -86,14 +86,14 @@ class MySql(Dialect):
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
         """Set modes, and how long a statement waits for locks on rows and on tables."""
-        if role is Role.READ:
-            dbapi_connection.autocommit(True)
         lock_wait = max(1, round(settings.write_timeout))
         statements = [
             f"SET SESSION group_concat_max_len = {LONGEST_TEXT}",
             f"SET SESSION innodb_lock_wait_timeout = {lock_wait}",
             f"SET SESSION lock_wait_timeout = {lock_wait}",
         ]
+        if role is Role.READ:
+            statements.append("SET SESSION autocommit = 1")  # drivers differ in how to ask for it
         if settings.mysql_sql_mode:
             statements.append(f"SET SESSION sql_mode = '{settings.mysql_sql_mode}'")
         if settings.wsrep_sync_wait is not None:

@@ -41,9 +41,6 @@ class Recorder:
     def first(self) -> object:
         return None
 
-    def autocommit(self, value: bool) -> None:
-        self.statements.append(f"autocommit({value})")
-
     def commit(self) -> None:
         self.statements.append("commit()")
 
@@ -117,6 +114,14 @@ def test_mysql_waits_for_locks_at_least_a_second_and_has_the_modes_that_are_set(
     statements = session("mysql", replace(given, mysql_sql_mode="TRADITIONAL", wsrep_sync_wait=1))
     assert "SET SESSION sql_mode = 'TRADITIONAL'" in statements
     assert "SET SESSION wsrep_sync_wait = 1" in statements
+
+
+@pytest.mark.parametrize(("role", "commits"), [(Role.READ, True), (Role.WRITE, False)])
+def test_mysql_is_told_in_sql_what_each_driver_is_asked_in_another_way(
+    role: Role, commits: bool
+) -> None:
+    """A method of one, an attribute of another: only a cursor do all of them have."""
+    assert ("SET SESSION autocommit = 1" in session("mysql", role=role)) == commits
 
 
 def test_postgresql_keeps_its_session_by_a_commit() -> None:
