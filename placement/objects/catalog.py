@@ -30,32 +30,22 @@ Ids = Mapping[str, Mapping[str, int]]  # kind -> name -> id
 NO_NAMES: Names = MappingProxyType({})
 
 
-def resolve(
-    conn: Connection,
-    names: Names,
-    provider_uuids: Collection[str] = (),
-) -> tuple[dict[str, dict[str, int]], dict[int, int]]:
-    """Return kind -> name -> id of those names that exist, and root id -> revision.
+def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
+    """Return kind -> name -> id of those names that exist.
 
-    Aggregates come under the spelling that is stored, other names as they were given. The roots
-    are those of the providers. Executes one statement, and one more for each further thousand
-    names.
+    Aggregates come under the spelling that is stored, other names as they are in the request.
+    Executes one statement, and one more for each further thousand names.
     """
-    ids: dict[str, dict[str, int]] = {kind: {} for kind in names}
-    revisions: dict[int, int] = {}
-    misspelled: set[str] = set()  # kinds of which a row has another name than was given
-    query = statements.with_trees(names, provider_uuids)
-    for kind, row_id, name, revision in query.rows(conn):
-        if kind == "tree":
-            revisions[row_id] = revision
-        elif kind == "aggregate" or name in names[kind]:
-            ids[kind][name] = row_id
+    rows_by_kind: dict[str, list[tuple[int, str]]] = {kind: [] for kind in names}
+    for kind, row_id, name, _revision in statements.ids(names).rows(conn):
+        rows_by_kind[kind].append((row_id, name))
+    ids: dict[str, dict[str, int]] = {}
+    for kind, rows in rows_by_kind.items():
+        if kind == "aggregate":
+            ids[kind] = {spelling: row_id for row_id, spelling in rows}
         else:
-            misspelled.add(kind)
-    # The database takes names for equal that Python does not: such names are looked up singly.
-    for kind in misspelled:
-        ids[kind].update(_ids_one_by_one(conn, kind, set(names[kind]) - ids[kind].keys()))
-    return ids, revisions
+            ids[kind] = match(conn, kind, names[kind], rows)
+    return ids
 
 
 def match(
@@ -67,7 +57,7 @@ def match(
     """
     unmatched = set(names)
     ids = {name: row_id for row_id, name, *_ in rows if name in unmatched}
-    if len(ids) < len(rows):
+    if len(ids) < len(rows):  # some row has another name than the request
         ids.update(_ids_one_by_one(conn, kind, unmatched - ids.keys()))
     return ids
 
@@ -78,12 +68,6 @@ def _ids_one_by_one(conn: Connection, kind: str, names: Collection[str]) -> dict
     for name in names:
         for row in statements.ids({kind: [name]}).rows(conn):
             ids[name] = row.id
-    return ids
-
-
-def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
-    """Return kind -> name -> id of those names that exist."""
-    ids, _revisions = resolve(conn, names)
     return ids
 
 

@@ -8,7 +8,6 @@ revision also marks the write, so that a lost COMMIT can be verified.
 
 import random
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -17,9 +16,9 @@ from placement import stopwatch
 from placement.db.engine import on_lost_commit
 from placement.db.statement import Restart, Unmatched
 from placement.db.statements import locks as statements
+from placement.db.statements import names as name_statements
 from placement.db.statements import providers as provider_statements
-from placement.objects import catalog, identifiers
-from placement.objects.catalog import NO_NAMES, Ids, Names
+from placement.objects import identifiers
 
 
 class TreesChanged(Exception):
@@ -34,18 +33,6 @@ class LockedProvider(NamedTuple):
     id: int
     root_id: int
     parent_id: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class LockedTrees:
-    """Trees that a transaction has locked, and the ids of names that it looked up on the way.
-
-    providers: those that the request names, by the identifiers of the request. ids: kind -> name
-    -> id.
-    """
-
-    providers: Mapping[str, LockedProvider]
-    ids: Ids
 
 
 def new_revision() -> int:
@@ -142,18 +129,16 @@ def lock_roots(conn: Connection, revisions: Mapping[int, int]) -> None:
         leave_commit_marker(conn, revisions, renew_revisions(conn, revisions))
 
 
-def lock_trees(
-    conn: Connection, provider_uuids: Collection[str], names: Names = NO_NAMES
-) -> LockedTrees:
-    """Lock the trees of the providers named.
+def lock_trees(conn: Connection, provider_uuids: Collection[str]) -> dict[str, LockedProvider]:
+    """Lock the trees of the providers named; return these, by the identifiers of the request.
 
-    names: kind -> names, whose ids are looked up by the same statement. Raises Restart when a
-    named provider has moved to a tree that is not locked.
+    Raises Restart when one has moved to a tree that is not locked.
     """
     stored_uuids = identifiers.stored_forms(*provider_uuids)
-    ids, revisions = catalog.resolve(conn, names, stored_uuids)
+    rows = name_statements.with_trees({}, stored_uuids).rows(conn)
+    revisions = {root_id: revision for _kind, root_id, _uuid, revision in rows}
     if not revisions:
-        return LockedTrees({}, ids)
+        return {}
     lock_roots(conn, revisions)
 
     # Only now can nobody change the providers any more.
@@ -162,4 +147,4 @@ def lock_trees(
         providers[row.uuid] = LockedProvider._make(row)
     if any(provider.root_id not in revisions for provider in providers.values()):
         raise Restart
-    return LockedTrees(identifiers.match(provider_uuids, providers), ids)
+    return identifiers.match(provider_uuids, providers)

@@ -146,7 +146,7 @@ def update(
     ProviderNameTaken; Unchanged where it has the name and the parent.
     """
     uuids = [uuid, parent_uuid] if isinstance(parent_uuid, str) else [uuid]
-    providers = locking.lock_trees(conn, uuids).providers
+    providers = locking.lock_trees(conn, uuids)
     if uuid not in providers:
         raise ProviderNotFound(uuid)
     provider = providers[uuid]
