@@ -4,8 +4,10 @@ The SQL is built once for each number of rows; what differs from call to call ar
 SQLAlchemy takes several times as long to build a statement as an engine to run it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -48,6 +50,25 @@ def write_by(
         Write(statement, {"ids": chunk, **(params or {})}, matches=len(chunk))
         for chunk in sorted_chunks(keys)
     )
+
+
+# -- names of several kinds --------------------------------------------------------------------
+
+
+def kinds_and_names(names: Mapping[str, Collection[str]]) -> list[tuple[str, str]]:
+    """Return (kind, name) of all names, each once, those of one kind together."""
+    pairs: list[tuple[str, str]] = []
+    for kind, names_of_kind in names.items():
+        pairs += [(kind, name) for name in sorted(set(names_of_kind))]
+    return pairs
+
+
+def params_by_kind(pairs: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]:
+    """Return the parameters of `in_list` of the names, one for each kind, which it is called by."""
+    return {
+        kind: [name for _kind, name in of_kind]
+        for kind, of_kind in groupby(pairs, key=itemgetter(0))
+    }
 
 
 # -- values by id ------------------------------------------------------------------------------

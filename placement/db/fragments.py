@@ -18,6 +18,12 @@ STOCK_COLUMNS = tuple(
     t.inventories.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")
 )
 
+# In the order of `Record`.
+RECORD_COLUMNS = tuple(
+    t.inventories.c[name]
+    for name in ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+)
+
 
 def changed_at(table: sa.Table) -> ColumnElement[Any]:
     """When a row was last written, as `changed_at`; null in rows of very old databases."""

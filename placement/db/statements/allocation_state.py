@@ -2,15 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, zip_longest
-from operator import itemgetter
+from itertools import zip_longest
 from typing import Any
 
 import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import Selection, Union
+from placement.db.fragments import RECORD_COLUMNS, Selection, Union
 from placement.db.json_rows import JsonRow, parse_each
 from placement.db.statement import Queries, Query, chunks, sorted_chunks
 
@@ -30,21 +29,15 @@ def state(
     allocation come root and revision of its provider, and its inventory, null where there is none.
     More than a thousand of a sort are more than one statement, and not of one moment.
     """
-    pairs: list[tuple[str, str]] = []
-    for kind, names_of_kind in names.items():
-        pairs += [(kind, name) for name in sorted(set(names_of_kind))]
-    pieces = zip_longest(
-        chunks(pairs), sorted_chunks(providers), sorted_chunks(consumers), fillvalue=()
-    )
+    pairs = chunks(bulk.kinds_and_names(names))
+    pieces = zip_longest(pairs, sorted_chunks(providers), sorted_chunks(consumers), fillvalue=())
     return Queries(_state(*piece) for piece in pieces)
 
 
 def _state(
     names: Sequence[tuple[str, str]], providers: Sequence[str], consumers: Sequence[str]
 ) -> Query:
-    params: dict[str, Sequence[str]] = {}
-    for kind, pairs in groupby(names, key=itemgetter(0)):
-        params[kind] = [name for _kind, name in pairs]
+    params = bulk.params_by_kind(names)
     kinds = tuple(params)
     params |= {"providers": providers} if providers else {}
     params |= {"consumers": consumers} if consumers else {}
@@ -90,12 +83,7 @@ _INVENTORIES = (
         _inventory.c.resource_class_id,
         t.resource_classes.c.name,
         _inventory.c.used,
-        _inventory.c.total,
-        _inventory.c.reserved,
-        _inventory.c.min_unit,
-        _inventory.c.max_unit,
-        _inventory.c.step_size,
-        _inventory.c.allocation_ratio,
+        *RECORD_COLUMNS,
     )
     .select_from(
         _provider.join(_inventory, _inventory.c.resource_provider_id == _provider.c.id).join(

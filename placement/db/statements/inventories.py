@@ -7,10 +7,10 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import changed_at
+from placement.db.fragments import RECORD_COLUMNS, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, mapping_chunks
 
-FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "capacity")
+FIELDS = (*[column.name for column in RECORD_COLUMNS], "capacity")
 
 _inventory = t.inventories
 _class = t.resource_classes

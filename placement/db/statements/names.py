@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, zip_longest
-from operator import itemgetter
+from itertools import zip_longest
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -12,8 +11,6 @@ from placement.db import bulk, constructs
 from placement.db import tables as t
 from placement.db.fragments import Selection, Union, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
-
-_NAMES = t.NAMES
 
 # kind -> column of the rows that use an entry
 _USES: Mapping[str, sa.Column[int]] = {
@@ -42,9 +39,7 @@ def with_trees(
     The uuid is the provider's own. further: selections of such rows, of kinds of their own, that
     are to come in the same statement.
     """
-    pairs: list[tuple[str, str]] = []
-    for kind, names_of_kind in names.items():
-        pairs += [(kind, name) for name in sorted(set(names_of_kind))]
+    pairs = bulk.kinds_and_names(names)
     rest = [tuple(further)] if further else ()
     pieces = zip_longest(chunks(pairs), sorted_chunks(providers), rest, fillvalue=())
     return Queries(_ids_and_trees(*piece) for piece in pieces)
@@ -55,9 +50,7 @@ def _ids_and_trees(
     providers: Sequence[str],
     further: tuple[Selection, ...],
 ) -> Query:
-    params: dict[str, Sequence[str]] = {}
-    for kind, pairs in groupby(names, key=itemgetter(0)):
-        params[kind] = [name for _kind, name in pairs]
+    params = bulk.params_by_kind(names)
     kinds = tuple(params)
     if providers:
         params["providers"] = providers
@@ -90,7 +83,7 @@ def _with_trees(
 
 
 def _ids_of(kind: str) -> Selection:
-    name = _NAMES[kind]
+    name = t.NAMES[kind]
     return sa.select(
         sa.literal(kind).label("kind"),
         name.table.c.id,
@@ -104,14 +97,14 @@ def _ids_of(kind: str) -> Selection:
 
 def all_names(kind: str, limit: int | None = None) -> Query:
     """Select (id, name) of a catalogue, in the order of ids: `limit` of them, or all."""
-    name = _NAMES[kind]
+    name = t.NAMES[kind]
     row_id = name.table.c.id
     return Query(sa.select(row_id, name.label("name")).order_by(row_id).limit(limit))
 
 
 def newest(kind: str) -> Query:
     """Select the largest id of a catalogue, or null."""
-    return Query(sa.select(sa.func.max(_NAMES[kind].table.c.id)))
+    return Query(sa.select(sa.func.max(t.NAMES[kind].table.c.id)))
 
 
 def dated(
@@ -126,7 +119,7 @@ def dated(
     is_used: of those that some provider has (a trait) or has an inventory of (a class), or of
     the others.
     """
-    name = _NAMES[kind]
+    name = t.NAMES[kind]
     table = name.table
     rows = sa.select(table.c.id, name.label("name"), changed_at(table)).order_by(table.c.id)
     if names is not None:
@@ -141,7 +134,7 @@ def dated(
 def _is_used(kind: str) -> ColumnElement[bool]:
     use = _USES[kind]
     rows = sa.select(sa.literal(1)).select_from(use.table)
-    return rows.where(use == _NAMES[kind].table.c.id).exists()
+    return rows.where(use == t.NAMES[kind].table.c.id).exists()
 
 
 # -- locks -------------------------------------------------------------------------------------
@@ -149,7 +142,7 @@ def _is_used(kind: str) -> ColumnElement[bool]:
 
 def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
     """Select (id, name) of those that exist; they stay so until this transaction ends."""
-    name = _NAMES[kind]
+    name = t.NAMES[kind]
     row_id = name.table.c.id
     rows = sa.select(row_id, name.label("name")).where(bulk.in_list(row_id))
     return bulk.select_by(rows.with_for_update(read=True), row_ids)
@@ -157,7 +150,7 @@ def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
 
 def lock_exclusive(kind: str, name: str) -> Query:
     """Select an entry's id, once no other transaction has locked it."""
-    column = _NAMES[kind]
+    column = t.NAMES[kind]
     return Query(sa.select(column.table.c.id).where(column == name).with_for_update())
 
 
@@ -166,7 +159,7 @@ def lock_exclusive(kind: str, name: str) -> Query:
 
 def add_unless_present(kind: str, names: Collection[str]) -> Writes:
     """Insert those names that the database does not take for one that it has."""
-    name = _NAMES[kind]
+    name = t.NAMES[kind]
     created_at = t.now()
     insert = constructs.insert_unless_present(name.table)
     writes = []
@@ -178,7 +171,7 @@ def add_unless_present(kind: str, names: Collection[str]) -> Writes:
 
 def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
     """Insert entries; each row has `name`, and `id` where the catalogue's ids are not generated."""
-    name = _NAMES[kind]
+    name = t.NAMES[kind]
     values = []
     for row in rows:
         value = {name.key if key == "name" else key: value for key, value in row.items()}
@@ -188,7 +181,7 @@ def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
 
 def change_id(kind: str, old_id: int, new_id: int) -> Write:
     """Give an entry another id."""
-    table = _NAMES[kind].table
+    table = t.NAMES[kind].table
     return Write(sa.update(table).where(table.c.id == old_id).values(id=new_id), matches=1)
 
 
@@ -201,5 +194,5 @@ def rename_resource_class(name: str, new_name: str) -> Write:
 
 def delete_unused(kind: str, name: str) -> Write:
     """Delete a trait or class that nothing uses; one that is used is not matched."""
-    column = _NAMES[kind]
+    column = t.NAMES[kind]
     return Write(sa.delete(column.table).where(column == name, ~_is_used(kind)), matches=1)

@@ -8,6 +8,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
+from placement.db.fragments import RECORD_COLUMNS
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_text, parse_unsorted
 from placement.db.statement import Queries
 
@@ -27,12 +28,7 @@ _INVENTORIES = (
             _inventory.c.resource_provider_id,
             _class.c.name,
             _inventory.c.used,
-            _inventory.c.total,
-            _inventory.c.reserved,
-            _inventory.c.min_unit,
-            _inventory.c.max_unit,
-            _inventory.c.step_size,
-            _inventory.c.allocation_ratio,
+            *RECORD_COLUMNS,
         )
     )
     .select_from(_inventory.join(_class, _class.c.id == _inventory.c.resource_class_id))

@@ -14,7 +14,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import Selection, Union, changed_at
+from placement.db.fragments import RECORD_COLUMNS, Selection, Union, changed_at
 from placement.db.json_rows import JsonRow, parse_time
 from placement.db.statement import Queries, Query, sorted_chunks
 
@@ -94,12 +94,7 @@ _PARTS: Mapping[str, Sequence[Selection]] = {
             _class.c.name,
             _inventory.c.id,
             _inventory.c.used,
-            _inventory.c.total,
-            _inventory.c.reserved,
-            _inventory.c.min_unit,
-            _inventory.c.max_unit,
-            _inventory.c.step_size,
-            _inventory.c.allocation_ratio,
+            *RECORD_COLUMNS,
         )
     ],
     "traits": [_of_providers(_owned(_trait_link), _trait_link.c.trait_id)],
@@ -115,13 +110,6 @@ _PARTS: Mapping[str, Sequence[Selection]] = {
         )
     ],
     "nothing": [],
-}
-
-# kind -> column that holds the name
-_NAMES: Mapping[str, sa.Column[str]] = {
-    "resource_class": _class.c.name,
-    "trait": t.traits.c.name,
-    "aggregate": t.placement_aggregates.c.uuid,
 }
 
 
@@ -176,7 +164,7 @@ def _seen(
 def _statement(part: str, kind: str) -> Union:
     selections = [_PROVIDERS, *_PARTS[part]]
     if kind:
-        name = _NAMES[kind]
+        name = t.NAMES[kind]
         named = _rows(_NAMED, name.table.c.id, name, changed_at(name.table))
         selections.append(named.where(bulk.in_list(name, "names")))
     return sa.union_all(*selections)
