@@ -4,7 +4,7 @@ What is shared takes memory once, and a search compares it by identity first.
 """
 
 from collections.abc import Hashable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ class Interned(Generic[T]):
     def __init__(self, most: int = MOST) -> None:
         """`most`: values that are known at a time."""
         self._most = most
-        self._values: dict[Hashable, Any] = {}
+        self._values: dict[Hashable | T, T] = {}
 
     def __call__(self, value: T, key: Hashable = None) -> T:
         """Return the one object for this value.
@@ -26,4 +26,4 @@ class Interned(Generic[T]):
         """
         if len(self._values) >= self._most:
             self._values.clear()
-        return self._values.setdefault(value if key is None else key, value)  # type: ignore[no-any-return]
+        return self._values.setdefault(value if key is None else key, value)
