@@ -140,12 +140,13 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
             act(conn)
 
     def _unwatch(self, conn: TConn) -> None:
-        self.poller.unregister(conn.sock)
-        del self._watched[conn]
+        """Watch a connection no more, if it is watched."""
+        if conn in self._watched:
+            self.poller.unregister(conn.sock)
+            del self._watched[conn]
 
     def _drop(self, conn: TConn) -> None:
-        if conn in self._watched:
-            self._unwatch(conn)
+        self._unwatch(conn)
         self.nr_conns -= 1
         conn.arrival.close()
         conn.close()
@@ -169,37 +170,45 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
     # -- a request comes, a thread answers it, the answer goes ------------------------------
 
     def _gather(self, conn: TConn) -> None:
-        arrival = conn.arrival
         try:
-            data = conn.sock.recv(_BUFFER)
-            if data:
-                arrival.take(data)
-                _extend(conn, len(data))
-            if arrival.expects and not arrival.complete:
-                arrival.expects = False
-                conn.sock.say(b"HTTP/1.1 100 Continue\r\n\r\n")
+            is_over = not self._receive(conn)
         except BlockingIOError:
-            if conn not in self._watched:
-                self._watch(conn, selectors.EVENT_READ, self._gather)
-            return
+            is_over = False
         except HeadTooLong:
             self._refuse(conn)
             return
         except OSError:
             self._drop(conn)
             return
-        if not data and not arrival.size:
+        if is_over and not conn.arrival.size:
             self._drop(conn)
-        elif arrival.complete or not data:
-            # The parser refuses a request that the client has not completed.
-            arrival.complete = True
-            if conn in self._watched:
-                self._unwatch(conn)
-            conn.parser = http.get_parser(self.cfg, arrival.pieces(), conn.client)
-            conn.initialized = conn.data_ready = True
-            self.tpool.give(conn)
+        elif is_over or conn.arrival.complete:
+            self._hand_over(conn)
         elif conn not in self._watched:
             self._watch(conn, selectors.EVENT_READ, self._gather)
+
+    def _receive(self, conn: TConn) -> bytes:
+        """Take what the client has sent, and return it; nothing at the end of what it sends.
+
+        Raises OSError, also BlockingIOError for none yet, and HeadTooLong.
+        """
+        arrival = conn.arrival
+        data: bytes = conn.sock.recv(_BUFFER)
+        if data:
+            arrival.take(data)
+            _extend(conn, len(data))
+        if arrival.expects and not arrival.complete:
+            arrival.expects = False
+            conn.sock.say(b"HTTP/1.1 100 Continue\r\n\r\n")
+        return data
+
+    def _hand_over(self, conn: TConn) -> None:
+        """Give a request to a thread; the parser refuses one that the client has not completed."""
+        self._unwatch(conn)
+        conn.arrival.complete = True
+        conn.parser = http.get_parser(self.cfg, conn.arrival.pieces(), conn.client)
+        conn.initialized = conn.data_ready = True
+        self.tpool.give(conn)
 
     def _answer(self, conn: TConn) -> None:
         try:
@@ -210,8 +219,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
             self.method_queue.defer(self.finish_request, conn, None)
 
     def _refuse(self, conn: TConn) -> None:
-        if conn in self._watched:
-            self._unwatch(conn)
+        self._unwatch(conn)
         conn.arrival.complete = True
         util.write_error(conn.sock, 431, "Request Header Fields Too Large", "the head is too long")
         self._send(conn)
@@ -224,8 +232,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
 
     def _send(self, conn: TConn) -> None:
         try:
-            if conn in self._watched:
-                self._unwatch(conn)
+            self._unwatch(conn)
             _extend(conn, conn.sock.flush())
             if conn.sock.unsent:
                 self._watch(conn, selectors.EVENT_WRITE, self._send)
