@@ -1,9 +1,11 @@
 """SQL that each engine spells in its own way."""
 
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.functions import FunctionElement
 
 from placement.db.dialects import DIALECTS, dialect_named
 
@@ -37,3 +39,44 @@ def in_written_order(rows: Rows) -> Rows:
             for name in dialect.names:
                 rows = rows.prefix_with(dialect.in_written_order, dialect=name)
     return rows
+
+
+class _InOrder(FunctionElement[bool]):
+    """Two forms of a condition: the plain one, and that which locks rows first."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+    def self_group(self, against: Any = None) -> Self:
+        """Return itself: engines without booleans would compare it with 1, and use no index."""
+        return self
+
+
+@compiles(_InOrder)
+def _plain(element: _InOrder, compiler: Any, **options: Any) -> str:
+    plain, _locking = element.clauses
+    return str(compiler.process(plain, **options))
+
+
+def _locking(element: _InOrder, compiler: Any, **options: Any) -> str:
+    _plain, locking = element.clauses
+    return str(compiler.process(locking, **options))
+
+
+for _dialect in DIALECTS:
+    if _dialect.locks_before_update:
+        compiles(_InOrder, *_dialect.names)(_locking)
+
+
+def locked_in_order(
+    row_id: ColumnElement[int], ids: sa.BindParameter[Any], in_order: sa.Select[tuple[int]]
+) -> ColumnElement[bool]:
+    """Have an UPDATE of the rows with these ids lock them in an order that all writes have.
+
+    in_order: selects the ids of these rows in that order, and locks them. PostgreSQL needs it: it
+    updates rows as it comes upon them, which may be in the order in which they lie, and each update
+    moves a row. So two writes of the same rows may each wait for the other, which is noticed a
+    second later. An array is made before any row is updated.
+    """
+    array = sa.func.array(in_order.scalar_subquery())
+    return _InOrder(row_id.in_(ids), row_id == sa.any_(array))

@@ -76,6 +76,7 @@ class MySql(Dialect):
     # INSERT IGNORE would also store what it has cut off.
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     in_written_order = "STRAIGHT_JOIN"
+    locks_before_update = False
 
     def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
         """Return nothing."""

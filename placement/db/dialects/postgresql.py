@@ -80,6 +80,7 @@ class PostgreSql(Dialect):
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""
+    locks_before_update = True
 
     def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
         """Return nothing."""

@@ -32,6 +32,8 @@ class Dialect(Protocol):
     errors: its error codes.
     unless_present: end of an INSERT that leaves out rows whose unique key is taken.
     in_written_order: word after SELECT that has tables joined in the order of FROM, or "".
+    locks_before_update: whether an UPDATE of several rows has to be told in which order to lock
+        them.
     """
 
     names: Sequence[str]
@@ -43,6 +45,7 @@ class Dialect(Protocol):
     errors: ErrorCodes
     unless_present: str
     in_written_order: str
+    locks_before_update: bool
 
     def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
         """Return arguments for the driver's `connect`."""

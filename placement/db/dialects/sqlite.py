@@ -59,6 +59,7 @@ class Sqlite(Dialect):
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""
+    locks_before_update = False
 
     def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
         """Limit how long a statement waits for another process's transaction."""

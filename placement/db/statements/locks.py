@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.db import bulk
+from placement.db import bulk, constructs
 from placement.db import tables as t
 from placement.db.statement import Queries, Write, Writes, sorted_chunks
 
@@ -57,11 +57,11 @@ def _renew_where_seen(
         "roots": sorted({root_ids.get(row_id, row_id) for row_id in row_ids}),
         "new_revision": revision,
     }
-    if not bumped:
-        return Write(_RENEW_WHERE_SEEN, params, matches=len(row_ids))
-    params["bumped"] = [row_id for row_id in row_ids if row_id in bumped]
-    params["now"] = t.now()
-    return Write(_RENEW_AND_BUMP_WHERE_SEEN, params, matches=len(row_ids))
+    if bumped:
+        params["bumped"] = [row_id for row_id in row_ids if row_id in bumped]
+        params["now"] = t.now()
+    update = _renewing_where_seen(bump=bool(bumped), several=len(row_ids) > 1)
+    return Write(update, params, matches=len(row_ids))
 
 
 def _renewed(is_root: ColumnElement[bool]) -> Mapping[str, ColumnElement[Any]]:
@@ -83,12 +83,30 @@ def _bumped(is_root: ColumnElement[bool]) -> Mapping[str, ColumnElement[Any]]:
     }
 
 
-_WHERE_SEEN = sa.update(_provider).where(
-    bulk.in_list(_provider.c.id), bulk.in_list(_provider.c.root_provider_id, "roots")
+_locked = _provider.alias("locked")
+_IN_ORDER = constructs.locked_in_order(
+    _provider.c.id,
+    sa.bindparam("ids", expanding=True, type_=_provider.c.id.type),
+    sa.select(_locked.c.id)
+    .where(bulk.in_list(_locked.c.id))
+    .order_by(sa.desc(_locked.c.id == _locked.c.root_provider_id), _locked.c.id)
+    .with_for_update(key_share=True),
 )
-_IS_ROOT = _provider.c.id == _provider.c.root_provider_id
-_RENEW_WHERE_SEEN = _WHERE_SEEN.values(**_renewed(_IS_ROOT))
-_RENEW_AND_BUMP_WHERE_SEEN = _WHERE_SEEN.values(**_bumped(_IS_ROOT))
+
+
+@lru_cache(maxsize=4)
+def _renewing_where_seen(*, bump: bool, several: bool) -> sa.Update:
+    is_root = _provider.c.id == _provider.c.root_provider_id
+    # MariaDB would take the index of this column, and lock what it finds there before the root.
+    root_id = _provider.c.root_provider_id + sa.literal_column("0", sa.Integer())
+    return (
+        sa.update(_provider)
+        .where(
+            _IN_ORDER if several else bulk.in_list(_provider.c.id),
+            bulk.in_list(root_id, "roots"),
+        )
+        .values(**(_bumped(is_root) if bump else _renewed(is_root)))
+    )
 
 
 def renew_and_bump(
@@ -127,7 +145,7 @@ def _renew_and_bump(roots: int) -> sa.Update:
     ]
     return (
         sa.update(_provider)
-        .where(bulk.in_list(column.id), sa.or_(~is_root, *unchanged))
+        .where(_IN_ORDER, sa.or_(~is_root, *unchanged))
         .values(**_bumped(is_root))
     )
 

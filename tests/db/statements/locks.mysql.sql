@@ -35,13 +35,13 @@ SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now ELSE
     (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
     (resource_providers.id = resource_providers.root_provider_id) THEN :new_revision ELSE
     resource_providers.revision END
-WHERE resource_providers.id IN (:ids …) AND resource_providers.root_provider_id IN (:roots …);
+WHERE resource_providers.id IN (:ids …) AND resource_providers.root_provider_id + 0 IN (:roots …);
 
 -- without
 UPDATE resource_providers
 SET revision=CASE WHEN (resource_providers.id = resource_providers.root_provider_id) THEN
     :new_revision ELSE resource_providers.revision END
-WHERE resource_providers.id IN (:ids …) AND resource_providers.root_provider_id IN (:roots …);
+WHERE resource_providers.id IN (:ids …) AND resource_providers.root_provider_id + 0 IN (:roots …);
 
 
 -- locks.revisions: Select (id, revision) of trees, once no other transaction has locked them.

@@ -7,8 +7,12 @@ SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now::TIM
     WHEN (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
     (resource_providers.id IN (:roots …)) THEN :new_revision::BIGINT ELSE
     resource_providers.revision END
-WHERE resource_providers.id IN (:ids …) AND ((resource_providers.id NOT IN (:roots …)) OR
-    resource_providers.id = :root_0::INTEGER AND resource_providers.revision = :revision_0::BIGINT);
+WHERE resource_providers.id = ANY (array((SELECT locked.id
+      FROM resource_providers AS locked
+      WHERE locked.id IN (:ids …)
+      ORDER BY locked.id = locked.root_provider_id DESC, locked.id FOR NO KEY UPDATE))) AND
+          ((resource_providers.id NOT IN (:roots …)) OR resource_providers.id = :root_0::INTEGER AND
+          resource_providers.revision = :revision_0::BIGINT);
 
 -- a root and its generation
 UPDATE resource_providers
@@ -37,13 +41,21 @@ SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now::TIM
     WHEN (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
     (resource_providers.id = resource_providers.root_provider_id) THEN :new_revision::BIGINT ELSE
     resource_providers.revision END
-WHERE resource_providers.id IN (:ids …) AND resource_providers.root_provider_id IN (:roots …);
+WHERE resource_providers.id = ANY (array((SELECT locked.id
+      FROM resource_providers AS locked
+      WHERE locked.id IN (:ids …)
+      ORDER BY locked.id = locked.root_provider_id DESC, locked.id FOR NO KEY UPDATE))) AND
+          resource_providers.root_provider_id + 0 IN (:roots …);
 
 -- without
 UPDATE resource_providers
 SET revision=CASE WHEN (resource_providers.id = resource_providers.root_provider_id) THEN
     :new_revision::BIGINT ELSE resource_providers.revision END
-WHERE resource_providers.id IN (:ids …) AND resource_providers.root_provider_id IN (:roots …);
+WHERE resource_providers.id = ANY (array((SELECT locked.id
+      FROM resource_providers AS locked
+      WHERE locked.id IN (:ids …)
+      ORDER BY locked.id = locked.root_provider_id DESC, locked.id FOR NO KEY UPDATE))) AND
+          resource_providers.root_provider_id + 0 IN (:roots …);
 
 
 -- locks.revisions: Select (id, revision) of trees, once no other transaction has locked them.

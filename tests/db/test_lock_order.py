@@ -1,0 +1,93 @@
+"""Who waits for a tree holds nothing of it that whoever has locked it may yet want."""
+
+import time
+import uuid as uuids
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from placement.objects import locking
+from tests.kit.engines import ENGINE
+from tests.kit.service import Service, claim, inventories
+
+pytestmark = pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
+
+#   HOST  VCPU
+#     |
+#   NODE  DISK_GB
+HOST, NODE = (str(uuids.UUID(int=number)) for number in (1, 2))
+CONSUMER, OTHER = (str(uuids.UUID(int=number)) for number in (11, 12))
+BOTH = claim({HOST: {"VCPU": 1}, NODE: {"DISK_GB": 1}})
+
+PATIENCE = 300  # seconds
+WAITING = {
+    "mariadb": "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+    "postgresql": "SELECT COUNT(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND wait_event_type = 'Lock'",
+}
+BY_TREE = {
+    "mariadb": "FORCE INDEX (resource_providers_root_provider_id_idx) WHERE root_provider_id",
+    "postgresql": "WHERE root_provider_id",
+}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with Service(tmp_path) as made:
+        for uuid, parent, stock in ((HOST, None, {"VCPU": 9}), (NODE, HOST, {"DISK_GB": 9})):
+            body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
+            made.expect(200, "POST", "/resource_providers", body)
+            path = f"/resource_providers/{uuid}/inventories"
+            made.expect(200, "PUT", path, inventories(0, **stock))
+        # On PostgreSQL the row of the root lies behind that of the node now.
+        made.expect(204, "PUT", f"/allocations/{OTHER}", claim({HOST: {"VCPU": 1}}))
+        yield made
+
+
+def put(service: Service) -> Any:
+    return service.send("PUT", f"/allocations/{CONSUMER}", BOTH)
+
+
+def demand(service: Service) -> Any:
+    body = {
+        "request": {"groups": {"": {"resources": {"VCPU": 1, "DISK_GB": 1}}}},
+        "consumer_uuid": CONSUMER,
+        "project_id": "project",
+        "user_id": "user",
+        "consumer_type": "INSTANCE",
+    }
+    return service.send("POST", "/claims", body, "2.0")
+
+
+@pytest.mark.parametrize("act", [put, demand])
+def test_a_claim_that_waits_for_a_root_has_locked_nothing_else_of_its_tree(
+    service: Service, act: Callable[[Service], Any]
+) -> None:
+    with ThreadPoolExecutor(1) as pool, service.database.writer.connect() as conn:
+        conn.begin()
+        with service.database.read() as reading:
+            root_id = reading.exec_driver_sql("SELECT MIN(id) FROM resource_providers").scalar_one()
+        locking.renew_revisions(conn, [root_id])
+        answer = pool.submit(act, service)
+        try:
+            wait_for_a_waiting_claim(service)
+            rows = f"SELECT id FROM resource_providers {BY_TREE[ENGINE]} = {root_id}"
+            assert len(conn.execute(sa.text(f"{rows} FOR UPDATE NOWAIT")).all()) == 2
+        finally:
+            conn.rollback()
+        assert answer.result().status_code < 300
+    service.check_used()
+
+
+def wait_for_a_waiting_claim(service: Service) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        with service.database.read() as conn:
+            if conn.exec_driver_sql(WAITING[ENGINE]).scalar_one():
+                return
+        time.sleep(0.05)
+    raise AssertionError("nobody waits for the tree")
