@@ -111,9 +111,10 @@ def _inventories(
 ) -> dict[int, dict[str, Inventory]]:
     inventories: dict[int, dict[str, Inventory]] = {provider.id: {} for provider in providers}
     for row_id, provider_id, class_id, class_name, used, *record in rows:
-        inventories[provider_id][class_name] = Inventory(
-            row_id, provider_id, class_id, class_name, used, Record(*record), changed_at=None
-        )
+        if provider_id in inventories:  # not of one without a root
+            inventories[provider_id][class_name] = Inventory(
+                row_id, provider_id, class_id, class_name, used, Record(*record), changed_at=None
+            )
     return inventories
 
 

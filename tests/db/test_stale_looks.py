@@ -69,6 +69,16 @@ def test_a_consumer_on_a_provider_that_is_gone_can_be_emptied(service: Host) -> 
     assert service.send("GET", f"/allocations/{CONSUMER}").json["allocations"] == {}
 
 
+def test_a_provider_without_a_root_gives_nothing_and_takes_all_back(service: Host) -> None:
+    assert service.claim({"VCPU": 1}).status_code == 204
+    with service.database.writer.begin() as conn:
+        conn.exec_driver_sql("UPDATE resource_providers SET root_provider_id = NULL")
+    answer = service.claim({"VCPU": 2}, generation=1)
+    assert answer.status_code == 400
+    assert HOST in answer.json["errors"][0]["detail"]
+    assert service.claim({}, generation=1).status_code == 204
+
+
 def test_two_renames_of_one_class_do_not_both_succeed(
     service: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
