@@ -10,10 +10,16 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from placement.api.history import LATEST
+from placement.api.resources import providers
+from placement.api.responses.providers import listed_texts
+from placement.api.shapes import View
 from placement.db import tables as t
 from placement.db.conditions import ProviderCondition
 from placement.db.statements import provider_list
+from placement.objects.part_cache import MOST
 from placement.objects.provider_parts import Part
+from placement.objects.providers import Provider
 from tests.kit.cloud import Stock, aggregate_uuid, building, provider_uuid
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service, claim
@@ -206,6 +212,28 @@ def test_a_list_of_none_is_empty(tmp_path: Path) -> None:
         for _ in range(2):
             answer = service.expect(200, "GET", "/resource_providers")
             assert answer.content == b'{"resource_providers":[]}'
+
+
+def test_a_list_that_would_not_be_kept_is_written_at_once(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def content() -> bytes:
+        service.restart()
+        return service.send("GET", "/resource_providers").content
+
+    kept, number = content(), len(listed(service))
+    monkeypatch.setattr(providers, "MOST_KEPT", number)
+    assert content() == kept
+    monkeypatch.setattr(providers, "listed_texts", None)  # not of each
+    monkeypatch.setattr(providers, "MOST_KEPT", number - 1)
+    assert content() == kept
+
+
+def test_there_is_room_for_the_text_of_lists_that_are_kept() -> None:
+    uuid, name, prefix = provider_uuid(1), "compute-1.rack-12.region-1.example.org", "/placement"
+    provider = Provider(uuid, name, 10**6, uuid, uuid, None, 1)
+    _text, size = listed_texts([provider], View(LATEST, prefix))[1]
+    assert MOST / 2 < providers.MOST_KEPT * size <= MOST
 
 
 def test_many_changed_providers_are_read_with_all_others(

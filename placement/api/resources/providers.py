@@ -24,6 +24,10 @@ from placement.objects.provider_parts import Part
 from placement.objects.providers import Provider
 from placement.objects.unset import UNSET
 
+# Providers of a list whose text the memory has room for. To write that of each takes longer than
+# to write all at once, and pays only where it is found again.
+MOST_KEPT = 14_000
+
 
 def list_resource_providers(call: Call) -> Reply:
     """List the resource providers that meet all filters."""
@@ -36,8 +40,9 @@ def list_resource_providers(call: Call) -> Reply:
         tag = tags.of_all(call, conn) if page is None else None
         if selection.is_unbounded:
             texts = _texts(call, conn, selection)
-            changed_at = newest({provider.changed_at for provider in texts})
-            return Reply(200, Written(texts), changed_at=changed_at, tag=tag)
+            if texts is not None:
+                changed_at = newest({provider.changed_at for provider in texts})
+                return Reply(200, Written(texts), changed_at=changed_at, tag=tag)
         listed = provider_list.find(conn, selection)
         matching, are_more, revisions = listed
         if page is not None:
@@ -48,10 +53,15 @@ def list_resource_providers(call: Call) -> Reply:
     return Reply(200, WithParts(matching, parts, more), changed_at=changed_at, tag=tag)
 
 
-def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[ListedText]:
-    """Return the providers to list, by their ids: out of memory, or read and kept there."""
+def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[ListedText] | None:
+    """Return the providers to list, by their ids: out of memory, or read and kept there.
+
+    None where they are too many to be kept.
+    """
     cache, view = call.service.lists, text_view(View(call.version, call.mount))
     revisions = provider_list.revisions(conn, selection)
+    if len(revisions) > MOST_KEPT:
+        return None
     texts = cache.known(view, revisions)
     if len(texts) < len(revisions):
         providers = provider_list.read(conn, selection, revisions.keys() - texts.keys())
