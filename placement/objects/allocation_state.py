@@ -13,12 +13,12 @@ from sqlalchemy.engine import Connection
 
 from placement.db.statement import Queries, Restart
 from placement.db.statements import allocation_state as statements
-from placement.objects import catalog, consumers, identifiers, locking
+from placement.objects import catalog, consumers, identifiers, inventory_rows, locking
 from placement.objects.allocation_change import AllocationState
 from placement.objects.catalog import Names
 from placement.objects.claims import Claim, claimed_classes, claimed_providers, owner_names
 from placement.objects.consumers import Consumer
-from placement.objects.inventory_rows import Inventory, Record
+from placement.objects.inventory_rows import Inventory
 from placement.objects.locking import LockedProvider
 
 Rows = Iterable[Sequence[Any]]
@@ -110,11 +110,10 @@ def _inventories(
     providers: Iterable[LockedProvider], rows: Rows
 ) -> dict[int, dict[str, Inventory]]:
     inventories: dict[int, dict[str, Inventory]] = {provider.id: {} for provider in providers}
-    for row_id, provider_id, class_id, class_name, used, *record in rows:
-        if provider_id in inventories:  # not of one without a root
-            inventories[provider_id][class_name] = Inventory(
-                row_id, provider_id, class_id, class_name, used, Record(*record), changed_at=None
-            )
+    for row in rows:
+        inventory = inventory_rows.of_list(*row)
+        if inventory.provider_id in inventories:  # not of one without a root
+            inventories[inventory.provider_id][inventory.class_name] = inventory
     return inventories
 
 

@@ -84,12 +84,18 @@ def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str,
 
 def of_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Inventory]:
     """Return class -> inventory, in the order of class ids, of what was read with a provider."""
-    inventories: dict[str, Inventory] = {}
-    for class_id, name, row_id, used, *fields in sorted(rows):
-        fields[-1] = float(fields[-1])  # a ratio may come as an integer
-        record = Record(*fields)
-        inventories[name] = Inventory(row_id, provider_id, class_id, name, used, record, None)
-    return inventories
+    inventories = [of_list(provider_id, *row) for row in sorted(rows)]
+    return {inventory.class_name: inventory for inventory in inventories}
+
+
+def of_list(
+    provider_id: int, class_id: int, class_name: str, row_id: int, used: int, *fields: Any
+) -> Inventory:
+    """Return an inventory of the values of a row that came as JSON; fields: those of `Record`."""
+    values = list(fields)
+    values[-1] = float(values[-1])  # JSON has integers where a ratio has no fraction
+    record = Record(*values)
+    return Inventory(row_id, provider_id, class_id, class_name, used, record, changed_at=None)
 
 
 def _from_row(row: Any) -> Inventory:

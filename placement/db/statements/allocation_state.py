@@ -78,10 +78,10 @@ _PROVIDERS = (
 _INVENTORIES = (
     _rows(
         "inventory",
-        _inventory.c.id,
         _inventory.c.resource_provider_id,
         _inventory.c.resource_class_id,
         t.resource_classes.c.name,
+        _inventory.c.id,
         _inventory.c.used,
         *RECORD_COLUMNS,
     )

@@ -19,9 +19,9 @@ FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …)
 UNION ALL
-SELECT CONCAT('[', IFNULL(JSON_QUOTE('inventory'), 'null'), ',', IFNULL(inventories.id, 'null'),
-    ',', IFNULL(inventories.resource_provider_id, 'null'), ',',
-    IFNULL(inventories.resource_class_id, 'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name),
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('inventory'), 'null'), ',',
+    IFNULL(inventories.resource_provider_id, 'null'), ',', IFNULL(inventories.resource_class_id,
+    'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ',', IFNULL(inventories.id,
     'null'), ',', IFNULL(inventories.used, 'null'), ',', IFNULL(inventories.total, 'null'), ',',
     IFNULL(inventories.reserved, 'null'), ',', IFNULL(inventories.min_unit, 'null'), ',',
     IFNULL(inventories.max_unit, 'null'), ',', IFNULL(inventories.step_size, 'null'), ',',

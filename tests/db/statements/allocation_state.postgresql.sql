@@ -15,10 +15,10 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …)
 UNION ALL
-SELECT CAST(json_build_array('inventory', inventories.id, inventories.resource_provider_id,
-    inventories.resource_class_id, resource_classes.name, inventories.used, inventories.total,
-    inventories.reserved, inventories.min_unit, inventories.max_unit, inventories.step_size,
-    inventories.allocation_ratio) AS TEXT) AS json_row_4
+SELECT CAST(json_build_array('inventory', inventories.resource_provider_id,
+    inventories.resource_class_id, resource_classes.name, inventories.id, inventories.used,
+    inventories.total, inventories.reserved, inventories.min_unit, inventories.max_unit,
+    inventories.step_size, inventories.allocation_ratio) AS TEXT) AS json_row_4
 FROM resource_providers JOIN inventories ON inventories.resource_provider_id = resource_providers.id
     JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
 WHERE resource_providers.uuid IN (:providers …)

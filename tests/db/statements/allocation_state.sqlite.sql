@@ -14,8 +14,8 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …)
 UNION ALL
-SELECT json_array('inventory', inventories.id, inventories.resource_provider_id,
-    inventories.resource_class_id, resource_classes.name, inventories.used, inventories.total,
+SELECT json_array('inventory', inventories.resource_provider_id, inventories.resource_class_id,
+    resource_classes.name, inventories.id, inventories.used, inventories.total,
     inventories.reserved, inventories.min_unit, inventories.max_unit, inventories.step_size,
     json(printf('%!.17g', inventories.allocation_ratio))) AS json_row_4
 FROM resource_providers JOIN inventories ON inventories.resource_provider_id = resource_providers.id
