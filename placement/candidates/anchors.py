@@ -6,12 +6,13 @@ others have its assignments, or its refusal.
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from placement.candidates.assignments import Assignments, Solutions
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
 from placement.candidates.candidate import Candidate
 from placement.candidates.constraints import CONSTRAINTS, Constraint
-from placement.candidates.model import Assignment, Options, Pool
+from placement.candidates.model import Assignment, Member, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.solver import assignments
@@ -21,6 +22,10 @@ from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 # Bounds on what is remembered of shapes: members and slots of all, members of one.
 MOST_REMEMBERED = 100_000
 MOST_SHAPES_MEMBERS = 1000
+
+# Where hosts are used in so many ways, or one in so few has a twin, twins are not looked for.
+MOST_UNLIKE = 64
+TWINS_PAY = 3
 
 # Work that is told to the budget at once: telling it takes as long as a look.
 MANY_LOOKS = 1000
@@ -60,33 +65,71 @@ class Search:
             return None
         assignment = self._assignments.after(self._place)
         self._place += 1
-        self.exhausted = self._assignments.end_after(self._place)
+        self.exhausted = assignment is None or self._assignments.end == self._place
         return None if assignment is None else self._spell(self._plan, self._pool, assignment)
+
+
+class Beginning(NamedTuple):
+    """What came of a pool: the assignments of all that are like it, or why there are none.
+
+    refusal: the condition, and the suffix of the group that no provider serves, if it is one.
+    """
+
+    outcome: Outcome
+    assignments: Assignments | None = None
+    refusal: tuple[Refusal, str] = (Refusal.ELSEWHERE, "")
 
 
 class AnchorSearches:
     """Begins the searches of one request, one anchor at a time.
 
-    searched and served count the pools looked at, and those that have a candidate.
+    searched and served count the pools looked at, and those that have a candidate. twins: those of
+    which another one was known that is the same but for its names.
     """
 
     def __init__(self, plan: SearchPlan, budget: Budget, trace: Trace) -> None:
         self.searched = 0
         self.served = 0
+        self.twins = 0
         self._plan = plan
         self._budget = budget
         self._trace = trace
         self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
-        self._by_shape: dict[Hashable, tuple[Assignments, Outcome]] = {}
-        self._remembered = 0  # members and slots of the shapes remembered
+        self._known: dict[Hashable, tuple[Sequence[Member], Beginning]] = {}
+        # Some requests know providers by name, and in some clouds no two hosts are used alike.
+        self._seeks_twins = not plan.names_providers
+        self._unlike = 0  # pools that had no twin
+        self._by_shape: dict[Hashable, Beginning] = {}
+        self._remembered = 0  # members and slots of the twins and shapes remembered
 
     def begin(self, pool: Pool) -> Search:
         """Search the pool as far as its first candidate.  Raises BudgetSpentError."""
+        if not self._seeks_twins or len(pool.members) > MOST_SHAPES_MEMBERS:
+            return self._begun(pool, self._beginning(pool))
+        nameless = _nameless(pool)
+        twin = self._known.get(nameless)
+        if twin is not None:
+            # What is known of one is known of the other. Its first assignment is a step, as it is
+            # where a pool of that shape is known.
+            _members, beginning = twin
+            self.twins += 1
+            self._budget.spend(LOOKS_PER_STEP + len(pool.members))
+            if beginning.assignments is not None:
+                self._budget.step()
+            return self._begun(pool, beginning)
+        beginning = self._beginning(pool)
+        self._unlike += 1
+        self._seeks_twins = self._unlike <= MOST_UNLIKE + TWINS_PAY * self.twins
+        if self._has_room(pool):
+            # With its members: nothing else has their identity while they are in memory.
+            self._known[nameless] = pool.members, beginning
+        return self._begun(pool, beginning)
+
+    def _beginning(self, pool: Pool) -> Beginning:
         if pool.anchor is not None:
             code = self._plan.root_refusal(pool.anchor)
             if code is not None:
-                return self._refused(pool, code, WRONG_ROOT)
-        self.searched += 1
+                return Beginning(WRONG_ROOT, refusal=(code, ""))
 
         # Who could serve each slot alone.
         size = len(pool.members)
@@ -105,8 +148,8 @@ class AnchorSearches:
                 options[slot] = providers
         self._budget.spend(looks)
         if pool.sharing and self._all_from_elsewhere(pool, options):
-            return self._refused(pool, Refusal.ELSEWHERE, UNSERVED)
-        return self._begin_together(
+            return Beginning(UNSERVED)
+        return self._together(
             pool, self._shape(pool, options), partial(self._solutions, pool, options)
         )
 
@@ -120,39 +163,41 @@ class AnchorSearches:
         local = len(pool.anchor.members)
         return min([providers[0] for providers in options]) >= local
 
-    def _begin_together(
-        self,
-        pool: Pool,
-        shape: Hashable | None,
-        solutions: Callable[[], Solutions],
-        spell: Spell = Candidate,
-    ) -> Search:
+    def _together(
+        self, pool: Pool, shape: Hashable | None, solutions: Callable[[], Solutions]
+    ) -> Beginning:
         """Search for who can serve the slots together; `solutions` begins that."""
         alike = self._by_shape.get(shape)
-        if alike is None:
-            assignments = Assignments(solutions(), self._budget)
-            unmet = () if assignments.exist else self._plan.unmet_traits(pool)
-            outcome = SERVED if assignments.exist else Outcome(unmet_traits=unmet)
-            self._remember(shape, assignments, outcome, pool)
-        else:
-            # An equal pool was searched: what is known of it is known of this one.
+        if alike is not None:
+            # A pool of this shape was searched: what is known of it is known of this one.
             self._budget.step()
-            assignments, outcome = alike
-        if not outcome.served:
-            return self._refused(pool, assignments.refusal or Refusal.ELSEWHERE, outcome)
-        self.served += 1
-        return Search(outcome, self._plan, pool, assignments, spell)
+            return alike
+        assignments = Assignments(solutions(), self._budget)
+        if assignments.end == 0:
+            outcome = Outcome(unmet_traits=self._plan.unmet_traits(pool))
+            beginning = Beginning(outcome, None, (assignments.refusal or Refusal.ELSEWHERE, ""))
+        else:
+            beginning = Beginning(SERVED, assignments)
+        if shape is not None and self._has_room(pool):
+            self._by_shape[shape] = beginning
+        return beginning
 
-    def _refused(self, pool: Pool, code: Refusal, outcome: Outcome, suffix: str = "") -> Search:
-        self._trace.refuse_tree(pool.root, code, suffix)
-        return Search(outcome, self._plan, pool)
-
-    def _unmet(self, pool: Pool, requirement: Requirement) -> Search:
+    def _unmet(self, pool: Pool, requirement: Requirement) -> Beginning:
         code = requirement.refusal(pool)
         outcome = Outcome(
             unmet_slot=requirement.slots[0], with_capacity=code not in WITHOUT_CAPACITY
         )
-        return self._refused(pool, code, outcome, requirement.suffix)
+        return Beginning(outcome, refusal=(code, requirement.suffix))
+
+    def _begun(self, pool: Pool, beginning: Beginning, spell: Spell = Candidate) -> Search:
+        """Count what came of a pool, and return its search."""
+        outcome, assignments, refusal = beginning
+        self.searched += not outcome.wrong_root
+        if assignments is None:
+            self._trace.refuse_tree(pool.root, *refusal)
+        else:
+            self.served += 1
+        return Search(outcome, self._plan, pool, assignments, spell)
 
     def _shape(self, pool: Pool, options: Options) -> Hashable | None:
         """Return what is equal for pools with the same assignments; None where it cannot be told.
@@ -170,13 +215,10 @@ class AnchorSearches:
         )
         return (pool.local, pool.reached, shape) if pool.reached else shape
 
-    def _remember(
-        self, shape: Hashable | None, assignments: Assignments, outcome: Outcome, pool: Pool
-    ) -> None:
-        """Let later pools of this shape have them, as far as there is room for shapes."""
+    def _has_room(self, pool: Pool) -> bool:
+        """Whether there is room to remember something of the size of a pool; count it."""
         self._remembered += len(pool.members) + len(self._plan.slots)
-        if shape is not None and self._remembered <= MOST_REMEMBERED:
-            self._by_shape[shape] = assignments, outcome
+        return self._remembered <= MOST_REMEMBERED
 
     @property
     def shapes(self) -> int:
@@ -190,6 +232,19 @@ class AnchorSearches:
             self._trace.refuse_placement(pool.root, code)
 
         return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
+
+
+def _nameless(pool: Pool) -> Hashable:
+    """Return all of a pool but its names.
+
+    Hosts that are used alike share what they have of stock, so its identity is looked at. Others
+    are not equal here, though they may well be of one shape.
+    """
+    members = [
+        (parent, id(stocks), traits, aggregates)
+        for _uuid, parent, stocks, traits, aggregates, _id in pool.members
+    ]
+    return (*members, pool.local, pool.reached) if pool.reached else tuple(members)
 
 
 def solutions(

@@ -14,46 +14,37 @@ class Assignments:
     """The assignments of all pools of one shape, searched as far as some pool asks for them.
 
     They are kept: a candidate is a place in the list, and what one pool has found is no work for
-    another. refusal: why there is none, or no other one.
+    another. end: how many there are, None while nobody knows. refusal: why there are no more.
     """
 
     def __init__(self, solutions: Solutions, budget: Budget) -> None:
         """Search for the first one.  Raises BudgetSpentError."""
+        self.end: int | None = None
         self.refusal: Refusal | None = None
         self._known: list[Assignment] = []
-        self._solutions: Solutions | None = solutions
+        self._solutions = solutions
         self._budget = budget
-        self._search(solutions)
-
-    @property
-    def exist(self) -> bool:
-        """Whether there is any."""
-        return bool(self._known)
+        self._search()
 
     def after(self, place: int) -> Assignment | None:
         """Return the one after so many others, or None where there is none.
 
         place: how many the pool has been told, none of them left out. Raises BudgetSpentError.
         """
-        if place == len(self._known):
-            if self._solutions is None:
-                return None
-            self._search(self._solutions)
-        elif place:
+        if 0 < place < len(self._known):
             # To tell what is known is a step. A pool has paid for the first when it was begun.
             self._budget.step()
+        elif place == len(self._known) and self.end is None:
+            self._search()
         return self._known[place] if place < len(self._known) else None
 
-    def end_after(self, place: int) -> bool:
-        """Whether it is known that there are no more than so many."""
-        return self._solutions is None and place >= len(self._known)
-
-    def _search(self, solutions: Solutions) -> None:
+    def _search(self) -> None:
         try:
-            assignment, last = next(solutions)
+            assignment, last = next(self._solutions)
         except StopIteration as end:
-            self.refusal, self._solutions = end.value, None
-            return
-        self._known.append(assignment)
+            self.refusal, last = end.value, True
+        else:
+            self._known.append(assignment)
         if last:
-            self._solutions = None
+            self.end = len(self._known)
+            self._solutions.close()  # with all that it has built

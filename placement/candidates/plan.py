@@ -18,6 +18,7 @@ class SearchPlan:
     requirements: what a slot asks of one provider, once for slots that ask the same.
     collective_traits: trait sets that the unsuffixed slots must meet together.
     splittable: slots that several providers may serve in parts; none in a plan without splits.
+    names_providers: it asks for the tree of some provider, or for what is below it.
     isolated_slots: those whose provider serves no other suffixed group.
     shared_slots: those of the other suffixed groups.
     contended_classes: classes that several slots ask for, each as a whole.
@@ -37,6 +38,9 @@ class SearchPlan:
         # Whether one provider serves the whole unsuffixed group.
         self.alone = len(self.unsuffixed_slots) == 1 and not splits
         self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
+        self.names_providers = any(
+            group.in_tree is not None or group.subtree is not None for group in request.groups
+        )
         self._root_conditions = root_conditions(request.root)
         suffixed = self._slots_where(suffixed=True)
         isolated = {slot for slot in suffixed if self.slots[slot].group.suffix in request.isolate}

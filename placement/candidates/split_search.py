@@ -7,7 +7,7 @@ looks at all anchors again, and finds nothing that the other one has found.
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 
-from placement.candidates.anchors import AnchorSearches, Search
+from placement.candidates.anchors import AnchorSearches, Beginning, Search
 from placement.candidates.assignments import Solutions
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
 from placement.candidates.candidate import Candidate, SplitWording
@@ -40,7 +40,6 @@ class SplitSearches(AnchorSearches):
         plan, size = self._plan, len(pool.members)
         if pool.anchor is None or plan.root_refusal(pool.anchor) is not None:
             return Search(WRONG_ROOT, plan, pool)
-        self.searched += 1
 
         # Who could serve a part of what may be split: no other tree can.
         splits: dict[int, Splits] = {}
@@ -49,20 +48,20 @@ class SplitSearches(AnchorSearches):
             self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
             splits[slot] = self._splits(pool, slot, requirement)
         if not any(ways.exist for ways in splits.values()):
-            return Search(Outcome(unmet_slot=plan.splittable[0]), plan, pool)
+            return self._begun(pool, Beginning(Outcome(unmet_slot=plan.splittable[0])))
 
         # Who could serve each slot alone.
         options = [self._requirements[slot].providers(pool) for slot in range(len(plan.slots))]
         for slot, providers in enumerate(options):
             self._budget.spend(LOOKS_PER_STEP + size * self._requirements[slot].looks)
             if not providers and not (slot in splits and splits[slot].exist):
-                return Search(Outcome(unmet_slot=slot), plan, pool)
-        return self._begin_together(
+                return self._begun(pool, Beginning(Outcome(unmet_slot=slot)))
+        beginning = self._together(
             pool,
             self._shape_with(pool, options, splits),
             partial(self._solutions_with, pool, options, splits),
-            self._spelled,
         )
+        return self._begun(pool, beginning, self._spelled)
 
     def _splits(self, pool: Pool, slot: int, requirement: Requirement) -> Splits:
         """Return the ways to serve the slot in parts, those with most room giving first."""

@@ -54,5 +54,6 @@ class RootStats:
             if outcome.unmet_slot is not None:
                 unmet_slots[outcome.unmet_slot] += 1
                 unmet_with_capacity[outcome.unmet_slot] += outcome.with_capacity
-            unmet_traits.update(outcome.unmet_traits)
+            if outcome.unmet_traits:  # PERF: of few
+                unmet_traits.update(outcome.unmet_traits)
         return RootStats(trees, served, wrong_root, unmet_slots, unmet_with_capacity, unmet_traits)

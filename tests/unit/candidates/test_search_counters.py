@@ -4,6 +4,7 @@ import itertools
 import random
 import tracemalloc
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.anchors import AnchorSearches
+from placement.candidates.anchors import MOST_UNLIKE, AnchorSearches
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.candidate import Candidate
 from placement.candidates.interleave import interleave
@@ -331,17 +332,149 @@ def test_a_host_of_the_same_disks_whose_tree_is_larger_is_searched_anew() -> Non
     ]
 
 
+TRAITS = (frozenset[str](), frozenset(["CUSTOM_A"]))
+AGGREGATES = (frozenset[str](), frozenset(["rack"]))
+
+
+def named(name: str, like: Tree) -> Tree:
+    """A tree that is the same but for its names."""
+    members = tuple(
+        member._replace(uuid=f"{name}-{place}") for place, member in enumerate(like.members)
+    )
+    return Tree(hash(name), f"{name}-0", 1, members, like.aggregates)
+
+
+def test_of_hosts_that_are_used_alike_one_is_looked_at() -> None:
+    host = tree("host", [1, 2, 4])
+    trees = [named(f"host{number}", host) for number in range(1000)]
+    budget = Budget(10**6)
+    plan = SearchPlan(CandidateRequest(like_groups(1, 2)))
+    anchors = AnchorSearches(plan, budget, Trace())
+    searches = [anchors.begin(alone(each)) for each in trees]
+    assert (anchors.searched, anchors.served, anchors.twins) == (1000, 1000, 999)
+    # A host like another costs two steps, and a look at each member.
+    assert budget.looks <= 1000 * (2 * LOOKS_PER_STEP + 4) + 100
+    candidates = interleave(searches, breadth_first=False)
+    assert [candidate.providers for candidate in candidates] == [
+        (f"host{number}-{place}",) for number in range(1000) for place in (2, 3)
+    ]
+
+
+def test_hosts_that_are_used_alike_share_a_refusal() -> None:
+    host = tree("host", [1])
+    trace = Trace()
+    anchors = AnchorSearches(SearchPlan(CandidateRequest(like_groups(1, 2))), Budget(10**4), trace)
+    for number in range(100):
+        assert anchors.begin(alone(named(str(number), host))).exhausted
+    assert (anchors.twins, anchors.served) == (99, 0)
+    assert trace.trees == {(Refusal.MAX_UNIT, "_0"): 100}
+
+
+def test_where_all_hosts_are_used_differently_none_is_compared_for_long() -> None:
+    anchors = AnchorSearches(SearchPlan(CandidateRequest(like_groups(1))), Budget(10**6), Trace())
+    unlike = [tree(f"host{number}", [1]) for number in range(MOST_UNLIKE + 1)]
+    for each in (*unlike, named("twin", unlike[0])):
+        assert anchors.begin(alone(each)).next()
+    assert anchors.twins == 0
+
+
+def test_a_request_for_one_tree_tells_it_from_others_that_are_used_alike() -> None:
+    host = tree("host", [1])
+    group = replace(like_groups(1)[0], in_tree="host2-0")
+    request = CandidateRequest((group,))
+    candidates, _budget = search(request, [named(f"host{number}", host) for number in range(4)])
+    assert [candidate.providers for candidate in candidates] == [("host2-1",)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"parent": 0},
+        {"stocks": {"VGPU": Stock(1, 1, 1, 1, 1)}},
+        {"traits": frozenset[str]()},
+        {"aggregates": frozenset[str]()},
+    ],
+)
+def test_hosts_that_differ_in_one_thing_are_told_apart(other: dict[str, Any]) -> None:
+    """A card with a port below it; on the other host the port is not as the request says."""
+    card = Member("card", 0, {"PGPU": Stock(1, 0, 1, 1, 1)}, frozenset(), frozenset())
+    port = Member("port", 1, {"VGPU": Stock(1, 0, 1, 1, 1)}, TRAITS[1], AGGREGATES[1])
+    root = Member("root", -1, {}, frozenset(), frozenset())
+    hosts = [
+        Tree(number, "root", 1, (root, card, below), AGGREGATES[1])
+        for number, below in enumerate((port, port._replace(**other), port))
+    ]
+    groups = (
+        RequestGroup("_C", (("PGPU", 1),)),
+        RequestGroup("_P", (("VGPU", 1),), (TRAITS[1],), member_of=(AGGREGATES[1],)),
+    )
+    request = CandidateRequest(groups, same_subtree=(SubtreeRule(suffixes(groups)),))
+    candidates, _budget = search(request, hosts)
+    assert [candidate.pool.anchor for candidate in candidates] == [hosts[0], hosts[2]]
+
+
+STOCKS: list[dict[str, Stock]] = [
+    {},
+    {"VGPU": Stock(1, 0, 1, 1, 1)},
+    {"VGPU": Stock(4, 1, 1, 4, 1)},
+    {"VGPU": Stock(4, 0, 2, 4, 2), "PGPU": Stock(1, 0, 1, 1, 1)},
+]
+MEMBERS = st.tuples(
+    st.integers(0, 2),
+    st.sampled_from(STOCKS),
+    st.sampled_from(TRAITS),
+    st.sampled_from(AGGREGATES),
+)
+
+
+@given(
+    st.lists(st.lists(MEMBERS, min_size=1, max_size=3), min_size=1, max_size=12),
+    st.integers(1, 3),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_a_host_has_the_candidates_that_it_has_beside_no_other(
+    drawn: list[list[tuple[int, dict[str, Stock], frozenset[str], frozenset[str]]]],
+    groups: int,
+    with_trait: bool,
+    in_rack: bool,
+    joined: bool,
+) -> None:
+    """Members are of few kinds, so that many hosts are the same but for something."""
+    trees = []
+    for number, members in enumerate(drawn):
+        parents = [-1, *(min(parent, place) for place, (parent, *_) in enumerate(members[1:]))]
+        of_tree = tuple(
+            Member(f"{number}-{place}", parents[place], stocks, traits, aggregates)
+            for place, (_parent, stocks, traits, aggregates) in enumerate(members)
+        )
+        trees.append(Tree(number, f"{number}-0", 1, of_tree, frozenset(["rack"])))
+    required = (TRAITS[1],) if with_trait else ()
+    member_of = (AGGREGATES[1],) if in_rack else ()
+    asked = tuple(
+        replace(group, required=required, member_of=member_of) for group in like_groups(groups)
+    )
+    rules = (SubtreeRule(suffixes(asked)),) if joined and groups > 1 else ()
+    request = CandidateRequest(asked, same_subtree=rules)
+    together, _budget = search(request, trees)
+    for each in trees:
+        by_itself, _budget = search(request, [each])
+        of_host = [candidate for candidate in together if candidate.pool.anchor is each]
+        assert [one.providers for one in of_host] == [one.providers for one in by_itself]
+
+
 def test_hosts_of_one_shape_are_searched_once_for_all_their_candidates() -> None:
     """Two isolated groups on four devices: 12 candidates on each of 100 hosts."""
     request = CandidateRequest(like_groups(2), isolate=suffixes(like_groups(2)))
-    (_one, alone), (candidates, budget) = (
+    (_twelve, of_one), (candidates, budget) = (
         search(request, [tree(f"host{number}", [1] * 4) for number in range(hosts)])
         for hosts in (1, 100)
     )
     assert len(candidates) == 1200
     assert len({candidate.assignment for candidate in candidates}) == 12
     # What another one of them has found is a step to tell.
-    assert budget.steps == alone.steps + 99 * 12
+    assert budget.steps == of_one.steps + 99 * 12
 
 
 @given(
@@ -357,9 +490,9 @@ def test_hosts_of_one_shape_have_the_candidates_that_each_has_alone_in_their_ord
     request = CandidateRequest(like_groups(groups), isolate=isolate)
     together, _budget = search(request, trees)
     for each in trees:
-        alone, _budget = search(request, [each])
+        by_itself, _budget = search(request, [each])
         of_host = [candidate for candidate in together if candidate.trees[0] is each]
-        assert [one.providers for one in of_host] == [one.providers for one in alone]
+        assert [one.providers for one in of_host] == [one.providers for one in by_itself]
 
 
 def test_all_but_one_group_isolated_cost_a_few_steps_a_candidate() -> None:
