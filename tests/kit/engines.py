@@ -185,11 +185,17 @@ class MariaDB(Server):
     scheme = "mysql+pymysql://root"
     admin = "mysql"
 
+    @property
+    def _tmpdir(self) -> str:
+        """A directory that no other server has: one that starts deletes what others have there."""
+        return f"--tmpdir={self.directory}"
+
     def make(self) -> Sequence[str]:
         return (
             self.binary("mariadb-install-db"),
             "--no-defaults",
             f"--datadir={self.directory}/data",
+            self._tmpdir,
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
         )
@@ -203,7 +209,7 @@ class MariaDB(Server):
             f"--pid-file={self.directory}/pid",
             f"--port={self.port}",
             "--bind-address=127.0.0.1",
-            f"--tmpdir={self.directory}",  # servers that start delete what others have there
+            self._tmpdir,
             "--skip-name-resolve",
             "--character-set-server=utf8mb3",
             "--collation-server=utf8mb3_general_ci",
