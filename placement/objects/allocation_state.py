@@ -57,11 +57,17 @@ def concern(
 def read(conn: Connection, claims: Sequence[Claim]) -> AllocationState:
     """Return the state that claims are compared with, all of one moment.
 
-    Nothing is locked, but for claims that one statement cannot name.
+    Nothing is locked, but for claims that one statement cannot name, and for allocations that no
+    inventory counts: one that is created meanwhile would count them, whatever becomes of them.
     """
     of_claims = concern(claims)
     queries = of_claims.queries()
-    return _lock(conn, of_claims) if len(queries) > 1 else _read(conn, of_claims, queries)
+    if len(queries) > 1:
+        return _lock(conn, of_claims)
+    state = _read(conn, of_claims, queries)
+    if any(consumer.is_uncounted for consumer in state.consumers.values()):
+        return _lock(conn, of_claims)
+    return state
 
 
 def lock(

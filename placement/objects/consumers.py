@@ -53,6 +53,11 @@ class Consumer:
     type_id: int | None
     allocations: tuple[AllocationRow, ...]
 
+    @property
+    def is_uncounted(self) -> bool:
+        """Whether it has an allocation without an inventory, on a provider that exists."""
+        return any(row.inventory_id is None and row.root_id is not None for row in self.allocations)
+
 
 def of_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[int, int]]:
     """Return uuid -> consumer, and root id -> revision of the trees that they use.

@@ -239,3 +239,31 @@ def test_a_thousand_consumers_are_claimed_for_under_the_lock_of_what_was_read(
         body["allocations"] = {}
     cloud.expect(204, "POST", "/allocations", bodies)
     assert cloud.get(f"/resource_providers/{OTHER}/usages")["usages"] == {"VCPU": 0}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ("PUT", f"/allocations/{CONSUMER}", claim({OTHER: {"VCPU": 2}}, generation=1)),
+        ("POST", "/allocations", {CONSUMER: claim({}, generation=1)}),
+        ("DELETE", f"/allocations/{CONSUMER}"),
+    ],
+)
+def test_an_inventory_that_comes_meanwhile_does_not_count_what_goes(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, request_: tuple[Any, ...]
+) -> None:
+    """In an adopted database there may be allocations without an inventory."""
+    cloud.expect(204, "PUT", f"/allocations/{CONSUMER}", FOUR)
+    with cloud.database.writer.begin() as conn:
+        conn.exec_driver_sql("DELETE FROM inventories WHERE used = 4")
+    look = allocation_state._read
+
+    def late(*arguments: Any) -> AllocationState:
+        state = look(*arguments)
+        monkeypatch.setattr(allocation_state, "_read", look)
+        cloud.stock(HOST, total=10)
+        return state
+
+    monkeypatch.setattr(allocation_state, "_read", late)
+    cloud.expect(204, *request_)
+    assert cloud.get(f"/resource_providers/{HOST}/usages")["usages"] == {"VCPU": 0}
