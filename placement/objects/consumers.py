@@ -112,8 +112,9 @@ class ConsumerChange:
 
         Raises Unmatched when the generation of a consumer has moved since it was read.
         """
+        # In one order, or two writes of the same new consumers would wait for each other.
         new_rows: list[dict[str, object]] = []
-        for uuid, claim in self.created.items():
+        for uuid, claim in sorted(self.created.items()):
             new_rows.append({"uuid": uuid, **_owner(claim, None, ids)})
         statements.create_consumers(new_rows).execute(conn)
         # The generations that were read are guards: a consumer that somebody else has written

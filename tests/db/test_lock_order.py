@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from placement.objects import locking
+from placement import events
+from placement.db.statements import allocations as statements
+from placement.events import Details, Event
+from placement.objects import allocation_state, locking
 from tests.kit.engines import ENGINE
 from tests.kit.service import Service, claim, inventories
 
@@ -81,6 +84,34 @@ def test_a_claim_that_waits_for_a_root_has_locked_nothing_else_of_its_tree(
             conn.rollback()
         assert answer.result().status_code < 300
     service.check_used()
+
+
+def test_a_claim_of_new_consumers_that_waits_for_the_first_has_none_of_the_others(
+    service: Service,
+) -> None:
+    retries: list[object] = []
+
+    def note(event: Event, details: Details) -> None:
+        if event is Event.RETRY:
+            retries.append(details)
+
+    first, last = sorted(str(uuids.UUID(int=number)) for number in (21, 22))
+    body = {uuid: claim({HOST: {"VCPU": 1}}) for uuid in (last, first)}
+    end = events.listen(note)
+    with ThreadPoolExecutor(1) as pool, service.database.writer.connect() as conn:
+        conn.begin()
+        owner = allocation_state.existing(conn, [OTHER])[OTHER]
+        ids = {"project_id": owner.project_id, "user_id": owner.user_id, "consumer_type_id": None}
+        statements.create_consumers([{"uuid": first, **ids}]).execute(conn)
+        answer = pool.submit(service.send, "POST", "/allocations", body)
+        try:
+            wait_for_a_waiting_claim(service)
+            statements.create_consumers([{"uuid": last, **ids}]).execute(conn)
+        finally:
+            conn.rollback()
+        assert answer.result().status_code == 204
+    end()
+    assert not retries
 
 
 def wait_for_a_waiting_claim(service: Service) -> None:
