@@ -120,5 +120,6 @@ def wait_for_a_waiting_claim(service: Service) -> None:
         with service.database.read() as conn:
             if conn.exec_driver_sql(WAITING[ENGINE]).scalar_one():
                 return
-        time.sleep(0.05)
+        # InnoDB renews what it tells of transactions only after nobody has asked for 0.1 s.
+        time.sleep(0.3)
     raise AssertionError("nobody waits for the tree")
