@@ -32,7 +32,8 @@ class Demo:
 
     def start(self) -> subprocess.Popen[str]:
         self.process = subprocess.Popen(
-            ["sh", "etc/serve-demo.sh"],
+            # Where tests run in the background, Ctrl-C is ignored, and a shell cannot change that.
+            ["env", "--default-signal=INT", "sh", "etc/serve-demo.sh"],
             cwd=self.home,
             env=self.environment,
             stdout=subprocess.PIPE,
