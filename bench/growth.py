@@ -61,7 +61,7 @@ def draw(lines: Mapping[tuple[str, str], Points], engine: str, path: Path) -> No
     axes.set(xscale="log", yscale="log", xlabel="hosts", ylabel="median, milliseconds",
              title=f"Requests and the size of a cloud, {engine}")  # fmt: skip
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,g}"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.12g}"))
     axes.grid(visible=True, which="major", color=GREY, alpha=0.3)
     axes.legend(fontsize=9, frameon=False, bbox_to_anchor=(1.02, 1), loc="upper left")
     figure.savefig(path, bbox_inches="tight", transparent=True, metadata={"Date": None})
