@@ -110,13 +110,7 @@ class Database:
         what `read` raises.
         """
         with _failures_of_reads():
-            try:
-                return alone(self.reader, work)
-            except exc.DBAPIError as error:
-                if not error.connection_invalidated:
-                    raise
-                # The database was restarted while the connection lay in the pool.
-                return alone(self.reader, work)
+            return alone(self.reader, work)
 
     def write(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` in one transaction and return what it returned, once committed.

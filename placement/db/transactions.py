@@ -28,25 +28,13 @@ def transaction(engine: sa.Engine) -> Iterator[Connection]:
     said that its transaction is over; else it is closed, which ends it too. (A ROLLBACK may fail:
     MariaDB's can be interrupted, and leaves everything open.)
     """
-    pool = engine.logging_name
-    with stopwatch.BEGIN:
-        conn = _connect(engine)
-    taken = perf_counter()
-    try:
+    with _connection(engine) as conn:
         with stopwatch.BEGIN:
-            try:
-                _begin(conn)
-            except exc.DBAPIError as error:
-                if not error.connection_invalidated:
-                    raise
-                _begin(conn)  # the database was restarted while the connection lay in the pool
+            _on_living(conn, _begin)
         try:
             yield conn
         finally:
             _end(conn)
-    finally:
-        conn.close()
-        events.tell(Event.CONNECTION, pool=pool, seconds=perf_counter() - taken)
 
 
 def alone(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
@@ -56,26 +44,38 @@ def alone(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
     knows whether its statement is over is closed. Raises RuntimeError for more than one statement:
     they might see different states.
     """
-    pool, statements = engine.logging_name, stopwatch.statements()
+
+    def ask(conn: Connection) -> Result:
+        statements = stopwatch.statements()
+        try:
+            result = work(conn)
+        except PlacementError:
+            raise
+        except BaseException:
+            conn.invalidate()
+            raise
+        if stopwatch.statements() > statements + 1:
+            raise RuntimeError(f"several statements without a transaction: {work}")
+        return result
+
+    with _connection(engine, begins=False) as conn:
+        return _on_living(conn, ask)
+
+
+@contextmanager
+def _connection(engine: sa.Engine, *, begins: bool = True) -> Iterator[Connection]:
+    """Take a connection from the pool, and give it back."""
     with stopwatch.BEGIN:
-        conn = _connect(engine, begins=False)
+        conn = _connect(engine, begins=begins)
     taken = perf_counter()
     try:
-        result = work(conn)
-    except PlacementError:
-        raise
-    except BaseException:
-        conn.invalidate()
-        raise
+        yield conn
     finally:
         conn.close()
-        events.tell(Event.CONNECTION, pool=pool, seconds=perf_counter() - taken)
-    if stopwatch.statements() > statements + 1:
-        raise RuntimeError(f"several statements without a transaction: {work}")
-    return result
+        events.tell(Event.CONNECTION, pool=engine.logging_name, seconds=perf_counter() - taken)
 
 
-def _connect(engine: sa.Engine, *, begins: bool = True) -> Connection:
+def _connect(engine: sa.Engine, *, begins: bool) -> Connection:
     try:
         # SQLAlchemy begins a transaction with the first statement unless it is told not to. The
         # public way is the isolation level AUTOCOMMIT, which is set and reset for each use of a
@@ -84,6 +84,16 @@ def _connect(engine: sa.Engine, *, begins: bool = True) -> Connection:
     except exc.TimeoutError:
         events.tell(Event.NO_CONNECTION, pool=engine.logging_name)
         raise
+
+
+def _on_living(conn: Connection, act: Callable[[Connection], Result]) -> Result:
+    """Act again if the database was restarted while the connection lay in the pool."""
+    try:
+        return act(conn)
+    except exc.DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        return act(conn)
 
 
 def _begin(conn: Connection) -> None:

@@ -167,3 +167,19 @@ def test_one_whose_database_was_restarted_is_sent_again_once(
         with pytest.raises(DatabaseUnavailable):
             database.ask(names)
     assert len(attempts) == 2
+
+
+@pytest.mark.skipif(ENGINE == "sqlite", reason="a file takes no connections")
+def test_a_database_that_takes_no_connection_is_tried_once(database: Database) -> None:
+    code = sorted(dialect_of_url(database.reader.url).errors.reconnect, key=str)[0]
+    attempts: list[object] = []
+    database.reader.dispose()
+
+    @sa.event.listens_for(database.reader, "do_connect")
+    def connect(*args: Any) -> None:
+        attempts.append(args)
+        raise failure(code)
+
+    with pytest.raises(DatabaseUnavailable):
+        database.ask(names)
+    assert len(attempts) == 1
