@@ -40,7 +40,7 @@ def replace(
         rows = _rows(aggregates, ids)
         if rows.keys() == set(aggregates):
             spellings = _spellings(aggregates, rows)
-            if spellings.keys() == _ids(provider):
+            if spellings.keys() == provider.associated_ids:
                 raise Unchanged((provider.generation, list(spellings.values())))
         return ids
 
@@ -53,14 +53,9 @@ def replace(
     return provider.generation + stated, list(spellings.values())
 
 
-def _ids(provider: SeenProvider) -> set[int]:
-    """Return the ids of the aggregates that a provider is in."""
-    return {aggregate_id for (aggregate_id,) in provider.has}
-
-
 def _write(conn: Connection, provider: SeenProvider, aggregate_ids: Set[int]) -> None:
     """Put the provider into exactly these aggregates."""
-    present_ids = _ids(provider)
+    present_ids = provider.associated_ids
     associations.remove_aggregates(provider.id, present_ids - aggregate_ids).execute(conn)
     associations.add_aggregates(provider.id, aggregate_ids - present_ids).execute(conn)
 

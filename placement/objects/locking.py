@@ -74,7 +74,7 @@ def lock_seen(
     conn: Connection,
     revisions: Mapping[int, int],
     root_ids: Mapping[int, int],
-    bumped: Collection[int] = (),
+    bumped: Collection[int],
 ) -> None:
     """Lock trees that were seen before anything was locked, and may have changed since.
 

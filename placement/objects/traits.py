@@ -102,7 +102,7 @@ def replace(
         by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.named}
         traits = sorted(by_id.values(), key=lambda trait: trait.name)
         trait_ids = set(ids.values())
-        if trait_ids == _ids(provider):
+        if trait_ids == provider.associated_ids:
             raise Unchanged((provider.generation, traits))
         return trait_ids, traits
 
@@ -124,16 +124,11 @@ def clear(conn: Connection, uuid: str) -> None:
     _write(conn, provider, set())
 
 
-def _ids(provider: SeenProvider) -> set[int]:
-    """Return the ids of the traits that a provider has."""
-    return {trait_id for (trait_id,) in provider.has}
-
-
 def _write(conn: Connection, provider: SeenProvider, trait_ids: set[int]) -> None:
     """Give the provider exactly these traits.
 
     One that was deleted meanwhile breaks a constraint, and the write begins again.
     """
-    present_ids = _ids(provider)
+    present_ids = provider.associated_ids
     associations.remove_traits(provider.id, present_ids - trait_ids).execute(conn)
     associations.add_traits(provider.id, trait_ids - present_ids).execute(conn)

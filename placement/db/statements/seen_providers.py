@@ -41,6 +41,11 @@ class SeenProvider(NamedTuple):
     has: list[list[Any]]
     named: list[list[Any]]
 
+    @property
+    def associated_ids(self) -> set[int]:
+        """The ids of its traits, or of its aggregates, whichever it was read with."""
+        return {row_id for (row_id,) in self.has}
+
 
 _PROVIDER, _HAS, _NAMED = range(3)  # sorts of rows
 
