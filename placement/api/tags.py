@@ -1,8 +1,11 @@
 """Entity tags: by them a client learns that what it has is still so.
 
-A tag is made of revisions, in the transaction that reads the answer, before the rest of it is read.
+A tag is made of revisions, in the transaction that reads the answer: of a page with it, of all else
+before the rest of it is read.
 """
 
+from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
 
 from sqlalchemy.engine import Connection
@@ -32,9 +35,7 @@ def of_provider(call: Call, conn: Connection) -> str | None:
 
     Raises ProviderNotFound, and Unmodified when the client has stated the tag.
     """
-    if not TAGGED.at(call.version):
-        return None
-    return _tag(call, revisions.of_provider(conn, call.path["uuid"]))
+    return _tag(call, partial(revisions.of_provider, conn, call.path["uuid"]))
 
 
 def of_page(call: Call, page: ProviderList) -> str | None:
@@ -43,9 +44,7 @@ def of_page(call: Call, page: ProviderList) -> str | None:
     It is made of the page alone: to look at all trees would take longer the more there are. Raises
     Unmodified.
     """
-    if not TAGGED.at(call.version):
-        return None
-    return _tag(call, revisions.of_page(page.revisions, are_more=page.are_more))
+    return _tag(call, partial(revisions.of_page, page.revisions, are_more=page.are_more))
 
 
 def of_all(call: Call, conn: Connection) -> str | None:
@@ -53,12 +52,11 @@ def of_all(call: Call, conn: Connection) -> str | None:
 
     Raises Unmodified.
     """
-    if not TAGGED.at(call.version):
-        return None
-    return _tag(call, revisions.of_all(conn))
+    return _tag(call, partial(revisions.of_all, conn))
 
 
-def _tag(call: Call, state: State | None) -> str | None:
+def _tag(call: Call, state_now: Callable[[], State | None]) -> str | None:
+    state = state_now() if TAGGED.at(call.version) else None
     if state is None:
         return None
     # All that the answer depends on; another release may show the same in another way.
