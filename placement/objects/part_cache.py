@@ -68,18 +68,19 @@ class PartCache:
 
     def keep(
         self, kind: Hashable, revisions: Mapping[int, int], values: Mapping[int, tuple[Any, int]]
-    ) -> None:
+    ) -> dict[int, Any]:
         """Keep values, each with its size in bytes, of the providers whose revision is known.
 
         Values that together are too large are not kept: the next ones would only be these again.
+        Returns them without the sizes.
         """
-        if sum(size for _value, size in values.values()) > self._most:
-            return
-        self._shelf(kind).keep(
-            (provider_id, _Kept(revisions[provider_id], value, size))
-            for provider_id, (value, size) in values.items()
-            if provider_id in revisions
-        )
+        if sum(size for _value, size in values.values()) <= self._most:
+            self._shelf(kind).keep(
+                (provider_id, _Kept(revisions[provider_id], value, size))
+                for provider_id, (value, size) in values.items()
+                if provider_id in revisions
+            )
+        return {provider_id: value for provider_id, (value, _size) in values.items()}
 
     def _shelf(self, kind: Hashable) -> _Shelf:
         with self._lock:

@@ -65,9 +65,7 @@ def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[L
     texts = cache.known(view, revisions)
     if len(texts) < len(revisions):
         providers = provider_list.read(conn, selection, revisions.keys() - texts.keys())
-        unknown = listed_texts(providers, view)
-        cache.keep(view, revisions, unknown)
-        texts.update((row_id, text) for row_id, (text, _size) in unknown.items())
+        texts |= cache.keep(view, revisions, listed_texts(providers, view))
     return [texts[row_id] for row_id in revisions]
 
 
@@ -89,8 +87,7 @@ def _parts(
     unknown_ids = {row_id for part in missing for row_id in ids if row_id not in parts[part]}
     for part, by_provider in provider_parts.read(conn, unknown_ids, missing).items():
         texts = part_texts(part, by_provider, view)
-        cache.keep((part, call.version), revisions, texts)
-        parts[part].update((row_id, text) for row_id, (text, _size) in texts.items())
+        parts[part] |= cache.keep((part, call.version), revisions, texts)
     return parts
 
 

@@ -162,7 +162,7 @@ _LISTED = _Listed(PROVIDER)
 
 
 class ListedText(NamedTuple):
-    """A provider of a list as text that begins with a comma, and when it was changed last."""
+    """A provider of a list as text, and when it was changed last."""
 
     text: bytes
     changed_at: datetime | None
@@ -188,7 +188,7 @@ def listed_texts(providers: Iterable[Provider], view: View) -> dict[int, tuple[L
     render = PROVIDER.renderer(view)
     texts: dict[int, tuple[ListedText, int]] = {}
     for provider in providers:
-        text = b",%b" % orjson.dumps(render(provider))
+        text = orjson.dumps(render(provider))
         size = OVERHEAD_OF_LISTED + len(text)
         texts[provider.id] = (ListedText(text, provider.changed_at), size)
     return texts
@@ -234,17 +234,11 @@ class _List(Object[WithParts | Written]):
 
         def render(listing: WithParts | Written) -> Any:
             if isinstance(listing, Written):
-                return [_put_together(listing.providers)]
+                members = b",".join([provider.text for provider in listing.providers])
+                return [b'{"resource_providers":[', members, b"]}"]
             return last(listing) if listing.more is None else full(listing)
 
         return render
-
-
-def _put_together(providers: Sequence[ListedText]) -> bytes:
-    texts = [provider.text for provider in providers]
-    if texts:
-        texts[0] = texts[0].removeprefix(b",")
-    return b"".join([b'{"resource_providers":[', *texts, b"]}"])
 
 
 PROVIDERS = _List(
