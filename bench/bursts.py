@@ -5,9 +5,10 @@ from __future__ import annotations
 import multiprocessing
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.queues import SimpleQueue
+from typing import TypeVar
 
 from bench.clients import KINDS, Client
 from bench.servers import Server
@@ -16,6 +17,7 @@ from tests.kit.cloud import Cloud
 START = 0.5  # seconds for all clients to be there
 
 Way = tuple[str, str]  # the kind of a client, and what it is given
+Side = TypeVar("Side")
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,17 @@ def burst(servers: Sequence[Server], cloud: Cloud, way: Way, clients: int, secon
     turns = sum(done.get() for _ in range(clients))
     workers, database = ((now - then) / took for now, then in zip(after, before, strict=True))
     return Burst(turns / took, workers, database)
+
+
+def in_turns(sides: Mapping[Side, Callable[[], Burst]], rounds: int) -> dict[Side, list[Burst]]:
+    """Have every side act so many times, in turns; the first time warms up and does not count."""
+    bursts: dict[Side, list[Burst]] = {side: [] for side in sides}
+    for number in range(rounds + 1):
+        for side, act_once in sides.items():
+            result = act_once()
+            if number:
+                bursts[side].append(result)
+    return bursts
 
 
 def summary(name: str, bursts: Sequence[Burst]) -> tuple[float, float]:

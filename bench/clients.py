@@ -19,6 +19,10 @@ NEW = "2.0"
 Turn = Callable[[], None]
 
 
+class FaultError(Exception):
+    """A server has answered with a fault of its own."""
+
+
 class Client:
     """One client on one server.
 
@@ -41,7 +45,8 @@ class Client:
 
     def _send(self, method: str, path: str, body: object = None, version: str = "") -> Answer:
         answer = send(self._port, method, path, body, version)
-        assert answer.status < 500, answer
+        if answer.status >= 500:
+            raise FaultError(f"{method} {path}: {answer}")
         return answer
 
     def prepare(self) -> None:

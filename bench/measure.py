@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
-from bench.clients import Client, all_at_once, crowd
+from bench.clients import Client, FaultError, Turn, all_at_once, crowd
 from bench.scenarios import Scenario
 from bench.servers import Server, Spent
 from tests.kit.processes import NoAnswerError
@@ -135,29 +135,36 @@ class Meter:
 def measure(scenario: Scenario, servers: list[Server], seconds: float) -> dict[str, Figures]:
     """Measure on every server in turns; each gets `seconds`, and LEAST turns if one is longer.
 
-    Another server than ours is left out when it does not answer in time.
+    Another server than ours is left out when it does not answer in time, or with a fault.
     """
     meters: dict[str, Meter] = {}
     for server in servers:
         meter = Meter(server, scenario)
-        try:
-            meter.warm_up()
-        except NoAnswerError as error:
-            if server.name == "ours":
-                raise
-            print(f"{scenario.name}: {server.name} does not answer: {error}", flush=True)
-        else:
+        if _comes_off(meter.warm_up, server.name, scenario):
             meters[server.name] = meter
-    waiting = list(meters.values())
+    waiting = dict(meters)
     rounds = 0
     while waiting:
-        for meter in waiting:
-            meter.take_turns()
+        for name, meter in tuple(waiting.items()):
+            if not _comes_off(meter.take_turns, name, scenario):
+                del waiting[name], meters[name]
         rounds += 1
         least = 1 if scenario.at_once > 1 else LEAST
-        waiting = [
-            meter
-            for meter in waiting
+        waiting = {
+            name: meter
+            for name, meter in waiting.items()
             if not meter.enough and (meter.seconds < seconds or rounds < least)
-        ]
+        }
     return {name: meter.figures() for name, meter in meters.items()}
+
+
+def _comes_off(turns: Turn, side: str, scenario: Scenario) -> bool:
+    """Whether a server does what it is asked for; ours has to."""
+    try:
+        turns()
+    except (NoAnswerError, FaultError) as error:
+        if side == "ours":
+            raise
+        print(f"{scenario.name}: {side} is left out: {error}", flush=True)
+        return False
+    return True

@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from bench.bursts import Burst, burst, summary
+from bench.bursts import burst, in_turns, summary
 from bench.clouds import light
 from bench.scenarios import FLAT, limited
 from bench.servers import REPOSITORY, serving
@@ -57,12 +58,13 @@ def main() -> None:
             for number, node in enumerate(nodes)
         ]  # fmt: skip
         for name, way in READS.items():
-            bursts: dict[int, list[Burst]] = {number: [] for number in (1, NODES)}
-            for turn in range(options.rounds + 1):  # the first one warms up
-                for number, made in bursts.items():
-                    each = burst(servers[:number], cloud, way, options.clients, options.seconds)
-                    if turn:
-                        made.append(each)
+            sides = {
+                number: partial(
+                    burst, servers[:number], cloud, way, options.clients, options.seconds
+                )
+                for number in (1, NODES)
+            }
+            bursts = in_turns(sides, options.rounds)
             one, two = (summary(f"{name}, {number} nodes", bursts[number]) for number in bursts)
             print(
                 f"{name}: {two[0] / one[0]:.2f} times the reads; by the CPU of a read, with a "

@@ -14,10 +14,11 @@ import json
 import os
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from bench.__main__ import Databases
-from bench.bursts import Burst, burst, summary
+from bench.bursts import burst, in_turns, summary
 from bench.clouds import flat
 from bench.scenarios import ONE_STEP
 from bench.servers import REPOSITORY, serving
@@ -61,14 +62,12 @@ def main() -> None:
             for workers in WORKERS
         }  # fmt: skip
         for way in WAYS:
-            bursts: dict[tuple[str, int], list[Burst]] = {
-                key: [] for key in servers if key[0] == "ours" or way != CLAIM_WAY
+            sides_acting = {
+                key: partial(burst, [server], cloud, WAYS[way], options.clients, options.seconds)
+                for key, server in servers.items()
+                if key[0] == "ours" or way != CLAIM_WAY
             }
-            for number in range(options.rounds + 1):  # the first one warms up
-                for key, made in bursts.items():
-                    each = burst([servers[key]], cloud, WAYS[way], options.clients, options.seconds)
-                    if number:
-                        made.append(each)
+            bursts = in_turns(sides_acting, options.rounds)
             for side in dict.fromkeys(side for side, _workers in bursts):
                 one, four = (
                     summary(f"{side}, {way}, {workers} workers", bursts[side, workers])
