@@ -121,12 +121,12 @@ def test_writes_of_allocations_take_as_many_statements_for_1000_hosts_as_for_10(
 ) -> None:
     found: dict[str, list[int]] = {}
     for service in services:
-        consumer = f"/allocations/{uuids.uuid4()}"
+        consumer, other = (f"/allocations/{uuids.uuid4()}" for _ in range(2))
         steps = {
-            "first claim of a project": ("PUT", consumer, claim({1: 1})),
-            "its change": ("PUT", consumer, claim({1: 2}, generation=1)),
-            "new consumer": ("PUT", f"/allocations/{uuids.uuid4()}", claim({1: 1})),
-            "other host": ("PUT", consumer, claim({3: 1, 5: 1}, generation=2)),
+            "first claim of a project": ("PUT", consumer, claim({1: 1}, project="new")),
+            "its change": ("PUT", consumer, claim({1: 2}, project="new", generation=1)),
+            "new consumer": ("PUT", other, claim({1: 1}, project="new")),
+            "other host": ("PUT", consumer, claim({3: 1, 5: 1}, project="new", generation=2)),
             "read": ("GET", consumer, None),
             "delete": ("DELETE", consumer, None),
         }
