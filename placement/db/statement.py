@@ -113,7 +113,8 @@ class Write:
         with stopwatch.STATEMENT:
             result = conn.execute(self.sql, self.params, execution_options=options)
         if not self._is_met_by(result.rowcount):
-            raise Unmatched(f"{result.rowcount} rows instead of {self.matches}: {self.sql}")
+            sql = result.context.statement  # as it was sent: each engine spells it in its own way
+            raise Unmatched(f"{result.rowcount} rows instead of {self.matches}: {sql}")
         return result
 
     def _is_met_by(self, matched: int) -> bool:

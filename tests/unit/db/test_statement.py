@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
+from placement.db.constructs import insert_unless_present
 from placement.db.statement import (
     CHUNK,
     Queries,
@@ -55,6 +56,13 @@ def test_a_write_that_matches_another_number_of_rows_is_noticed(
 ) -> None:
     with pytest.raises(Unmatched, match=f"2 rows instead of {matches}"):
         Write(DELETE, {"limit": 2}, matches=matches).execute(conn)
+
+
+def test_what_is_noticed_shows_the_statement_as_it_was_sent(conn: sa.Connection) -> None:
+    """Without a connection nobody could say how an engine spells it."""
+    insert = insert_unless_present(NUMBERS).values([{"number": 8}, {"number": 9}])
+    with pytest.raises(Unmatched, match=r"2 rows instead of 1: INSERT .* ON CONFLICT DO NOTHING"):
+        Write(insert, matches=1, or_fewer=True).execute(conn)
 
 
 @pytest.mark.parametrize(("matches", "noticed"), [(3, False), (2, False), (1, True)])
