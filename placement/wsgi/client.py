@@ -1,8 +1,9 @@
-"""The socket of a client, which no thread waits for."""
+"""The socket of a client, which no thread waits for, and the answers that go through it."""
 
 import socket
 import tempfile
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import IO, Any
@@ -94,3 +95,24 @@ class Client:
         piece = memoryview(self._rest.read(PIECE))
         self._begun += len(piece)
         self._pieces.append(piece)
+
+
+class SentBody:
+    """The body of an answer, which is sent before it is closed: the client has it by then."""
+
+    def __init__(self, application: Any, environ: Any, start_response: Any) -> None:
+        """Have the application answer a request."""
+        self._client: Client = environ["gunicorn.socket"]
+        self._body = application(environ, start_response)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._body)
+
+    def close(self) -> None:
+        """Send what the client takes now, and close the body."""
+        try:
+            self._client.flush()
+        finally:
+            close = getattr(self._body, "close", None)
+            if close is not None:
+                close()

@@ -17,7 +17,6 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,7 @@ from gunicorn import http, util
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from placement.wsgi.arrival import Arrival, HeadTooLong
-from placement.wsgi.client import Client
+from placement.wsgi.client import Client, SentBody
 from placement.wsgi.threads import Threads
 
 # Seconds that a client has to send its request, and again to take the response; one more for each
@@ -88,7 +87,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         """Load the application and read the limit of its bodies."""
         super().load_wsgi()
         self._longest_body = getattr(self.wsgi, "max_body_size", LONGEST_BODY)
-        self.wsgi = partial(_Sent, self.wsgi)
+        self.wsgi = partial(SentBody, self.wsgi)
 
     def notify(self) -> None:
         """Show the master that the worker lives, not more often than it looks."""
@@ -274,25 +273,6 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         for conn in self._watched:
             if not conn.arrival.size:
                 conn.timeout = min(conn.timeout, deadline)
-
-
-class _Sent:
-    """The body of an answer, which is sent before it is closed: the client has it by then."""
-
-    def __init__(self, application: Any, environ: Any, start_response: Any) -> None:
-        self._client = environ["gunicorn.socket"]
-        self._body = application(environ, start_response)
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._body)
-
-    def close(self) -> None:
-        try:
-            self._client.flush()
-        finally:
-            close = getattr(self._body, "close", None)
-            if close is not None:
-                close()
 
 
 def _extend(conn: TConn, size: int) -> None:
