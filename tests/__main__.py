@@ -36,6 +36,7 @@ ON_SQLITE_ALONE = (
     "tests/api/test_request_log.py",
     "tests/api/test_wsgi_stack.py",
     "tests/cluster/test_make_serve.py",
+    "tests/cluster/test_memory.py",
     "tests/cluster/test_serving.py",
     "tests/docs",
     "tests/deploy",

@@ -6,14 +6,15 @@ import sys
 from placement.app import serve
 from placement.console import fail
 from placement.errors import ConfigurationError
+from placement.wsgi import memory
 
+memory.share_one_arena()  # before there are threads
 try:
     application = serve()
 except ConfigurationError as error:
     fail(error)
     sys.exit(1)
 
-# PERF: freeze the objects of the start, and collect more rarely: answers are made of many small
-# objects, none of them in cycles.
-gc.freeze()
+memory.freeze()
+# PERF: collect more rarely: answers are made of many small objects, none of them in cycles.
 gc.set_threshold(50_000, 20, 50)

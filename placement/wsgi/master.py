@@ -1,7 +1,6 @@
 """What gunicorn's master process does for the service: hooks for etc/gunicorn.conf.py."""
 
 import ctypes
-import gc
 import socket
 import struct
 from contextlib import suppress
@@ -10,6 +9,7 @@ from typing import Any
 from placement.app import serve
 from placement.console import fail
 from placement.errors import ConfigurationError
+from placement.wsgi import memory
 
 SO_ATTACH_FILTER = 26  # Linux
 _RETURN = 0x06  # the instruction of a packet filter that says how much of a packet is kept
@@ -88,7 +88,5 @@ def reload(master: Any) -> None:
         master.log.exception("Not reloaded, the workers go on as before")
     else:
         master.app.callable = application
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
+        memory.freeze()
         type(master).handle_hup(master)

@@ -1,0 +1,57 @@
+"""What a process that serves does with memory."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.kit.builders import database_url
+
+THREADS = 4
+
+# Imports what the argument names, and shows the heaps of the C library once some threads have taken
+# memory at the same time.
+SHOW_HEAPS = f"""
+import ctypes, importlib, sys, threading
+
+importlib.import_module(sys.argv[1])
+taken, shown = threading.Barrier({THREADS + 1}), threading.Barrier({THREADS + 1})
+
+def take():
+    large = bytes(10_000)  # more than Python takes from pools of its own
+    taken.wait()
+    shown.wait()
+
+for _ in range({THREADS}):
+    threading.Thread(target=take).start()
+taken.wait()
+libc = ctypes.CDLL(None)
+libc.fdopen.restype = ctypes.c_void_p
+stdout = ctypes.c_void_p(libc.fdopen(1, b"w"))
+libc.malloc_info(0, stdout)
+libc.fflush(stdout)
+shown.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="not GNU's C library")
+def test_threads_that_answer_share_one_heap(tmp_path: Path) -> None:
+    (tmp_path / "placement.conf").touch()
+    environment = {
+        **os.environ,
+        "OS_PLACEMENT_CONFIG_DIR": str(tmp_path),
+        "OS_PLACEMENT_DATABASE__CONNECTION": database_url(tmp_path),
+        "OS_API__AUTH_STRATEGY": "noauth2",
+    }
+    environment.pop("MALLOC_ARENA_MAX", None)
+
+    def heaps(module: str) -> int:
+        command = [sys.executable, "-c", SHOW_HEAPS, module]
+        shown = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout
+        return shown.count(b"<heap nr=")
+
+    assert heaps("placement.wsgi.api") == 1
+    assert heaps("placement.app") > 1
