@@ -62,7 +62,7 @@ class Spellings:
         ids = {name: aggregate for aggregate, name in self._names.items()}
         spellings = identifiers.spellings(*self._names.values())
         for row in name_statements.ids({"aggregate": spellings}).rows(self._conn):
-            ids[row.name] = row.id
+            ids[row.text] = row.id
         return identifiers.ids_by_key(ids)
 
 

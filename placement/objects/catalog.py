@@ -37,7 +37,7 @@ def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
     Executes one statement, and one more for each further thousand names.
     """
     rows_by_kind: dict[str, list[tuple[int, str]]] = {kind: [] for kind in names}
-    for kind, row_id, name, _revision in statements.ids(names).rows(conn):
+    for kind, row_id, name, _number in statements.ids(names).rows(conn):
         rows_by_kind[kind].append((row_id, name))
     ids: dict[str, dict[str, int]] = {}
     for kind, rows in rows_by_kind.items():

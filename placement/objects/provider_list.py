@@ -192,7 +192,7 @@ def _resolve(conn: Connection, conditions: ProviderFilter, page: Page | None) ->
         "aggregate": {},
         "tree": {},
     }
-    for kind, row_id, name, _revision in query.rows(conn):
+    for kind, row_id, name, _number in query.rows(conn):
         ids[kind][name] = row_id
     # A row may have another form of the uuid than the canonical one, and its place in the order.
     rows = identifiers.match(after, {uuid: uuid for uuid in ids["tree"]})

@@ -22,9 +22,9 @@ _USES: Mapping[str, sa.Column[int]] = {
 
 
 def ids(names: Mapping[str, Collection[str]]) -> Queries:
-    """Select (kind, id, name, 0) of the names of every kind, a thousand in one statement.
+    """Select (kind, id, text, number) of names of every kind, a thousand in one statement.
 
-    The name is as stored, which on some databases matches a name of another case.
+    text: the name as stored, which on some databases matches a name of another case. number: 0.
     """
     return with_trees(names, ())
 
@@ -34,10 +34,10 @@ def with_trees(
     providers: Collection[str],
     further: Sequence[Selection] = (),
 ) -> Queries:
-    """As `ids`, and (`tree`, root id, uuid, the tree's revision) of the providers named.
+    """As `ids`, and rows ("tree", root id, text, number) of the providers named.
 
-    The uuid is the provider's own. further: selections of such rows, of kinds of their own, that
-    are to come in the same statement.
+    text: the provider's own uuid. number: the revision of its tree. further: selections of rows of
+    this form, of kinds of their own, that are to come in the same statement.
     """
     pairs = bulk.kinds_and_names(names)
     rest = [tuple(further)] if further else ()
@@ -62,8 +62,8 @@ _TREE = (
     sa.select(
         sa.literal("tree").label("kind"),
         _root.c.id,
-        t.resource_providers.c.uuid,
-        _root.c.revision,
+        t.resource_providers.c.uuid.label("text"),
+        _root.c.revision.label("number"),
     )
     .select_from(t.resource_providers)
     .join(_root, _root.c.id == t.resource_providers.c.root_provider_id)
@@ -87,8 +87,8 @@ def _ids_of(kind: str) -> Selection:
     return sa.select(
         sa.literal(kind).label("kind"),
         name.table.c.id,
-        name.label("name"),
-        sa.literal_column("0").label("revision"),
+        name.label("text"),
+        sa.literal_column("0").label("number"),
     ).where(bulk.in_list(name, kind))
 
 

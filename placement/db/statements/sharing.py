@@ -34,9 +34,10 @@ def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) ->
 
 
 def _texts(sharing: sa.Subquery) -> Selection:
-    """Select (`KIND`, id, text, trait id) of sharing providers, as `names` has rows of one name.
+    """Select (`KIND`, id, text, number) of sharing providers, in the form of rows of `names`.
 
-    The text is null where the provider stands in no tree, as in a damaged database.
+    text: JSON of what `parse` tells, or null where the provider stands in no tree, as in a damaged
+    database. number: the id of the trait.
     """
     tree = (
         sa.select(JsonRow(_root.c.id, _root.c.revision, provider.c.uuid))
@@ -57,8 +58,8 @@ def _texts(sharing: sa.Subquery) -> Selection:
     return sa.select(
         sa.literal(KIND).label("kind"),
         sharing.c.id,
-        ("[" + tree + "," + aggregates + "," + stocks + "]").label("name"),
-        sharing.c.trait_id.label("revision"),
+        ("[" + tree + "," + aggregates + "," + stocks + "]").label("text"),
+        sharing.c.trait_id.label("number"),
     )
 
 

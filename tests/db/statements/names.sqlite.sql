@@ -68,8 +68,8 @@ WHERE resource_classes.name = 'CUSTOM_A' AND NOT (EXISTS (SELECT 1 AS anon_1
     WHERE inventories.resource_class_id = resource_classes.id));
 
 
--- names.ids: Select (kind, id, name, 0) of the names of every kind, a thousand in one statement.
-SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision
+-- names.ids: Select (kind, id, text, number) of names of every kind, a thousand in one statement.
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …);
 
@@ -97,33 +97,32 @@ SET updated_at=:updated_at, name='CUSTOM_B'
 WHERE resource_classes.name = 'CUSTOM_A';
 
 
--- names.with_trees: As `ids`, and (`tree`, root id, uuid, the tree's revision) of the providers named.
+-- names.with_trees: As `ids`, and rows ("tree", root id, text, number) of the providers named.
 
 -- of names and a provider
-SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …)
 UNION ALL
-SELECT 'project' AS kind, projects.id, projects.external_id AS name, 0 AS revision
+SELECT 'project' AS kind, projects.id, projects.external_id AS text, 0 AS number
 FROM projects
 WHERE projects.external_id IN (:project …)
 UNION ALL
-SELECT 'tree' AS kind, root.id, resource_providers.uuid, root.revision
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
 FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …);
 
 -- of a request for candidates
-SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS name, 0 AS revision
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …)
 UNION ALL
-SELECT 'trait' AS kind, traits.id, traits.name AS name, 0 AS revision
+SELECT 'trait' AS kind, traits.id, traits.name AS text, 0 AS number
 FROM traits
 WHERE traits.name IN (:trait …)
 UNION ALL
-SELECT 'aggregate' AS kind, placement_aggregates.id, placement_aggregates.uuid AS name, 0 AS
-    revision
+SELECT 'aggregate' AS kind, placement_aggregates.id, placement_aggregates.uuid AS text, 0 AS number
 FROM placement_aggregates
 WHERE placement_aggregates.uuid IN (:aggregate …)
 UNION ALL
@@ -141,8 +140,8 @@ SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_array(root.id, root.re
         inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS
         json_rows_2
     FROM inventories
-    WHERE inventories.resource_provider_id = sharing.id), '[]') || ']' AS name, sharing.trait_id AS
-        revision
+    WHERE inventories.resource_provider_id = sharing.id), '[]') || ']' AS text, sharing.trait_id AS
+        number
 FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
     AS trait_id
   FROM resource_provider_traits
@@ -152,7 +151,7 @@ FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provi
   ORDER BY resource_provider_traits.resource_provider_id
   LIMIT 100 OFFSET 0) AS sharing
 UNION ALL
-SELECT 'tree' AS kind, root.id, resource_providers.uuid, root.revision
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
 FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:providers …);

@@ -28,8 +28,8 @@ SELECT 'sharing' AS kind, sharing.id, concat('[', (SELECT CONCAT('[', IFNULL(roo
           IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
           IFNULL(inventories.step_size, 'null'), ']')), ']') AS json_rows_2
       FROM inventories
-      WHERE inventories.resource_provider_id = sharing.id), '[]'), ']') AS name, sharing.trait_id AS
-          revision
+      WHERE inventories.resource_provider_id = sharing.id), '[]'), ']') AS text, sharing.trait_id AS
+          number
 FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
     AS trait_id
   FROM resource_provider_traits

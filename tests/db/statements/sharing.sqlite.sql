@@ -24,8 +24,8 @@ SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_array(root.id, root.re
         inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS
         json_rows_2
     FROM inventories
-    WHERE inventories.resource_provider_id = sharing.id), '[]') || ']' AS name, sharing.trait_id AS
-        revision
+    WHERE inventories.resource_provider_id = sharing.id), '[]') || ']' AS text, sharing.trait_id AS
+        number
 FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
     AS trait_id
   FROM resource_provider_traits
