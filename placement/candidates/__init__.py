@@ -1,6 +1,7 @@
 """Allocation candidates: the search for every way in which a request can be met now."""
 
-from placement.candidates.claiming import Claimed, Demand, claim
+from placement.candidates.choices import Demand
+from placement.candidates.claiming import Claimed, claim
 from placement.candidates.explanation import Explanation, explain, explain_trace
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search import SearchResult, find_candidates

@@ -151,12 +151,10 @@ class AnchorPools:
     """The pools of anchors: the members of a tree, then the sharing providers that it reaches.
 
     Those follow from the aggregates of the tree, so they are told once for all trees in the same.
-    told: how often that was.
     """
 
     def __init__(self, sharing: Collection[SharingMember], spend: Spend) -> None:
         """spend: is told of the sharing providers looked at."""
-        self.told = 0
         self._sharing = sharing
         self._spend = spend
         self._trees = {provider.tree.id for provider in sharing}
@@ -176,7 +174,6 @@ class AnchorPools:
 
     def _reached(self, aggregates: frozenset[str]) -> Pool:
         """Return the sharing providers that a tree in these aggregates reaches."""
-        self.told += 1
         self._spend(len(self._sharing))
         return sharing_pool(
             [each for each in self._sharing if not aggregates.isdisjoint(each.member.aggregates)]
