@@ -7,11 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 import sqlalchemy as sa
 
 from placement.api.history import LATEST
 from placement.api.resources import providers
+from placement.api.responses import providers as written
 from placement.api.responses.providers import listed_texts
 from placement.api.shapes import View
 from placement.db import tables as t
@@ -227,6 +229,23 @@ def test_a_list_that_would_not_be_kept_is_written_at_once(
     monkeypatch.setattr(providers, "listed_texts", None)  # not of each
     monkeypatch.setattr(providers, "MOST_KEPT", number - 1)
     assert content() == kept
+
+
+@pytest.mark.parametrize("together", [1, 4, HOSTS])
+@pytest.mark.parametrize(
+    "query", ["", "limit=10", f"limit={HOSTS + len(RANDOM)}", "limit=12&include=traits,usages"]
+)
+def test_a_list_in_pieces_is_the_same_as_one_in_a_piece(
+    service: Service, monkeypatch: pytest.MonkeyPatch, query: str, together: int
+) -> None:
+    def content() -> bytes:
+        return service.send("GET", f"/resource_providers?{query}", version="2.0").content
+
+    monkeypatch.setattr(providers, "MOST_KEPT", 0)
+    whole = content()
+    assert orjson.dumps(orjson.loads(whole)) == whole
+    monkeypatch.setattr(written, "TOGETHER", together)
+    assert content() == whole
 
 
 def test_there_is_room_for_the_text_of_lists_that_are_kept() -> None:

@@ -34,7 +34,6 @@ from placement.api.shapes import (
     Renderer,
     Shape,
     View,
-    itself,
 )
 from placement.api.versioned import Versioned
 from placement.objects.provider_parts import ByProvider, Part
@@ -52,6 +51,7 @@ LINKS = {
 PLACED = "1.14"  # whose providers say where in a tree they are
 
 _PLACE = "{uuid}"
+TOGETHER = 1000  # providers of a list that are rendered together: as objects they take most
 OVERHEAD = 100  # bytes of what holds the text of a part
 OVERHEAD_OF_LISTED = 300  # bytes of what holds that of a provider
 
@@ -111,12 +111,19 @@ def part_texts(
     for provider_id, value in by_provider.items():
         fragment, size = common.get(id(value)), 0
         if fragment is None:
-            # A copy: whatever its length, what orjson returns holds its buffer of 4 KiB.
-            text = bytes(memoryview(orjson.dumps(render(value))))
+            text = _kept(orjson.dumps(render(value)))
             fragment, size = orjson.Fragment(text), len(text)
             common[id(value)] = fragment
         texts[provider_id] = (fragment, OVERHEAD + size)
     return texts
+
+
+def _kept(text: bytes) -> bytes:
+    """Return a copy, which takes no more memory than its length.
+
+    What orjson returns holds the buffer that it was written in, of 4 KiB or more.
+    """
+    return bytes(memoryview(text))
 
 
 class _Provider(Object[Provider]):
@@ -188,7 +195,7 @@ def listed_texts(providers: Iterable[Provider], view: View) -> dict[int, tuple[L
     render = PROVIDER.renderer(view)
     texts: dict[int, tuple[ListedText, int]] = {}
     for provider in providers:
-        text = orjson.dumps(render(provider))
+        text = _kept(orjson.dumps(render(provider)))
         size = OVERHEAD_OF_LISTED + len(text)
         texts[provider.id] = (ListedText(text, provider.changed_at), size)
     return texts
@@ -225,25 +232,43 @@ class _ListLinks:
         return lambda query: [{"rel": "next", "href": f"{path}?{query}"}]
 
 
+_LINKS = _ListLinks()
+
+
 class _List(Object[WithParts | Written]):
-    """A list; only one that goes on has links."""
+    """A list, as text in pieces; only one that goes on has links."""
 
     def renderer(self, view: View) -> Renderer:
-        """Return what renders a list, or puts one together that is text already."""
-        full, last = super().renderer(view), self.renderer_without(self.optional, view)
+        """Return what makes the text of a list."""
+        render, links = _LISTED.renderer(view), _LINKS.renderer(view)
 
-        def render(listing: WithParts | Written) -> Any:
-            if isinstance(listing, Written):
-                members = b",".join([provider.text for provider in listing.providers])
-                return [b'{"resource_providers":[', members, b"]}"]
-            return last(listing) if listing.more is None else full(listing)
+        def write(listing: WithParts | Written) -> list[bytes]:
+            pieces = [b'{"resource_providers":', *_array(listing, render)]
+            if isinstance(listing, WithParts) and listing.more is not None:
+                pieces += [b',"resource_providers_links":', orjson.dumps(links(listing.more))]
+            return [*pieces, b"}"]
 
-        return render
+        return write
+
+
+def _array(listing: WithParts | Written, render: Renderer) -> list[bytes]:
+    """Return the text of all providers, in pieces."""
+    if isinstance(listing, Written):
+        return [b"[", b",".join([provider.text for provider in listing.providers]), b"]"]
+    providers = listing.providers
+    if len(providers) <= TOGETHER:
+        return [orjson.dumps(render(listing))]
+    pieces = []
+    for start in range(0, len(providers), TOGETHER):
+        run = listing._replace(providers=providers[start : start + TOGETHER])
+        # Without brackets it is a copy, and the buffer is let go of.
+        pieces += [b",", orjson.dumps(render(run))[1:-1]]
+    return [b"[", *pieces[1:], b"]"]
 
 
 PROVIDERS = _List(
     "ResourceProviders",
-    Property("resource_providers", _LISTED, itself),
-    Property("resource_providers_links", _ListLinks(), attrgetter("more"), since="2.0"),
+    Property("resource_providers", _LISTED),
+    Property("resource_providers_links", _LINKS, since="2.0"),
     optional=["resource_providers_links"],
 )
