@@ -26,7 +26,7 @@ from placement.db.messages import masked_url, one_line
 from placement.db.pools import make_pool
 from placement.db.retries import Pauses, Retries, cause_of
 from placement.db.statement import Restart, Unchanged
-from placement.db.transactions import alone, transaction
+from placement.db.transactions import alone, snapshot, transaction
 from placement.errors import (
     ConfigurationError,
     DatabaseUnavailable,
@@ -100,7 +100,7 @@ class Database:
         Raises DatabaseUnavailable when the database fails, DatabaseUnusable when it will fail
         again, StatementTooLong, Unstorable.
         """
-        with _failures_of_reads(), transaction(self.reader) as conn:
+        with _failures_of_reads(), snapshot(self.reader) as conn:
             yield conn
 
     def ask(self, work: Callable[[Connection], Result]) -> Result:

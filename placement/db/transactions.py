@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from time import perf_counter
 from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, RootTransaction
 
 from placement import events, stopwatch
 from placement.db.messages import one_line
@@ -21,12 +21,16 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def transaction(engine: sa.Engine) -> Iterator[Connection]:
+def transaction(
+    engine: sa.Engine, end: Callable[[RootTransaction], None] = RootTransaction.rollback
+) -> Iterator[Connection]:
     """Enter a transaction that is rolled back at the end, unless it has been committed before.
 
     All transactions end here. A connection goes back to the pool only after the database has
     said that its transaction is over; else it is closed, which ends it too. (A ROLLBACK may fail:
     MariaDB's can be interrupted, and leaves everything open.)
+
+    end: what ends it instead.
     """
     with _connection(engine) as conn:
         with stopwatch.BEGIN:
@@ -34,7 +38,16 @@ def transaction(engine: sa.Engine) -> Iterator[Connection]:
         try:
             yield conn
         finally:
-            _end(conn)
+            _end(conn, end)
+
+
+def snapshot(engine: sa.Engine) -> AbstractContextManager[Connection]:
+    """Enter a transaction that only reads, as `transaction` does.
+
+    PERF: it ends with COMMIT. At a ROLLBACK psycopg has PostgreSQL forget all statements that are
+    prepared on the connection, and planning one takes longer than running it.
+    """
+    return transaction(engine, RootTransaction.commit)
 
 
 def alone(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
@@ -104,17 +117,17 @@ def _begin(conn: Connection) -> None:
         raise
 
 
-def _end(conn: Connection) -> None:
+def _end(conn: Connection, end: Callable[[RootTransaction], None]) -> None:
     current = conn.get_transaction()
     if current is None:
         return  # it has been committed
     over = False
     try:
-        if current.is_active:  # a COMMIT that failed leaves it inactive, and perhaps open
-            current.rollback()
+        if current.is_valid:  # after a COMMIT that failed it is not, and perhaps open
+            end(current)
             over = True
     except exc.DBAPIError as error:
-        LOG.warning("a ROLLBACK failed, its connection is closed: %s", one_line(error))
+        LOG.warning("a transaction did not end, its connection is closed: %s", one_line(error))
     finally:
         if not over:
             conn.invalidate()

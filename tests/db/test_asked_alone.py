@@ -20,6 +20,7 @@ from tests.kit.service import NEWEST, Service
 ADD = sa.text("INSERT INTO consumer_types (name) VALUES (:name)")
 NAMES = Query(sa.select(sa.column("name")).select_from(sa.table("consumer_types")))
 HOST = "c0ffee00-0000-4000-8000-000000000000"
+NOBODY = "c0ffee00-0000-4000-8000-000000000404"
 
 
 @pytest.fixture
@@ -44,11 +45,14 @@ def sent(database: Database) -> Iterator[list[str]]:
         seen.append(statement.split()[0])
 
     def end(_conn: sa.Connection) -> None:
+        seen.append("COMMIT")
+
+    def undo(_conn: sa.Connection) -> None:
         seen.append("ROLLBACK")
 
     listeners: list[tuple[str, Callable[..., None]]] = [
         ("before_cursor_execute", execute),
-        ("rollback", end),
+        ("rollback", undo),
         ("commit", end),
     ]
     for event, listener in listeners:
@@ -64,11 +68,11 @@ def sent(database: Database) -> Iterator[list[str]]:
     ("path", "status"),
     [
         (f"/resource_providers/{HOST}", 200),
-        ("/resource_providers/c0ffee00-0000-4000-8000-000000000404", 404),
+        (f"/resource_providers/{NOBODY}", 404),
         ("/resource_classes", 200),
         ("/resource_classes/VCPU", 200),
         ("/traits/HW_CPU_X86_AVX2", 204),
-        ("/allocations/c0ffee00-0000-4000-8000-000000000404", 200),
+        (f"/allocations/{NOBODY}", 200),
     ],
 )
 def test_what_takes_one_statement_takes_one_round_trip(
@@ -87,8 +91,20 @@ def test_several_statements_take_a_transaction(tmp_path: Path) -> None:
         with sent(service.database) as seen:
             service.expect(200, "GET", f"/resource_providers/{HOST}/inventories")
     assert seen[0] in ("BEGIN", "START")
-    assert seen[-1] == "ROLLBACK"
+    assert seen[-1] == "COMMIT"
     assert len(seen) > 3
+
+
+@pytest.mark.skipif(ENGINE != "postgresql", reason="others prepare nothing")
+def test_statements_stay_prepared_when_reads_end_also_with_an_error(tmp_path: Path) -> None:
+    kept = "SELECT count(*) FROM pg_prepared_statements WHERE statement ~ 'inventories'"
+    with Service(tmp_path) as service:
+        service.expect(200, "POST", "/resource_providers", {"name": "host", "uuid": HOST})
+        for _ in range(8):  # psycopg prepares what it has been asked for five times
+            service.expect(200, "GET", f"/resource_providers/{HOST}/inventories")
+            service.expect(404, "GET", f"/resource_providers/{NOBODY}/inventories")
+        with service.database.read() as conn:
+            assert conn.execute(sa.text(kept)).scalar_one() > 0
 
 
 def test_each_sees_what_was_committed_before_it_on_the_same_connection(database: Database) -> None:

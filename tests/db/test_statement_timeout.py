@@ -140,3 +140,12 @@ def test_a_service_is_made_with_the_limit(tmp_path: Path, monkeypatch: pytest.Mo
     app.serve()
     with pytest.raises(StatementTooLong), databases[0].read() as conn:
         conn.execute(lasting(LONG))
+
+
+@pytest.mark.skipif(ENGINE != "postgresql", reason="others have nothing of the kind")
+def test_postgresql_starts_no_other_processes_for_a_statement_that_must_end_soon(
+    database: Database,
+) -> None:
+    with database.read() as conn:
+        for name, value in (("max_parallel_workers_per_gather", "0"), ("jit", "off")):
+            assert conn.execute(sa.text(f"SHOW {name}")).scalar() == value

@@ -89,10 +89,10 @@ def test_a_commit_that_fails_leaves_nothing_to_the_next(database: Database) -> N
     assert names(database) == {"NEXT"}
 
 
-def test_a_read_whose_rollback_fails_is_answered_and_its_snapshot_is_gone(
+def test_a_read_whose_commit_fails_is_answered_and_its_snapshot_is_gone(
     database: Database,
 ) -> None:
-    with interrupted(database.reader, "rollback") as seen:
+    with interrupted(database.reader, "commit") as seen:
         assert names(database) == set()
     add(database, "NEXT")
     assert names(database) == {"NEXT"}
