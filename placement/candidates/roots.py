@@ -1,7 +1,7 @@
 """The roots of trees that may serve a request, in batches that are worth loading at once."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sqlalchemy.engine import Connection
@@ -20,7 +20,7 @@ from placement.candidates.windows import (
     next_window,
     random_runs,
 )
-from placement.db.conditions import MemberCondition, RootCondition, TreeFilter
+from placement.db.conditions import DrivingCondition, MemberCondition, RootCondition, TreeFilter
 from placement.db.statements import roots as statements
 
 
@@ -133,26 +133,41 @@ class RootReader:
     def matching(self, after: int, stats: RootStats) -> list[Root]:
         """Return the roots after an id whose trees seem to match.
 
-        stats decide with which of the conditions the database begins.
+        stats decide with which of the conditions the database begins. If that leaves few, these
+        are all that it is asked: to look at their trees is faster.
         """
         conditions = self._conditions[: self._tuning.max_conditions]
+        driving = None if self.pinned else choose_driver(conditions, self._root, stats)
+        roots = None if driving is None else self._few(after, conditions[driving.place], driving)
+        if roots is None:
+            roots = self._meeting(after, conditions, driving)
+        self._trace.filter_trees(len(roots))
+        return roots
+
+    def _few(
+        self, after: int, condition: TreeCondition, driving: DrivingCondition
+    ) -> list[Root] | None:
+        """Return the roots with what the database would begin with; None if they are not few."""
+        most = self._tuning.few_roots
+        query = statements.driven_roots(after, condition.member, driving.driver, most + 1)
+        rows = query.rows(self._conn)
+        return _sound(dict.fromkeys(map(tuple, rows))) if len(rows) <= most else None
+
+    def _meeting(
+        self, after: int, conditions: Sequence[TreeCondition], driving: DrivingCondition | None
+    ) -> list[Root]:
+        """Return the roots whose trees seem to meet all conditions."""
         # A tree where everything comes from elsewhere is no anchor. That can be said only where
         # no condition was left out.
         needs_own = len(conditions) == len(self._conditions) and all(
             condition.member.reach for condition in conditions
         )
         members = tuple(self._widened(condition.member) for condition in conditions)
-        driving = choose_driver(conditions, self._root, stats)
         query = statements.matching_roots(
             after, TreeFilter(members, self._root, needs_own), driving
         )
-        roots = [
-            Root(root_id, revision)
-            for root_id, revision, matches in query.rows(self._conn)
-            if matches and revision is not None
-        ]
-        self._trace.filter_trees(len(roots))
-        return roots
+        rows = query.rows(self._conn)
+        return _sound((root_id, revision) for root_id, revision, matches in rows if matches)
 
     def _widened(self, condition: MemberCondition) -> MemberCondition:
         """Return the condition with every row that means an aggregate of its reach."""
@@ -164,6 +179,12 @@ class RootReader:
 def read_roots(conn: Connection, after: int, size: int) -> tuple[list[Root], int, int]:
     """Return the next roots after an id, how many rows were read, and the last one's id."""
     rows = statements.next_roots(after, size).rows(conn)
-    # A row that names another root, as in a damaged database, has no revision here.
-    roots = [Root(root_id, revision) for root_id, revision in rows if revision is not None]
-    return roots, len(rows), rows[-1][0] if rows else after
+    return _sound(rows), len(rows), rows[-1][0] if rows else after
+
+
+def _sound(rows: Iterable[Sequence[int]]) -> list[Root]:
+    """Return the roots of (id, revision) rows.
+
+    A row that names another root, as in a damaged database, has no revision.
+    """
+    return [Root(root_id, revision) for root_id, revision in rows if revision is not None]

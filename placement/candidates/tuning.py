@@ -10,7 +10,8 @@ class SearchTuning:
     Windows (in roots): the first has twice the limit, between `smallest_window` and
     `first_window`. Each further one is as large as the share of matches promises, `window_growth`
     times the one before at the least, and `largest_window` at the most. One match in
-    `rare_match` roots or fewer is rare. A random sample comes from `sample_runs` places.
+    `rare_match` roots or fewer is rare. A random sample comes from `sample_runs` places. If the
+    database begins with what `few_roots` trees or fewer have, these are searched.
 
     Batches (in trees) are loaded and searched together: `first_batch`, then four times as many
     each, up to `largest_batch`.
@@ -29,6 +30,7 @@ class SearchTuning:
     largest_window: int = 16_384
     rare_match: int = 16
     sample_runs: int = 4
+    few_roots: int = 64
     first_batch: int = 64
     largest_batch: int = 1000
     known_first: bool = False

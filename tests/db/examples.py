@@ -202,6 +202,15 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "after one": (ProviderCondition(), UUID, 1000),
         "by tree": (ProviderCondition(root_id=1), "", 1000),
     },
+    "roots.driven_roots": {
+        f"beginning with {driver.value}": (0, condition, driver, 65)
+        for driver, condition in (
+            (Driver.AGGREGATES, UNSUFFIXED),
+            (Driver.TRAITS, SUFFIXED),
+            (Driver.RESOURCES, WITH_ROOM),
+            (Driver.PARTS, MemberCondition(parts_of=(0,))),
+        )
+    },
     "roots.matching_roots": {
         "with room, beginning with what is rare": (
             0,

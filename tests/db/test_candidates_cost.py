@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from placement.api.history import v
-from placement.candidates.tuning import DEFAULT_TUNING
+from placement.candidates.tuning import DEFAULT_TUNING as TUNING
 from placement.db.statements.sharing import FIRST
 from placement.errors import SearchExhausted
 from tests.kit.cloud import SHARING, CloudBuilder, aggregate_uuid, building, provider_uuid
@@ -70,7 +70,7 @@ def test_sharing_providers_come_with_names_and_many_take_one_statement_more(
     assert {tuple(sorted(each.allocations)) for each in found.candidates} == {
         (provider_uuid(2 * number + 1), provider_uuid(2 * number + 2)) for number in range(disks)
     }
-    windows = 1 + (2 * disks > DEFAULT_TUNING.first_window)
+    windows = 1 + (2 * disks > TUNING.first_window)
     assert statements == expected - 1 + windows
 
 
@@ -107,6 +107,32 @@ def test_rare_matches_are_found_without_reading_the_rest(tmp_path: Path, hosts: 
     assert len(found.candidates) == 3
     assert trees <= 32 + 3  # the first window, and the matches
     assert statements == 6
+
+
+@pytest.mark.parametrize("number", [TUNING.few_roots, TUNING.few_roots + 1])
+def test_of_what_few_trees_have_the_database_checks_nothing_else(
+    tmp_path: Path, number: int
+) -> None:
+    """Those with the traits have no room, but for two of them."""
+
+    def fill(cloud: CloudBuilder) -> None:
+        for place in range(TUNING.first_window):
+            cloud.add(f"h{place}", {"VCPU": 8})
+        for place in range(number):
+            stock = {"VCPU": 8 if place in {3, 60} else 1}
+            cloud.add(f"rare{place}", stock, traits=["CUSTOM_RARE"])
+        cloud.add("last", {"VCPU": 8})
+
+    asked = searcher(tmp_path, fill)
+    found, statements, trees = asked.find_cold("resources=VCPU:2&required=CUSTOM_RARE")
+    first = TUNING.first_window + 1
+    assert [tuple(each.allocations) for each in found.candidates] == [
+        (provider_uuid(first + place),) for place in (3, 60)
+    ]
+    are_few = number == TUNING.few_roots
+    assert trees == TUNING.first_window + (number if are_few else 2)
+    # names, a window, members of its trees; the few, or those that match; their members and traits
+    assert statements == (6 if are_few else 7)
 
 
 def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Roots to look at: the next ones, or those whose trees seem to match.
 
-`next_roots` is unfiltered: a tree in memory is checked faster there. `matching_roots` selects the
-roots of trees in which every condition seems to be met, beginning with a condition that few meet.
-It may select too many roots, never too few.
+`next_roots` is unfiltered: a tree in memory is checked faster there. `driven_roots` knows one part
+of one condition, which few may meet. `matching_roots` selects the roots of trees in which every
+condition seems to be met, beginning with such a part. They may select too many roots, never too
+few.
 """
 
 from collections.abc import Collection, Sequence
@@ -50,6 +51,15 @@ def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingConditio
     the revision, see `next_roots`.
     """
     return Query(_matching_roots(tree_filter, driving), {"after": after}, parse=parse_rows)
+
+
+def driven_roots(after: int, condition: MemberCondition, driver: Driver, most: int) -> Query:
+    """Select (id, revision) of the roots after an id with a member that meets part of a condition.
+
+    `most` rows at the most; a root comes for each such member. Of the revision, see `next_roots`.
+    """
+    params = {"after": after, "size": most}
+    return Query(_driven_roots(condition, driver), params, parse=parse_rows)
 
 
 def outermost_roots() -> Query:
@@ -246,19 +256,35 @@ def _revision(root: sa.FromClause) -> ColumnElement[int | None]:
     return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
 
 
+_SIZE = sa.bindparam("size", type_=sa.Integer)
 _window = (
     sa.select(t.resource_providers.c.id, _revision(t.resource_providers))
     .where(*_after(t.resource_providers))
     .order_by(t.resource_providers.c.id)
-    .limit(sa.bindparam("size", type_=sa.Integer))
+    .limit(_SIZE)
     .subquery("roots")
 )
 _NEXT_ROOTS = sa.select(JsonRows(_window.c.id, _window.c.revision))
 
+
+# PERF: schedulers ask for the same few flavors again and again.
+@lru_cache(maxsize=256)
+def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
+    driving = _DRIVEN_BY[driver](condition)
+    (root_id,) = driving.selected_columns
+    rows = (
+        driving.with_only_columns(_root.c.id, _revision(_root))
+        .join(_root, _root.c.id == root_id)
+        .where(*_after(_root))
+        .limit(_SIZE)
+    )
+    roots = in_written_order(rows).subquery("roots")
+    return sa.select(JsonRows(roots.c.id, roots.c.revision))
+
+
 _ROOTS_IN_TEXT = 12  # bits of an id: roots in one text, of some 30 bytes each
 
 
-# PERF: schedulers ask for the same few flavors again and again.
 @lru_cache(maxsize=256)
 def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -> Selection:
     root = _root

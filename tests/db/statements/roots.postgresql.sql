@@ -1,3 +1,48 @@
+-- roots.driven_roots: Select (id, revision) of the roots after an id with a member that meets part of a condition.
+
+-- beginning with aggregates
+SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision
+  FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
+      link.resource_provider_id JOIN resource_providers AS root ON root.id =
+      reached.root_provider_id
+  WHERE link.aggregate_id IN (5) AND root.parent_provider_id IS NULL AND root.id > :after::INTEGER
+  LIMIT :size::INTEGER) AS roots;
+
+-- beginning with traits
+SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision
+  FROM resource_provider_traits JOIN resource_providers AS member ON member.id =
+      resource_provider_traits.resource_provider_id JOIN resource_providers AS root ON root.id =
+      member.root_provider_id
+  WHERE resource_provider_traits.trait_id IN (1) AND root.parent_provider_id IS NULL AND root.id >
+      :after::INTEGER
+  LIMIT :size::INTEGER) AS roots;
+
+-- beginning with resources
+SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision
+  FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
+      JOIN resource_providers AS root ON root.id = member.root_provider_id
+  WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
+      inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0 AND
+      root.parent_provider_id IS NULL AND root.id > :after::INTEGER
+  LIMIT :size::INTEGER) AS roots;
+
+-- beginning with parts_of
+SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
+FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
+    revision
+  FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
+      JOIN resource_providers AS root ON root.id = member.root_provider_id
+  WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity AND
+      root.parent_provider_id IS NULL AND root.id > :after::INTEGER
+  LIMIT :size::INTEGER) AS roots;
+
+
 -- roots.matching_roots: Select (id, revision, matches) of the roots after an id, in the order of ids.
 
 -- with room, beginning with what is rare
