@@ -13,15 +13,34 @@ LARGEST_UNIT = 2**31 - 1  # what the column max_unit holds
 Selection = sa.Select[*tuple[Any, ...]]
 Union = sa.CompoundSelect[*tuple[Any, ...]]
 
+_provider, _inventory, _class = t.resource_providers, t.inventories, t.resource_classes
+
+# Providers, each with the root of its tree.
+ROOT = _provider.alias("root")
+PROVIDERS_WITH_ROOTS = _provider.join(ROOT, ROOT.c.id == _provider.c.root_provider_id)
+
 # In the order of `Stock`, the value that is made of them.
 STOCK_COLUMNS = tuple(
-    t.inventories.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")
+    _inventory.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")
 )
 
 # In the order of `Record`.
 RECORD_COLUMNS = tuple(
-    t.inventories.c[name]
+    _inventory.c[name]
     for name in ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+)
+
+# What providers have of each class, in the order of `inventory_rows.of_list`.
+PROVIDERS_WITH_INVENTORIES = _provider.join(
+    _inventory, _inventory.c.resource_provider_id == _provider.c.id
+).join(_class, _class.c.id == _inventory.c.resource_class_id)
+INVENTORY_COLUMNS = (
+    _inventory.c.resource_provider_id,
+    _inventory.c.resource_class_id,
+    _class.c.name,
+    _inventory.c.id,
+    _inventory.c.used,
+    *RECORD_COLUMNS,
 )
 
 

@@ -9,13 +9,19 @@ import sqlalchemy as sa
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import RECORD_COLUMNS, Selection, Union
+from placement.db.fragments import (
+    INVENTORY_COLUMNS,
+    PROVIDERS_WITH_INVENTORIES,
+    PROVIDERS_WITH_ROOTS,
+    ROOT,
+    Selection,
+    Union,
+)
 from placement.db.json_rows import JsonRow, parse_each
 from placement.db.statement import Queries, Query, chunks, sorted_chunks
 
 _provider, _inventory = t.resource_providers, t.inventories
 _consumer, _allocation = t.consumers, t.allocations
-_root = t.resource_providers.alias("root")
 
 
 def state(
@@ -69,27 +75,15 @@ _PROVIDERS = (
         _provider.c.id,
         _provider.c.root_provider_id,
         _provider.c.parent_provider_id,
-        _root.c.revision,
+        ROOT.c.revision,
     )
-    .select_from(_provider.join(_root, _root.c.id == _provider.c.root_provider_id))
+    .select_from(PROVIDERS_WITH_ROOTS)
     .where(bulk.in_list(_provider.c.uuid, "providers"))
 )
 
 _INVENTORIES = (
-    _rows(
-        "inventory",
-        _inventory.c.resource_provider_id,
-        _inventory.c.resource_class_id,
-        t.resource_classes.c.name,
-        _inventory.c.id,
-        _inventory.c.used,
-        *RECORD_COLUMNS,
-    )
-    .select_from(
-        _provider.join(_inventory, _inventory.c.resource_provider_id == _provider.c.id).join(
-            t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
-        )
-    )
+    _rows("inventory", *INVENTORY_COLUMNS)
+    .select_from(PROVIDERS_WITH_INVENTORIES)
     .where(bulk.in_list(_provider.c.uuid, "providers"))
 )
 
@@ -106,14 +100,14 @@ _CONSUMERS = (
         _allocation.c.resource_provider_id,
         _allocation.c.resource_class_id,
         _allocation.c.used,
-        _root.c.id,
-        _root.c.revision,
+        ROOT.c.id,
+        ROOT.c.revision,
         _inventory.c.id,
     )
     .select_from(
         _consumer.outerjoin(_allocation, _allocation.c.consumer_id == _consumer.c.uuid)
         .outerjoin(_provider, _provider.c.id == _allocation.c.resource_provider_id)
-        .outerjoin(_root, _root.c.id == _provider.c.root_provider_id)
+        .outerjoin(ROOT, ROOT.c.id == _provider.c.root_provider_id)
         .outerjoin(
             _inventory,
             sa.and_(

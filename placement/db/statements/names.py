@@ -9,7 +9,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk, constructs
 from placement.db import tables as t
-from placement.db.fragments import Selection, Union, changed_at
+from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection, Union, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
 
 # kind -> column of the rows that use an entry
@@ -57,17 +57,12 @@ def _ids_and_trees(
     return Query(_with_trees(kinds, bool(providers), further), params)
 
 
-_root = t.resource_providers.alias("root")
-_TREE = (
-    sa.select(
-        sa.literal("tree").label("kind"),
-        _root.c.id,
-        t.resource_providers.c.uuid.label("text"),
-        _root.c.revision.label("number"),
-    )
-    .select_from(t.resource_providers)
-    .join(_root, _root.c.id == t.resource_providers.c.root_provider_id)
-)
+_TREE = sa.select(
+    sa.literal("tree").label("kind"),
+    ROOT.c.id,
+    t.resource_providers.c.uuid.label("text"),
+    ROOT.c.revision.label("number"),
+).select_from(PROVIDERS_WITH_ROOTS)
 
 
 @lru_cache(maxsize=256)

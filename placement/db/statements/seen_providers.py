@@ -14,13 +14,20 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk
 from placement.db import tables as t
-from placement.db.fragments import RECORD_COLUMNS, Selection, Union, changed_at
+from placement.db.fragments import (
+    INVENTORY_COLUMNS,
+    PROVIDERS_WITH_INVENTORIES,
+    PROVIDERS_WITH_ROOTS,
+    ROOT,
+    Selection,
+    Union,
+    changed_at,
+)
 from placement.db.json_rows import JsonRow, parse_time
 from placement.db.statement import Queries, Query, sorted_chunks
 
 _provider = t.resource_providers
-_root, _child = _provider.alias("root"), _provider.alias("child")
-_inventory, _class = t.inventories, t.resource_classes
+_child = _provider.alias("child")
 _trait_link, _aggregate_link = t.resource_provider_traits, t.resource_provider_aggregates
 
 
@@ -60,26 +67,24 @@ _PROVIDERS = (
         _provider.c.uuid,
         _provider.c.generation,
         _provider.c.id,
-        _root.c.id,
-        _root.c.uuid,
-        _root.c.revision,
+        ROOT.c.id,
+        ROOT.c.uuid,
+        ROOT.c.revision,
     )
-    .select_from(_provider.join(_root, _root.c.id == _provider.c.root_provider_id))
+    .select_from(PROVIDERS_WITH_ROOTS)
     .where(bulk.in_list(_provider.c.uuid))
 )
 
 
 def _of_providers(source: sa.FromClause, *columns: ColumnElement[Any]) -> Selection:
-    """Select (provider id, columns) of what belongs to the providers."""
-    return (
-        _rows(_HAS, _provider.c.id, *columns)
-        .select_from(source)
-        .where(bulk.in_list(_provider.c.uuid))
-    )
+    """Select what belongs to the providers; the first column is the id of each."""
+    return _rows(_HAS, *columns).select_from(source).where(bulk.in_list(_provider.c.uuid))
 
 
-def _owned(table: sa.Table) -> sa.FromClause:
-    return _provider.join(table, table.c.resource_provider_id == _provider.c.id)
+def _linked(link: sa.Table, row_id: sa.Column[int]) -> Selection:
+    """Select (provider id, row id) of what is linked with the providers."""
+    owner = link.c.resource_provider_id
+    return _of_providers(_provider.join(link, owner == _provider.c.id), owner, row_id)
 
 
 def _count(owner: sa.Column[Any]) -> ColumnElement[int]:
@@ -92,22 +97,14 @@ def _any(owner: sa.Column[Any]) -> ColumnElement[int]:
 
 
 _PARTS: Mapping[str, Sequence[Selection]] = {
-    "inventories": [
-        _of_providers(
-            _owned(_inventory).join(_class, _class.c.id == _inventory.c.resource_class_id),
-            _class.c.id,
-            _class.c.name,
-            _inventory.c.id,
-            _inventory.c.used,
-            *RECORD_COLUMNS,
-        )
-    ],
-    "traits": [_of_providers(_owned(_trait_link), _trait_link.c.trait_id)],
-    "aggregates": [_of_providers(_owned(_aggregate_link), _aggregate_link.c.aggregate_id)],
+    "inventories": [_of_providers(PROVIDERS_WITH_INVENTORIES, *INVENTORY_COLUMNS)],
+    "traits": [_linked(_trait_link, _trait_link.c.trait_id)],
+    "aggregates": [_linked(_aggregate_link, _aggregate_link.c.aggregate_id)],
     "dependants": [
         _of_providers(
             _provider,
-            _count(_inventory.c.resource_provider_id),
+            _provider.c.id,
+            _count(t.inventories.c.resource_provider_id),
             _count(_trait_link.c.resource_provider_id),
             _count(_aggregate_link.c.resource_provider_id),
             _any(_child.c.parent_provider_id),

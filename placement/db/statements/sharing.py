@@ -11,13 +11,12 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.conditions import RootCondition, root_meets
-from placement.db.fragments import Selection
+from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection
 from placement.db.json_rows import JsonRow, JsonRows
 from placement.db.statement import Query
 from placement.vocabulary import SHARING_TRAIT
 
 provider = t.resource_providers
-_root = provider.alias("root")
 _link = t.resource_provider_aggregates.alias("link")
 _aggregate = t.placement_aggregates
 _inventory = t.inventories
@@ -40,9 +39,9 @@ def _texts(sharing: sa.Subquery) -> Selection:
     database. number: the id of the trait.
     """
     tree = (
-        sa.select(JsonRow(_root.c.id, _root.c.revision, provider.c.uuid))
-        .select_from(provider.join(_root, _root.c.id == provider.c.root_provider_id))
-        .where(provider.c.id == sharing.c.id, _root.c.parent_provider_id.is_(None))
+        sa.select(JsonRow(ROOT.c.id, ROOT.c.revision, provider.c.uuid))
+        .select_from(PROVIDERS_WITH_ROOTS)
+        .where(provider.c.id == sharing.c.id, ROOT.c.parent_provider_id.is_(None))
         .scalar_subquery()
     )
     aggregates = _list(

@@ -17,8 +17,8 @@ FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(resource_provider_aggregates.aggregate_id, 'null'), ']') AS text
+SELECT 1 AS sort, CONCAT('[', IFNULL(resource_provider_aggregates.resource_provider_id, 'null'),
+    ',', IFNULL(resource_provider_aggregates.aggregate_id, 'null'), ']') AS text
 FROM resource_providers INNER JOIN resource_provider_aggregates ON
     resource_provider_aggregates.resource_provider_id = resource_providers.id
 WHERE resource_providers.uuid IN (:ids …)
@@ -70,9 +70,9 @@ FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(resource_classes.id, 'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name), 'null'),
-    ',', IFNULL(inventories.id, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
+SELECT 1 AS sort, CONCAT('[', IFNULL(inventories.resource_provider_id, 'null'), ',',
+    IFNULL(inventories.resource_class_id, 'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name),
+    'null'), ',', IFNULL(inventories.id, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
     IFNULL(inventories.total, 'null'), ',', IFNULL(inventories.reserved, 'null'), ',',
     IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
     IFNULL(inventories.step_size, 'null'), ',', IFNULL(inventories.allocation_ratio, 'null'), ']')
@@ -98,7 +98,7 @@ FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
+SELECT 1 AS sort, CONCAT('[', IFNULL(resource_provider_traits.resource_provider_id, 'null'), ',',
     IFNULL(resource_provider_traits.trait_id, 'null'), ']') AS text
 FROM resource_providers INNER JOIN resource_provider_traits ON
     resource_provider_traits.resource_provider_id = resource_providers.id

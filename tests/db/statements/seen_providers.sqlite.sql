@@ -13,8 +13,8 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, json_array(resource_providers.id, resource_provider_aggregates.aggregate_id) AS
-    text
+SELECT 1 AS sort, json_array(resource_provider_aggregates.resource_provider_id,
+    resource_provider_aggregates.aggregate_id) AS text
 FROM resource_providers JOIN resource_provider_aggregates ON
     resource_provider_aggregates.resource_provider_id = resource_providers.id
 WHERE resource_providers.uuid IN (:ids …)
@@ -57,10 +57,10 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, json_array(resource_providers.id, resource_classes.id, resource_classes.name,
-    inventories.id, inventories.used, inventories.total, inventories.reserved, inventories.min_unit,
-    inventories.max_unit, inventories.step_size, json(printf('%!.17g',
-    inventories.allocation_ratio))) AS text
+SELECT 1 AS sort, json_array(inventories.resource_provider_id, inventories.resource_class_id,
+    resource_classes.name, inventories.id, inventories.used, inventories.total,
+    inventories.reserved, inventories.min_unit, inventories.max_unit, inventories.step_size,
+    json(printf('%!.17g', inventories.allocation_ratio))) AS text
 FROM resource_providers JOIN inventories ON inventories.resource_provider_id = resource_providers.id
     JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
 WHERE resource_providers.uuid IN (:ids …)
@@ -78,7 +78,8 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, json_array(resource_providers.id, resource_provider_traits.trait_id) AS text
+SELECT 1 AS sort, json_array(resource_provider_traits.resource_provider_id,
+    resource_provider_traits.trait_id) AS text
 FROM resource_providers JOIN resource_provider_traits ON
     resource_provider_traits.resource_provider_id = resource_providers.id
 WHERE resource_providers.uuid IN (:ids …)
