@@ -31,11 +31,11 @@ from placement.errors import (
     UnknownResourceClasses,
 )
 from placement.events import Event
-from placement.objects import allocations, seen_trees
+from placement.objects import allocations, tree_snapshot
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim
 from placement.objects.locking import TreesChanged
-from placement.objects.seen_trees import SeenTrees
+from placement.objects.tree_snapshot import TreeSnapshot
 from placement.vocabulary import FIRST_GENERATION
 
 # Candidates that a claim leaves for others, at the most, as their trees have changed.
@@ -88,9 +88,9 @@ def claim(
             choices, ids = find_choices(
                 conn, cache, demands, settings.candidates, tuning, explained=explained
             )
-        for attempt, seen in _attempts(demands, choices, ids):
+        for attempt, snapshot in _attempts(demands, choices, ids):
             try:
-                revision = _write(database, attempt.claims, seen)
+                revision = _write(database, attempt.claims, snapshot)
             except TreesChanged:
                 continue  # it comes again
             except GONE:
@@ -129,45 +129,45 @@ class _Attempt(NamedTuple):
         ]
         return cls(choice, claims, trees_after(choice).values())
 
-    def seen(self, ids: Ids) -> SeenTrees:
+    def snapshot(self, ids: Ids) -> TreeSnapshot:
         """Return the trees as the search has seen them, with the ids that the claims need."""
         revisions = {tree.id: tree.revision for tree in self.trees}
         provider_ids = {member.uuid: member.id for tree in self.trees for member in tree.members}
-        return SeenTrees(revisions, provider_ids, ids)
+        return TreeSnapshot(revisions, provider_ids, ids)
 
 
 def _attempts(
     demands: Sequence[Demand], choices: Sequence[Choice], ids: Ids
-) -> Iterator[tuple[_Attempt, SeenTrees | None]]:
-    """Yield attempts in the order in which they are made, each with trees, or with None.
+) -> Iterator[tuple[_Attempt, TreeSnapshot | None]]:
+    """Yield attempts in the order in which they are made, each with a snapshot, or None.
 
-    With trees it is made only if they are as they were seen. Those that others have changed since
-    are busy and cost more. So it comes again later, but not later than a split.
+    With a snapshot it is made only in trees that have not changed since. Those that others have
+    changed are busy and cost more. So it comes again later, but not later than a split.
     """
     split = choices[0][0].split
     for choice in choices[:MOST_AVOIDED]:
         if choice[0].split == split:
             attempt = _Attempt.of(demands, choice)
-            seen = attempt.seen(ids)
-            if seen.fit_for(attempt.claims):
-                yield attempt, seen
+            snapshot = attempt.snapshot(ids)
+            if snapshot.fit_for(attempt.claims):
+                yield attempt, snapshot
     for choice in choices:
         yield _Attempt.of(demands, choice), None
 
 
-def _write(database: Database, claims: Sequence[Claim], seen: SeenTrees | None) -> int | None:
-    """Give new consumers what they claim, in trees as they were seen or, if None, as they are.
+def _write(
+    database: Database, claims: Sequence[Claim], snapshot: TreeSnapshot | None
+) -> int | None:
+    """Give new consumers what they claim, in trees of a snapshot or, if None, as they are.
 
     Returns the new revision of the trees if nothing else is new in them. Raises TreesChanged, and
     what `allocations.replace` and `Database.write` do.
     """
-    unread = seen
+    snapshots = [] if snapshot is None else [snapshot]
 
     def work(conn: Connection) -> int | None:
-        nonlocal unread
-        trees, unread = unread, None  # what has to run again reads all
-        if trees is not None:
-            return seen_trees.claim(conn, claims, trees)
+        if snapshots:  # what has to run again reads all
+            return tree_snapshot.claim(conn, claims, snapshots.pop())
         allocations.replace(conn, claims)
         return None
 

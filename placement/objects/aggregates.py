@@ -9,9 +9,9 @@ from functools import partial
 from sqlalchemy.engine import Connection
 
 from placement.db.statement import Unchanged
-from placement.db.statements import associations, seen_providers
-from placement.db.statements.seen_providers import SeenProvider
-from placement.objects import catalog, identifiers, providers, seen_provider
+from placement.db.statements import associations, provider_snapshots
+from placement.db.statements.provider_snapshots import ProviderSnapshot
+from placement.objects import catalog, identifiers, provider_snapshot, providers
 from placement.objects.providers import Provider
 from placement.objects.unset import Unset
 
@@ -32,8 +32,8 @@ def replace(
     Raises ProviderNotFound, ProviderGenerationConflict; Unchanged where nothing moves.
     """
 
-    def decide(provider: SeenProvider) -> dict[str, int]:
-        ids = {spelling: row_id for row_id, spelling, _changed_at in provider.named}
+    def decide(provider: ProviderSnapshot) -> dict[str, int]:
+        ids = {spelling: row_id for row_id, spelling, _changed_at in provider.entries}
         if not isinstance(generation, Unset):
             providers.check_generation(provider, generation)
             return ids
@@ -45,15 +45,15 @@ def replace(
         return ids
 
     names = identifiers.spellings(*aggregates)
-    reader = partial(seen_providers.with_aggregates, spellings=names)
+    reader = partial(provider_snapshots.with_aggregates, spellings=names)
     stated = not isinstance(generation, Unset)
-    provider, ids = seen_provider.decide(conn, uuid, reader, decide, bump=stated)
+    provider, ids = provider_snapshot.decide(conn, uuid, reader, decide, bump=stated)
     spellings = _ensure(conn, aggregates, ids)
     _write(conn, provider, spellings.keys())
     return provider.generation + stated, list(spellings.values())
 
 
-def _write(conn: Connection, provider: SeenProvider, aggregate_ids: Set[int]) -> None:
+def _write(conn: Connection, provider: ProviderSnapshot, aggregate_ids: Set[int]) -> None:
     """Put the provider into exactly these aggregates."""
     present_ids = provider.associated_ids
     associations.remove_aggregates(provider.id, present_ids - aggregate_ids).execute(conn)

@@ -81,13 +81,13 @@ def lock(
 
 
 def _lock(conn: Connection, what: Concern) -> AllocationState:
-    seen = _read(conn, what, what.queries()).revisions
-    locking.lock_roots(conn, seen)
+    revisions = _read(conn, what, what.queries()).revisions
+    locking.lock_roots(conn, revisions)
     # Only now can nobody change the trees any more.
     state = _read(conn, what, what.queries())
-    if state.revisions.keys() - seen.keys():
+    if state.revisions.keys() - revisions.keys():
         raise Restart
-    return replace(state, revisions=seen)
+    return replace(state, revisions=revisions)
 
 
 def _read(conn: Connection, what: Concern, queries: Queries) -> AllocationState:

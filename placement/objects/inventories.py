@@ -6,8 +6,8 @@ from functools import partial
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statements import seen_providers as statements
-from placement.db.statements.seen_providers import SeenProvider
+from placement.db.statements import provider_snapshots as statements
+from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
     BadCapacity,
     InventoryExists,
@@ -18,7 +18,7 @@ from placement.errors import (
     SingleInventoryInUse,
     UnknownResourceClasses,
 )
-from placement.objects import catalog, inventory_rows, providers, seen_provider
+from placement.objects import catalog, inventory_rows, provider_snapshot, providers
 from placement.objects.inventory_change import InventoryChange, NewInventory, inventory_change
 from placement.objects.inventory_rows import Inventory, Record, as_stored
 from placement.objects.providers import Provider
@@ -68,10 +68,10 @@ def replace(
     ProviderGenerationConflict, BadCapacity, UnknownInventoryClasses, InventoryInUse.
     """
 
-    def decide(provider: SeenProvider) -> InventoryChange:
+    def decide(provider: ProviderSnapshot) -> InventoryChange:
         providers.check_generation(provider, generation)
         check_capacity(records, least_capacity)
-        inventories = {provider.id: _of_seen(provider)}
+        inventories = {provider.id: _inventories_of(provider)}
         class_ids = _class_ids(conn, provider, records)
         return inventory_change(conn, inventories, {provider.id: records}, class_ids)
 
@@ -91,12 +91,12 @@ def create(
     Raises ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists.
     """
 
-    def decide(provider: SeenProvider) -> InventoryChange:
+    def decide(provider: ProviderSnapshot) -> InventoryChange:
         check_capacity({resource_class: record}, least_capacity)
         class_ids = _class_ids(conn, provider, [resource_class])
         if not class_ids:
             raise UnknownResourceClasses([resource_class])
-        if resource_class in _of_seen(provider):
+        if resource_class in _inventories_of(provider):
             raise InventoryExists(resource_class, provider.uuid)
         class_id = class_ids[resource_class]
         stored_record = as_stored(conn, record)
@@ -121,12 +121,12 @@ def update(
     InventoryMissing.
     """
 
-    def decide(provider: SeenProvider) -> InventoryChange:
+    def decide(provider: ProviderSnapshot) -> InventoryChange:
         providers.check_generation(provider, generation)
         check_capacity({resource_class: record}, least_capacity)
         if not _class_ids(conn, provider, [resource_class]):
             raise ResourceClassNotFound(resource_class)
-        inventory = _of_seen(provider).get(resource_class)
+        inventory = _inventories_of(provider).get(resource_class)
         if inventory is None:
             raise InventoryMissing(resource_class, provider.uuid)
         return InventoryChange(updated={inventory.id: as_stored(conn, record)})
@@ -137,8 +137,8 @@ def update(
 def delete_all(conn: Connection, uuid: str) -> None:
     """Delete all inventories of the provider.  Raises ProviderNotFound, InventoryInUse."""
 
-    def decide(provider: SeenProvider) -> InventoryChange:
-        return InventoryChange(deleted=tuple(_of_seen(provider).values()))
+    def decide(provider: ProviderSnapshot) -> InventoryChange:
+        return InventoryChange(deleted=tuple(_inventories_of(provider).values()))
 
     _write(conn, uuid, (), decide)
 
@@ -149,8 +149,8 @@ def delete(conn: Connection, uuid: str, resource_class: str) -> None:
     Raises ProviderNotFound, NoInventoryToDelete, SingleInventoryInUse.
     """
 
-    def decide(provider: SeenProvider) -> InventoryChange:
-        inventory = _of_seen(provider).get(resource_class)
+    def decide(provider: ProviderSnapshot) -> InventoryChange:
+        inventory = _inventories_of(provider).get(resource_class)
         if inventory is None:
             raise NoInventoryToDelete(resource_class, provider.uuid)
         if inventory.used:
@@ -160,36 +160,36 @@ def delete(conn: Connection, uuid: str, resource_class: str) -> None:
     _write(conn, uuid, (), decide)
 
 
-def _of_seen(provider: SeenProvider) -> dict[str, Inventory]:
+def _inventories_of(provider: ProviderSnapshot) -> dict[str, Inventory]:
     """Return the inventories of a provider that was read, by class."""
-    return inventory_rows.of_lists(provider.id, provider.has)
+    return inventory_rows.of_lists(provider.id, provider.parts)
 
 
 def _class_ids(
-    conn: Connection, provider: SeenProvider, class_names: Collection[str]
+    conn: Connection, provider: ProviderSnapshot, class_names: Collection[str]
 ) -> dict[str, int]:
     """Return the ids of those classes that exist."""
-    return catalog.match(conn, "resource_class", class_names, provider.named)
+    return catalog.match(conn, "resource_class", class_names, provider.entries)
 
 
 def _write(
     conn: Connection,
     uuid: str,
     class_names: Collection[str],
-    decide: Callable[[SeenProvider], InventoryChange],
+    decide: Callable[[ProviderSnapshot], InventoryChange],
 ) -> int:
     """Change the inventories of one provider; return its new generation.
 
     Raises ProviderNotFound, what `decide` raises, and InventoryInUse.
     """
 
-    def decide_or_refuse(provider: SeenProvider) -> InventoryChange:
+    def decide_or_refuse(provider: ProviderSnapshot) -> InventoryChange:
         change = decide(provider)
         change.refuse_in_use({provider.id: provider.uuid})
         return change
 
     reader = partial(statements.with_inventories, class_names=class_names)
-    provider, change = seen_provider.decide(conn, uuid, reader, decide_or_refuse)
+    provider, change = provider_snapshot.decide(conn, uuid, reader, decide_or_refuse)
     change.insert_and_update(conn)
     change.delete(conn)
     return provider.generation + 1

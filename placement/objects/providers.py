@@ -10,9 +10,9 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from placement.db.statement import Unchanged
+from placement.db.statements import provider_snapshots
 from placement.db.statements import providers as statements
-from placement.db.statements import seen_providers
-from placement.db.statements.seen_providers import SeenProvider
+from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
     BadParent,
     ProviderGenerationConflict,
@@ -22,7 +22,7 @@ from placement.errors import (
     ProviderNotFound,
     ProviderUuidTaken,
 )
-from placement.objects import identifiers, lineage, locking, seen_provider
+from placement.objects import identifiers, lineage, locking, provider_snapshot
 from placement.objects.locking import LockedProvider
 from placement.objects.unset import Unset
 
@@ -76,12 +76,12 @@ def _create_root(conn: Connection, uuid: str, name: str) -> Provider:
 
 
 def _create_child(conn: Connection, uuid: str, name: str, parent_uuid: str) -> Provider:
-    def decide(_parent: SeenProvider) -> None:
+    def decide(_parent: ProviderSnapshot) -> None:
         _refuse_taken(conn, uuid, name)
 
     try:
-        parent, _ = seen_provider.decide(
-            conn, parent_uuid, seen_providers.alone, decide, bump=False
+        parent, _ = provider_snapshot.decide(
+            conn, parent_uuid, provider_snapshots.alone, decide, bump=False
         )
     except ProviderNotFound:
         raise _unknown_parent(parent_uuid) from None
@@ -205,21 +205,21 @@ def delete(conn: Connection, uuid: str) -> None:
     Raises ProviderNotFound, ProviderHasChildren, ProviderInUse.
     """
 
-    def decide(provider: SeenProvider) -> Mapping[str, int]:
-        ((inventories, traits, aggregates, children, allocations),) = provider.has
+    def decide(provider: ProviderSnapshot) -> Mapping[str, int]:
+        ((inventories, traits, aggregates, children, allocations),) = provider.parts
         if children:
             raise ProviderHasChildren(provider.uuid)
         if allocations:
             raise ProviderInUse(provider.uuid)
         return {"inventories": inventories, "traits": traits, "aggregates": aggregates}
 
-    reader = seen_providers.with_dependants
-    provider, counts = seen_provider.decide(conn, uuid, reader, decide, bump=False)
+    reader = provider_snapshots.with_dependants
+    provider, counts = provider_snapshot.decide(conn, uuid, reader, decide, bump=False)
     is_root = provider.id == provider.root_id
     statements.delete(provider.id, counts, is_root=is_root).execute(conn)
 
 
-def check_generation(provider: LockedProvider | SeenProvider, generation: int) -> None:
+def check_generation(provider: LockedProvider | ProviderSnapshot, generation: int) -> None:
     """Raise ProviderGenerationConflict unless the client's generation is the present one."""
     if provider.generation != generation:
         raise ProviderGenerationConflict(provider.uuid, generation, provider.generation)

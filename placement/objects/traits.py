@@ -8,10 +8,10 @@ from functools import partial
 from sqlalchemy.engine import Connection
 
 from placement.db.statement import Unchanged, Unmatched
-from placement.db.statements import associations, names, seen_providers
-from placement.db.statements.seen_providers import SeenProvider
+from placement.db.statements import associations, names, provider_snapshots
+from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
-from placement.objects import catalog, providers, seen_provider
+from placement.objects import catalog, provider_snapshot, providers
 from placement.objects.providers import Provider
 from placement.vocabulary import CUSTOM_PREFIX
 
@@ -92,22 +92,22 @@ def replace(
     ProviderGenerationConflict, UnknownTraits; Unchanged for the set that it has.
     """
 
-    def decide(provider: SeenProvider) -> tuple[set[int], Sequence[Trait]]:
+    def decide(provider: ProviderSnapshot) -> tuple[set[int], Sequence[Trait]]:
         providers.check_generation(provider, generation)
-        ids = catalog.match(conn, "trait", trait_names, provider.named)
+        ids = catalog.match(conn, "trait", trait_names, provider.entries)
         unknown = set(trait_names) - ids.keys()
         if unknown:
             raise UnknownTraits(unknown)
         # By id: of more names than one statement asks for, a trait may come with several.
-        by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.named}
+        by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.entries}
         traits = sorted(by_id.values(), key=lambda trait: trait.name)
         trait_ids = set(ids.values())
         if trait_ids == provider.associated_ids:
             raise Unchanged((provider.generation, traits))
         return trait_ids, traits
 
-    reader = partial(seen_providers.with_traits, trait_names=trait_names)
-    provider, (trait_ids, traits) = seen_provider.decide(conn, uuid, reader, decide)
+    reader = partial(provider_snapshots.with_traits, trait_names=trait_names)
+    provider, (trait_ids, traits) = provider_snapshot.decide(conn, uuid, reader, decide)
     _write(conn, provider, trait_ids)
     return provider.generation + 1, traits
 
@@ -115,16 +115,16 @@ def replace(
 def clear(conn: Connection, uuid: str) -> None:
     """Remove all traits from a provider.  Raises ProviderNotFound; Unchanged if it has none."""
 
-    def decide(provider: SeenProvider) -> None:
-        if not provider.has:
+    def decide(provider: ProviderSnapshot) -> None:
+        if not provider.parts:
             raise Unchanged
 
-    reader = partial(seen_providers.with_traits, trait_names=())
-    provider, _ = seen_provider.decide(conn, uuid, reader, decide)
+    reader = partial(provider_snapshots.with_traits, trait_names=())
+    provider, _ = provider_snapshot.decide(conn, uuid, reader, decide)
     _write(conn, provider, set())
 
 
-def _write(conn: Connection, provider: SeenProvider, trait_ids: set[int]) -> None:
+def _write(conn: Connection, provider: ProviderSnapshot, trait_ids: set[int]) -> None:
     """Give the provider exactly these traits.
 
     One that was deleted meanwhile breaks a constraint, and the write begins again.

@@ -15,7 +15,7 @@ from placement import stopwatch
 from placement.db.statement import Queries, Restart
 from placement.db.statements import locks
 from placement.db.statements import providers as statements
-from placement.db.statements.seen_providers import SeenProvider
+from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import ProviderNotFound
 from placement.objects import identifiers, locking
 from placement.objects.locking import TreesChanged
@@ -30,10 +30,10 @@ def decide(
     conn: Connection,
     uuid: str,
     reader: Reader,
-    decision: Callable[[SeenProvider], Change],
+    decision: Callable[[ProviderSnapshot], Change],
     *,
     bump: bool = True,
-) -> tuple[SeenProvider, Change]:
+) -> tuple[ProviderSnapshot, Change]:
     """Decide how a provider is to change, and lock its tree; return it as it was, and the change.
 
     decision: works the change out from what was read, or raises; it may be called twice. bump:
@@ -57,12 +57,12 @@ def decide(
     return provider, change
 
 
-def _read(conn: Connection, uuid: str, reader: Reader) -> SeenProvider:
-    providers: dict[str, SeenProvider] = {}
+def _read(conn: Connection, uuid: str, reader: Reader) -> ProviderSnapshot:
+    providers: dict[str, ProviderSnapshot] = {}
     for row in reader(identifiers.stored_forms(uuid)).rows(conn):
         # Of more names than one statement asks for, each statement brings some.
         if row.uuid in providers:
-            providers[row.uuid].named.extend(row.named)
+            providers[row.uuid].entries.extend(row.entries)
         else:
             providers[row.uuid] = row
     matches = identifiers.match([uuid], providers)
@@ -71,7 +71,7 @@ def _read(conn: Connection, uuid: str, reader: Reader) -> SeenProvider:
     return matches[uuid]
 
 
-def _lock_unchanged(conn: Connection, provider: SeenProvider, *, bump: bool) -> None:
+def _lock_unchanged(conn: Connection, provider: ProviderSnapshot, *, bump: bool) -> None:
     """Renew the revision of the tree, if it is the one that was read.  Raises TreesChanged.
 
     What is written before that raises is nothing, so the transaction can go on.

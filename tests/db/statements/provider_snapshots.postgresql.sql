@@ -1,4 +1,4 @@
--- seen_providers.alone: Select providers with nothing that they have.
+-- provider_snapshots.alone: Select providers with nothing that they have.
 SELECT 0 AS sort, CAST(json_build_array(resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS TEXT) AS text
 FROM resource_providers JOIN resource_providers AS root ON root.id =
@@ -6,7 +6,7 @@ FROM resource_providers JOIN resource_providers AS root ON root.id =
 WHERE resource_providers.uuid IN (:ids …);
 
 
--- seen_providers.with_aggregates: Select providers with (id) of the aggregates that they are directly in.
+-- provider_snapshots.with_aggregates: Select providers with (id) of the aggregates that they are directly in.
 SELECT 0 AS sort, CAST(json_build_array(resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS TEXT) AS text
 FROM resource_providers JOIN resource_providers AS root ON root.id =
@@ -25,7 +25,7 @@ FROM placement_aggregates
 WHERE placement_aggregates.uuid IN (:names …);
 
 
--- seen_providers.with_dependants: Select providers with one list of what depends on each.
+-- provider_snapshots.with_dependants: Select providers with one list of what depends on each.
 SELECT 0 AS sort, CAST(json_build_array(resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS TEXT) AS text
 FROM resource_providers JOIN resource_providers AS root ON root.id =
@@ -51,7 +51,7 @@ FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …);
 
 
--- seen_providers.with_inventories: Select providers with (class id, class, id, used, fields of `Record`) of inventories.
+-- provider_snapshots.with_inventories: Select providers with (class id, class, id, used, fields of `Record`) of inventories.
 SELECT 0 AS sort, CAST(json_build_array(resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS TEXT) AS text
 FROM resource_providers JOIN resource_providers AS root ON root.id =
@@ -72,7 +72,7 @@ FROM resource_classes
 WHERE resource_classes.name IN (:names …);
 
 
--- seen_providers.with_traits: Select providers with (id) of their traits.
+-- provider_snapshots.with_traits: Select providers with (id) of their traits.
 SELECT 0 AS sort, CAST(json_build_array(resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS TEXT) AS text
 FROM resource_providers JOIN resource_providers AS root ON root.id =

@@ -1,4 +1,4 @@
--- seen_providers.alone: Select providers with nothing that they have.
+-- provider_snapshots.alone: Select providers with nothing that they have.
 SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
     IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
     IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
@@ -8,7 +8,7 @@ FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
 WHERE resource_providers.uuid IN (:ids …);
 
 
--- seen_providers.with_aggregates: Select providers with (id) of the aggregates that they are directly in.
+-- provider_snapshots.with_aggregates: Select providers with (id) of the aggregates that they are directly in.
 SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
     IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
     IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
@@ -31,7 +31,7 @@ FROM placement_aggregates
 WHERE placement_aggregates.uuid IN (:names …);
 
 
--- seen_providers.with_dependants: Select providers with one list of what depends on each.
+-- provider_snapshots.with_dependants: Select providers with one list of what depends on each.
 SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
     IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
     IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
@@ -61,7 +61,7 @@ FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …);
 
 
--- seen_providers.with_inventories: Select providers with (class id, class, id, used, fields of `Record`) of inventories.
+-- provider_snapshots.with_inventories: Select providers with (class id, class, id, used, fields of `Record`) of inventories.
 SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
     IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
     IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
@@ -89,7 +89,7 @@ FROM resource_classes
 WHERE resource_classes.name IN (:names …);
 
 
--- seen_providers.with_traits: Select providers with (id) of their traits.
+-- provider_snapshots.with_traits: Select providers with (id) of their traits.
 SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
     IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
     IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,

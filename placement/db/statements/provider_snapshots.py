@@ -31,12 +31,12 @@ _child = _provider.alias("child")
 _trait_link, _aggregate_link = t.resource_provider_traits, t.resource_provider_aggregates
 
 
-class SeenProvider(NamedTuple):
+class ProviderSnapshot(NamedTuple):
     """A provider as it was at one moment.
 
-    revision: of its tree. has: what it has, of which the maker of the statement says how. named:
-    (id, name, changed_at) of the entries that were asked for and exist; the name is as stored,
-    which on some databases matches a name of another case.
+    revision: of its tree. parts: what it has, of which the maker of the statement says how.
+    entries: (id, name, changed_at) of those names that were asked for and exist; a name is as
+    stored, which on some databases matches one of another case.
     """
 
     uuid: str
@@ -45,16 +45,16 @@ class SeenProvider(NamedTuple):
     root_id: int
     root_uuid: str
     revision: int
-    has: list[list[Any]]
-    named: list[list[Any]]
+    parts: list[list[Any]]
+    entries: list[list[Any]]
 
     @property
     def associated_ids(self) -> set[int]:
         """The ids of its traits, or of its aggregates, whichever it was read with."""
-        return {row_id for (row_id,) in self.has}
+        return {row_id for (row_id,) in self.parts}
 
 
-_PROVIDER, _HAS, _NAMED = range(3)  # sorts of rows
+_PROVIDER, _PART, _ENTRY = range(3)  # sorts of rows
 
 
 def _rows(sort: int, *columns: ColumnElement[Any]) -> Selection:
@@ -78,7 +78,7 @@ _PROVIDERS = (
 
 def _of_providers(source: sa.FromClause, *columns: ColumnElement[Any]) -> Selection:
     """Select what belongs to the providers; the first column is the id of each."""
-    return _rows(_HAS, *columns).select_from(source).where(bulk.in_list(_provider.c.uuid))
+    return _rows(_PART, *columns).select_from(source).where(bulk.in_list(_provider.c.uuid))
 
 
 def _linked(link: sa.Table, row_id: sa.Column[int]) -> Selection:
@@ -150,7 +150,7 @@ def alone(uuids: Collection[str]) -> Queries:
 def _seen(
     part: str, uuids: Collection[str], kind: str = "", names: Collection[str] = ()
 ) -> Queries:
-    """Select a `SeenProvider` of each of a few; and all again for each further 1,000 names."""
+    """Select a `ProviderSnapshot` of each of a few; and all again for each further 1,000 names."""
     if not uuids:
         return Queries()
     ids = {"ids": sorted(uuids)}
@@ -167,26 +167,26 @@ def _statement(part: str, kind: str) -> Union:
     selections = [_PROVIDERS, *_PARTS[part]]
     if kind:
         name = t.NAMES[kind]
-        named = _rows(_NAMED, name.table.c.id, name, changed_at(name.table))
-        selections.append(named.where(bulk.in_list(name, "names")))
+        entries = _rows(_ENTRY, name.table.c.id, name, changed_at(name.table))
+        selections.append(entries.where(bulk.in_list(name, "names")))
     return sa.union_all(*selections)
 
 
-def _parse(rows: Sequence[Any]) -> list[SeenProvider]:
-    providers: dict[int, SeenProvider] = {}
-    named: list[list[Any]] = []
-    has: list[list[Any]] = []
+def _parse(rows: Sequence[Any]) -> list[ProviderSnapshot]:
+    providers: dict[int, ProviderSnapshot] = {}
+    entries: list[list[Any]] = []
+    parts: list[list[Any]] = []
     for sort, text in rows:
         values = orjson.loads(text)
         if sort == _PROVIDER:
-            provider = SeenProvider._make([*values, [], named])
+            provider = ProviderSnapshot._make([*values, [], entries])
             providers[provider.id] = provider
-        elif sort == _HAS:
-            has.append(values)
+        elif sort == _PART:
+            parts.append(values)
         else:
             row_id, name, time = values
-            named.append([row_id, name, parse_time(time)])
-    for provider_id, *values in has:
+            entries.append([row_id, name, parse_time(time)])
+    for provider_id, *values in parts:
         if provider_id in providers:  # not of one without a root
-            providers[provider_id].has.append(values)
+            providers[provider_id].parts.append(values)
     return list(providers.values())

@@ -24,11 +24,12 @@ UNKNOWN_REVISION = 0
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTrees:
-    """Trees as they were seen: root id -> revision; uuid -> id of the providers in them.
+class TreeSnapshot:
+    """Trees as they were at one moment.
 
-    ids: kind -> name -> id, of the names of claims that were seen with them (`claim_names`); all
-    resource classes are among them.
+    revisions: root id -> revision. provider_ids: uuid -> id, of all providers in them. ids: kind ->
+    name -> id, of the names of claims that were read with them (`claim_names`); all resource
+    classes are among them.
     """
 
     revisions: Mapping[int, int]
@@ -54,23 +55,23 @@ def claim_names(claims: Sequence[Claim]) -> Names:
     return {**owner_names(claims), "consumer": consumers}
 
 
-def claim(conn: Connection, claims: Sequence[Claim], seen: SeenTrees) -> int:
-    """Give new consumers what they claim, all or none; it fitted when the trees were seen.
+def claim(conn: Connection, claims: Sequence[Claim], snapshot: TreeSnapshot) -> int:
+    """Give new consumers what they claim, all or none; in the trees of the snapshot it fitted.
 
     Returns the new revision of these trees: these claims are all that is new in them. Raises
-    TreesChanged if they have changed since they were seen. A consumer that exists by now keeps
+    TreesChanged if they have changed since the snapshot. A consumer that exists by now keeps
     the row of the new one from being inserted, which is an IntegrityError.
     """
     change = consumer_change(claims, {})
-    rows = list(_rows(change, seen.provider_ids, seen.ids["resource_class"]))
+    rows = list(_rows(change, snapshot.provider_ids, snapshot.ids["resource_class"]))
     taken: Counter[InventoryKey] = Counter()
     for _consumer, key, amount in rows:
         taken[key] += amount
     provider_ids = {provider_id for provider_id, _class_id in taken}
-    change.write(conn, allocations.ensure_owners(conn, change, seen.ids))
+    change.write(conn, allocations.ensure_owners(conn, change, snapshot.ids))
     allocations.create_rows(conn, rows)
     # From here on nobody changes the trees: as late as can be, for others wait.
-    revision = locking.lock_unchanged(conn, seen.revisions, provider_ids)
+    revision = locking.lock_unchanged(conn, snapshot.revisions, provider_ids)
     inventory_statements.take(taken).execute(conn)
     return revision
 
