@@ -10,6 +10,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
 
 from placement.config import DatabaseSettings
+from placement.db import texts
 from placement.db.dialects import Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
 
@@ -86,6 +87,7 @@ def _options(dialect: Dialect, role: Role, settings: DatabaseSettings) -> dict[s
     return {
         **stated,
         "pool_reset_on_return": None,
+        "execution_options": {texts.OPTION: texts.Texts()},
         "logging_name": role.value,
         "echo": settings.debug,
     }

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, CursorResult
 
 from placement import stopwatch
+from placement.db import texts
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", int, str)
@@ -56,7 +57,7 @@ class Query:
     def rows(self, conn: Connection) -> Sequence[Any]:
         """Return all rows; their columns are those that the maker of the statement names."""
         with stopwatch.STATEMENT:
-            rows = conn.execute(self.sql, self.params).all()
+            rows = texts.execute(conn, self.sql, self.params).all()
             return rows if self.parse is None else self.parse(rows)
 
     def row(self, conn: Connection) -> Any:
@@ -109,9 +110,8 @@ class Write:
 
     def _execute(self, conn: Connection) -> CursorResult[Any]:
         # For an INSERT, the number cannot be had from the cursor later.
-        options = {"preserve_rowcount": True}
         with stopwatch.STATEMENT:
-            result = conn.execute(self.sql, self.params, execution_options=options)
+            result = texts.execute(conn, self.sql, self.params, preserve_rowcount=True)
         if not self._is_met_by(result.rowcount):
             sql = result.context.statement  # as it was sent: each engine spells it in its own way
             raise Unmatched(f"{result.rowcount} rows instead of {self.matches}: {sql}")
