@@ -32,6 +32,10 @@ LOG = logging.getLogger(__name__)
 # to meet on one host.
 CHOICE = 16
 
+# Trees in memory that are enough to choose among. Each worker knows a share of the first trees, as
+# those that others have claimed last have changed since: if it read them, so would the others.
+ENOUGH_KNOWN = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Demand:
@@ -72,7 +76,9 @@ def find_choices(
     steps = settings.max_search_steps
     for demand in demands:
         # Without a limit nobody can tell which candidates are the first: those that cost least.
-        sizes = replace(tuning, known_first=demand.request.limit is None)
+        sizes = tuning
+        if demand.request.limit is None:
+            sizes = replace(tuning, enough_known=ENOUGH_KNOWN)
         request = replace(demand.request, limit=demand.request.limit or CHOICE)
         bounds = replace(settings, max_search_steps=max(1, steps))
         with stopwatch.NAMES:

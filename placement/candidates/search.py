@@ -95,6 +95,10 @@ class SearchResult:
     stats: SearchStats = SearchStats()
 
 
+class _EnoughError(Exception):
+    """Raised inside a search: what is in memory serves, and nothing else need be read."""
+
+
 def find_candidates(
     conn: Connection,
     cache: TreeCache,
@@ -160,7 +164,7 @@ def _find(
         store=store,
         sharing=sharing,
         budget=budget,
-        known_first=tuning.known_first,
+        enough_known=tuning.enough_known,
     )
     searches = chain(
         search_anchors(anchors, root_source(plan)),
@@ -217,6 +221,8 @@ def _collect(candidates: Iterable[Candidate], trace: Trace) -> list[Candidate]:
     try:
         for candidate in candidates:
             collected.append(candidate)
+    except _EnoughError:
+        return collected
     except BudgetSpentError:
         if collected:
             LOG.warning("max_search_steps cut an answer short: %s", trace)
@@ -235,13 +241,19 @@ def _search_anchors(
     sharing: Sharing,
     budget: Budget,
     *,
-    known_first: bool,
+    enough_known: int | None,
 ) -> Iterator[Search]:
-    """Yield the search of each tree in turn; how they go decides which roots are read next."""
+    """Yield the search of each tree in turn; how they go decides which roots are read next.
+
+    Raises _EnoughError.
+    """
     stats = RootStats()
     pools: AnchorPools | None = None
     while (batch := _next_batch(roots, stats)) is not None:
-        for part in store.known_first(batch) if known_first else (batch,):
+        parts = [batch] if enough_known is None else store.known_first(batch)
+        for number, part in enumerate(parts):
+            if number and enough_known is not None and stats.served >= enough_known:
+                raise _EnoughError
             trees = store.trees(part)
             if pools is None:
                 members = sharing_members(sharing.providers, store.pinned())

@@ -16,9 +16,9 @@ class SearchTuning:
     Batches (in trees) are loaded and searched together: `first_batch`, then four times as many
     each, up to `largest_batch`.
 
-    known_first: of each batch, the trees that are in memory are searched before the others are
-    read. Where few candidates are wanted, trees that others change all the time are not read again
-    and again.
+    enough_known: of each batch, the trees that are in memory are searched before the others are
+    read, and where so many trees serve, no others are read. For where some candidates are wanted
+    and not the first ones: trees that others change all the time are not read again and again.
 
     SQL: `max_conditions` of one statement, for a planner takes seconds beyond some twenty;
     `max_terms` classes, trait sets or aggregate sets of one condition.
@@ -33,7 +33,7 @@ class SearchTuning:
     few_roots: int = 64
     first_batch: int = 64
     largest_batch: int = 1000
-    known_first: bool = False
+    enough_known: int | None = None
     max_conditions: int = 8
     max_terms: int = 8
 
