@@ -132,7 +132,13 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         ),
     ],
     "placement_database": [
-        cfg.StrOpt("connection", secret=True, help="Database URL; required."),
+        cfg.StrOpt(
+            "connection",
+            secret=True,
+            help="Database URL; required: sqlite:////FILE, mysql+pymysql://USER:PASSWORD@HOST/DB, "
+            "mysql+mysqldb://... with the extra mysqlclient, or postgresql+psycopg://... with the "
+            "extra postgresql. Parameters of the driver follow a question mark.",
+        ),
         cfg.StrOpt(
             "connection_parameters", default="", secret=True, help="Appended to the URL after '?'."
         ),

@@ -21,11 +21,12 @@ _inherited: list[sa.Pool] = []  # of the process that forked this one
 def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
     """Make an engine whose transactions are those of the role; nothing is connected yet.
 
-    Raises ArgumentError for a driver, and ValueError for a database, that is not supported.
+    Raises ArgumentError for a driver, and ValueError for a database or a parameter, that is not
+    supported.
     """
     dialect = dialect_of_url(url)
     _check_driver(url, dialect)
-    engine = sa.create_engine(url, **_options(dialect, role, settings))
+    engine = sa.create_engine(url, **_options(url, dialect, role, settings))
 
     # -- each connection
     @sa.event.listens_for(engine, "do_connect")
@@ -73,9 +74,9 @@ def _check_driver(url: URL, dialect: Dialect) -> None:
         raise exc.ArgumentError(f"the driver {driver} is not supported: use {names}")
 
 
-def _options(dialect: Dialect, role: Role, settings: DatabaseSettings) -> dict[str, Any]:
+def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings) -> dict[str, Any]:
     options = {
-        "connect_args": dialect.connect_args(settings),
+        "connect_args": dialect.connect_args(url, settings),
         "isolation_level": dialect.isolation.get(role),
         "pool_recycle": settings.recycle,
         "pool_size": settings.pool_size,

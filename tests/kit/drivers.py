@@ -11,15 +11,17 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 
+from tests.kit.engines import ENGINE, server
+
+# Of MySQL's codes, those that the client's side finds.
+OF_CLIENTS = range(2000, 3000)
+OUT_OF_STEP = 2014
+
 
 def failure(code: object) -> Exception:
     """The driver's exception for a code: SQLite has names, MySQL integers, PostgreSQL states."""
     if isinstance(code, int):
-        try:
-            pymysql.err.raise_mysql_exception(b"\xff" + struct.pack("<H", code) + b"#HY000injected")
-        except pymysql.err.Error as error:
-            raised: Exception = error
-            return raised
+        return _from_mariadb(code) if ENGINE == "mariadb" else _from_pymysql(code)
     text = str(code)
     if text.startswith("SQLITE_"):
         kind = sqlite3.IntegrityError if "CONSTRAINT" in text else sqlite3.OperationalError
@@ -27,6 +29,31 @@ def failure(code: object) -> Exception:
         made.sqlite_errorname = text
         return made
     return psycopg.errors.lookup(text)("injected")
+
+
+def _from_mariadb(code: int) -> Exception:
+    """Return what the driver in use makes of the code when a server says it.
+
+    No server says what clients find out for themselves, and MariaDB's library believes none.
+    """
+    engine = sa.create_engine(server().url(server().admin), poolclass=sa.NullPool)
+    if code in OF_CLIENTS:
+        driver: Any = engine.dialect.loaded_dbapi
+        kind = driver.ProgrammingError if code == OUT_OF_STEP else driver.OperationalError
+        made: Exception = kind(code, "injected")
+        return made
+    signal = f"SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = {code}, MESSAGE_TEXT = 'injected'"
+    with engine.connect() as conn, pytest.raises(sa.exc.DBAPIError) as raised:
+        conn.exec_driver_sql(signal)
+    assert isinstance(raised.value.orig, Exception)
+    return raised.value.orig
+
+
+def _from_pymysql(code: int) -> Exception:
+    with pytest.raises(pymysql.err.Error) as raised:
+        pymysql.err.raise_mysql_exception(b"\xff" + struct.pack("<H", code) + b"#HY000injected")
+    made: Exception = raised.value
+    return made
 
 
 @contextmanager

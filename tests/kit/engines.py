@@ -2,7 +2,8 @@
 
 `PLACEMENT_ENGINE` names the engine that databases of the tests live on: sqlite (the default),
 mariadb or postgresql. The servers are those installed on this machine, each on a private data
-directory and a free port.
+directory and a free port. `PLACEMENT_MYSQL_DRIVER` names the driver of MariaDB: pymysql (the
+default) or mysqldb.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tests.kit.ports import free_port
 from tests.kit.proxy import Proxy
 
 ENGINE = os.environ.get("PLACEMENT_ENGINE", "sqlite")
+MYSQL_DRIVER = os.environ.get("PLACEMENT_MYSQL_DRIVER", "pymysql")
 START = 180  # seconds that a server may take
 SHARE = 4  # servers get one in so many of the random examples; SQLite, the fastest, gets all
 
@@ -182,7 +184,7 @@ class MariaDB(Server):
     """MariaDB with the character set of old deployments, which has no 4-byte characters."""
 
     account = "mysql"
-    scheme = "mysql+pymysql://root"
+    scheme = f"mysql+{MYSQL_DRIVER}://root"
     admin = "mysql"
 
     @property

@@ -34,8 +34,8 @@ def judge(document: Mapping[str, Any]) -> tuple[int, int, list[str]]:
 def audit(program: str) -> Mapping[str, Any] | str:
     """Run pip-audit; return what it found, or why it found out nothing."""
     command = [
-        program, "--requirement", str(locked.DEVELOPMENT), "--no-deps", "--disable-pip",
-        "--format", "json", "--progress-spinner", "off",
+        program, "--requirement", str(locked.DEVELOPMENT), "--requirement", str(locked.MYSQLCLIENT),
+        "--no-deps", "--disable-pip", "--format", "json", "--progress-spinner", "off",
     ]  # fmt: skip
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)

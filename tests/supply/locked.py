@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
 SERVICE = ROOT / "locked" / "service.txt"  # all that the service may need, whichever the engine
 DEVELOPMENT = ROOT / "locked" / "development.txt"  # that, and what tests, lints and measures it
+# What is asked for by name alone: it has to be built, and its licence asks more of who gives it on.
+MYSQLCLIENT = ROOT / "locked" / "mysqlclient.txt"
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)( *;)?", re.MULTILINE)
 _HASHED = re.compile(r"^([A-Za-z0-9._-]+)==.*\\\n {4}--hash=sha256:[0-9a-f]{64}\b", re.MULTILINE)

@@ -18,7 +18,11 @@ ROOT = locked.ROOT
 SECURITY = (ROOT / "SECURITY.rst").read_text()
 
 
-@pytest.mark.parametrize("path", [locked.SERVICE, locked.DEVELOPMENT], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [locked.SERVICE, locked.DEVELOPMENT, locked.MYSQLCLIENT],
+    ids=lambda path: path.name,
+)
 def test_what_is_locked_is_what_constraints_pin_and_has_hashes(path: Path) -> None:
     pinned, constraints = locked.pins(path), locked.pins(locked.CONSTRAINTS)
     assert {name: constraints.get(name) for name in pinned} == pinned, "run make lock"
@@ -34,6 +38,7 @@ def test_all_that_is_asked_for_is_locked() -> None:
 
     service = names(project["dependencies"], extras["postgresql"], extras["memcached"])
     assert service - locked.pins(locked.SERVICE).keys() == set(), "run make lock"
+    assert names(extras.pop("mysqlclient")) == locked.pins(locked.MYSQLCLIENT).keys()
     development = service | names(*extras.values())
     assert development - locked.pins(locked.DEVELOPMENT).keys() == set(), "run make lock"
     assert locked.pins(locked.SERVICE).keys() <= locked.pins(locked.DEVELOPMENT).keys()
@@ -67,6 +72,13 @@ def test_every_licence_is_one_that_fits() -> None:
         names = set(re.split(r" AND | OR |[()]", text)) - {""}
         assert names, name
         assert names <= licences.ACCEPTED, name
+
+
+def test_what_has_another_licence_is_installed_by_name_alone() -> None:
+    for path in (locked.SERVICE, locked.DEVELOPMENT):
+        assert locked.pins(locked.MYSQLCLIENT).keys().isdisjoint(locked.pins(path))
+    installing = (ROOT / "docs" / "operations" / "installing.rst").read_text()
+    assert "GPL-2.0-or-later" in installing
 
 
 # -- the audit --------------------------------------------------------------------------------

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
+from placement.db.dialects import mysqlclient
 from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 
@@ -68,7 +69,7 @@ class MySql(Dialect):
 
     names = ("mysql", "mariadb")
     drivers = frozenset()
-    extras: Mapping[str, str] = {}
+    extras: Mapping[str, str] = {mysqlclient.MODULE: "mysqlclient"}
     is_file = False
     begin: Mapping[Role, str] = {Role.READ: "START TRANSACTION READ ONLY"}
     isolation: Mapping[Role, str] = {Role.READ: "REPEATABLE READ", Role.WRITE: "READ COMMITTED"}
@@ -78,9 +79,9 @@ class MySql(Dialect):
     in_written_order = "STRAIGHT_JOIN"
     locks_before_update = False
 
-    def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
+    def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
+        """Return what one of the drivers does not do by itself."""
+        return mysqlclient.arguments(url) if url.get_driver_name() == mysqlclient.DRIVER else {}
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Do nothing."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
@@ -82,7 +82,7 @@ class PostgreSql(Dialect):
     in_written_order = ""
     locks_before_update = True
 
-    def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
+    def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Return nothing."""
         return {}
 

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
@@ -47,8 +47,11 @@ class Dialect(Protocol):
     in_written_order: str
     locks_before_update: bool
 
-    def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
-        """Return arguments for the driver's `connect`."""
+    def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
+        """Return arguments for the `connect` of the URL's driver.
+
+        They go before those in the URL.  Raises ValueError for a URL that cannot be meant.
+        """
         ...
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import URL, Connection
 from sqlalchemy.types import TypeEngine
 
 from placement.config import DatabaseSettings
@@ -61,7 +61,7 @@ class Sqlite(Dialect):
     in_written_order = ""
     locks_before_update = False
 
-    def connect_args(self, settings: DatabaseSettings) -> dict[str, Any]:
+    def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
         """Limit how long a statement waits for another process's transaction."""
         return {"timeout": min(settings.write_timeout, BUSY_TIMEOUT)}
 

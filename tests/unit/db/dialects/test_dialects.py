@@ -99,11 +99,9 @@ def test_sqlite_leaves_transactions_to_the_service() -> None:
     assert "PRAGMA synchronous=OFF" in session("sqlite")
     durable = replace(SETTINGS, sqlite_synchronous=True)
     assert "PRAGMA synchronous=FULL" in session("sqlite", durable)
-    timeout = dialect_named("sqlite").connect_args(replace(SETTINGS, write_timeout=1.5))
-    assert timeout == {"timeout": 1.5}
-    assert dialect_named("sqlite").connect_args(replace(SETTINGS, write_timeout=99)) == {
-        "timeout": 5.0
-    }
+    sqlite, url = dialect_named("sqlite"), make_url("sqlite://")
+    assert sqlite.connect_args(url, replace(SETTINGS, write_timeout=1.5)) == {"timeout": 1.5}
+    assert sqlite.connect_args(url, replace(SETTINGS, write_timeout=99)) == {"timeout": 5.0}
 
 
 def test_mysql_waits_for_locks_at_least_a_second_and_has_the_modes_that_are_set() -> None:

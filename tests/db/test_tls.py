@@ -1,0 +1,120 @@
+"""A server's certificate is verified as soon as a URL of MariaDB speaks of TLS."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from placement.db.engine import Database
+from placement.errors import ConfigurationError
+from tests.kit.builders import settings
+from tests.kit.engines import ENGINE, MariaDB, server
+
+pytestmark = pytest.mark.skipif(ENGINE != "mariadb", reason="drivers of MariaDB differ in it")
+
+LISTED = "subjectAltName=IP:127.0.0.1"  # how the URLs name the server
+
+
+class Authority:
+    """An authority, and the certificates that it signs, as files of a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir()
+        self._directory = directory
+        self.certificate = directory / "ca.pem"
+        self._key = directory / "ca.key"
+        self._make("-subj", "/CN=authority", "-keyout", self._key, "-out", self.certificate)
+        directory.chmod(0o755)
+
+    def sign(self, name: str, extension: str) -> tuple[Path, Path]:
+        """Make a certificate; return it and its key."""
+        certificate, key = self._directory / f"{name}.pem", self._directory / f"{name}.key"
+        self._make(
+            "-subj", f"/CN={name}", "-addext", extension, "-CA", self.certificate,
+            "-CAkey", self._key, "-keyout", key, "-out", certificate,
+        )  # fmt: skip
+        key.chmod(0o644)  # the server runs as another user
+        return certificate, key
+
+    def _make(self, *arguments: str | Path) -> None:
+        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+        subprocess.run([*command, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("tls")
+    for each in (made, *made.parents[:2]):
+        each.chmod(0o755)  # so that the server reaches its files
+    return made
+
+
+@pytest.fixture(scope="module")
+def authority(directory: Path) -> Authority:
+    return Authority(directory / "authority")
+
+
+@pytest.fixture(scope="module")
+def stranger(directory: Path) -> Authority:
+    return Authority(directory / "stranger")
+
+
+def serving(certificate: Path, key: Path) -> Iterator[MariaDB]:
+    made = MariaDB(options=[f"--ssl-cert={certificate}", f"--ssl-key={key}"])
+    yield made
+    made.discard()
+
+
+@pytest.fixture(scope="module")
+def listed(authority: Authority) -> Iterator[MariaDB]:
+    """A server whose certificate names the host that URLs name."""
+    yield from serving(*authority.sign("listed", LISTED))
+
+
+@pytest.fixture(scope="module")
+def unlisted(authority: Authority) -> Iterator[MariaDB]:
+    """A server whose certificate names another host."""
+    yield from serving(*authority.sign("unlisted", "subjectAltName=DNS:elsewhere"))
+
+
+def connected(at: MariaDB, **parameters: object) -> str:
+    """Connect as the URL says; return the cipher."""
+    query = "&".join(f"{name}={value}" for name, value in parameters.items())
+    database = Database(settings(f"{at.url(at.admin)}?{query}").database)
+    database.connect_first(patient=False)
+    with database.reader.connect() as conn:
+        row = conn.execute(sa.text("SHOW STATUS LIKE 'Ssl_cipher'")).one()
+    database.dispose()
+    return str(row[1])
+
+
+def test_a_certificate_of_the_authority_for_the_host_is_taken(
+    listed: MariaDB, authority: Authority
+) -> None:
+    assert connected(listed, ssl_ca=authority.certificate) != ""
+
+
+def test_a_certificate_of_another_authority_is_refused(
+    listed: MariaDB, stranger: Authority
+) -> None:
+    with pytest.raises(ConfigurationError, match="certificate"):
+        connected(listed, ssl_ca=stranger.certificate)
+
+
+def test_a_certificate_for_another_host_is_refused(unlisted: MariaDB, authority: Authority) -> None:
+    with pytest.raises(ConfigurationError, match=r"certificate|match"):
+        connected(unlisted, ssl_ca=authority.certificate)
+
+
+def test_a_server_without_tls_is_refused(authority: Authority) -> None:
+    plain = server()
+    assert isinstance(plain, MariaDB)
+    with pytest.raises(ConfigurationError, match=r"SSL is required|certificate"):
+        connected(plain, ssl_ca=authority.certificate)
+
+
+def test_an_authority_whose_file_is_missing_is_refused(listed: MariaDB, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError):
+        connected(listed, ssl_ca=tmp_path / "missing.pem")
