@@ -43,6 +43,12 @@ $(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	  --constraint constraints.txt --editable '.$(extras-$*)'
 	@touch $@
 
+# A driver in C, which is built here (Debian: gcc libmariadb-dev pkg-config python3-dev).
+$(VENV)/installed-mysqlclient: locked/mysqlclient.txt | $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --require-hashes --no-deps --no-build-isolation --requirement locked/mysqlclient.txt
+	@touch $@
+
 extras-postgresql := [postgresql]
 extras-test := [test,lint,docs]
 

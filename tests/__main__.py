@@ -2,7 +2,8 @@
 
 The engines run beside each other. `PLACEMENT_ENGINES` names those that must run, so that a
 missing server fails (`PLACEMENT_ENGINES=sqlite,mariadb,postgresql`); without it those that are
-installed run. With `PLACEMENT_GALERA` set the tests on a cluster run beside them. Arguments go to
+installed run. With `PLACEMENT_GALERA` set the tests on a cluster run beside them, and with
+`PLACEMENT_MYSQLCLIENT` those of the database and its faults with that driver. Arguments go to
 pytest.
 """
 
@@ -12,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -43,8 +44,26 @@ ON_SQLITE_ALONE = (
     "tests/explorer",
     "tests/db/test_tree_memory.py",  # drivers keep rows, too
 )
-GALERA = "galera"
 SHOW = 20.0  # seconds between two looks at how far the runs are
+
+
+@dataclass(frozen=True)
+class OnMariaDB:
+    """A run besides those on the engines, when a variable of the environment asks for it."""
+
+    asked_by: str
+    tests: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+BESIDES = {
+    "galera": OnMariaDB("PLACEMENT_GALERA", ["tests/galera"]),
+    "mysqlclient": OnMariaDB(
+        "PLACEMENT_MYSQLCLIENT",
+        ["tests/db", "tests/cluster/test_faults.py"],
+        {"PLACEMENT_MYSQL_DRIVER": "mysqldb"},
+    ),
+}
 
 _PROGRESS = re.compile(rb"\[ *(\d+)%\]")
 
@@ -62,13 +81,13 @@ class Run:
         """Begin."""
         environment = {**os.environ, "PLACEMENT_ENGINE": name}
         tests: Sequence[str] = ()
-        if name == GALERA:
-            tests = ["tests/galera"]
-            environment["PLACEMENT_ENGINE"] = "mariadb"
+        if name in BESIDES:
+            tests = BESIDES[name].tests
+            environment |= {"PLACEMENT_ENGINE": "mariadb", **BESIDES[name].environment}
         elif name != "sqlite":
             tests = [f"--ignore={path}" for path in ON_SQLITE_ALONE]
-        if name != GALERA:
-            environment.pop("PLACEMENT_GALERA", None)
+        for other in BESIDES.keys() - {name}:
+            environment.pop(BESIDES[other].asked_by, None)
         output = tempfile.NamedTemporaryFile(prefix=f"tests-{name}-")  # noqa: SIM115
         command = [
             sys.executable, "-m", "pytest", "--override-ini=addopts=--strict-markers", "-q",
@@ -102,7 +121,7 @@ def main(arguments: Sequence[str]) -> int:
     if missing:
         print(f"not installed: {', '.join(missing)}; nothing was run")
         return 1
-    names = [*engines, GALERA] if os.environ.get("PLACEMENT_GALERA") else engines
+    names = [*engines, *(name for name in BESIDES if os.environ.get(BESIDES[name].asked_by))]
     runs = [Run.start(name, arguments) for name in names]
     shown = time.monotonic()
     waiting = list(runs)
