@@ -244,11 +244,17 @@ def _conditions_left(
     return conditions[: driving.place] + conditions[driving.place + 1 :]
 
 
+_AFTER = sa.bindparam("after", type_=t.resource_providers.c.id.type)
+
+
 def _after(root: sa.FromClause) -> list[ColumnElement[bool]]:
-    return [
-        root.c.parent_provider_id.is_(None),
-        root.c.id > sa.bindparam("after", type_=root.c.id.type),
-    ]
+    return [root.c.parent_provider_id.is_(None), root.c.id > _AFTER]
+
+
+def _is_outermost(root: sa.FromClause) -> ColumnElement[bool]:
+    # By no index: SQLite would begin with it, and so with all roots.
+    parent_id = root.c.parent_provider_id + sa.literal_column("0", sa.Integer())
+    return parent_id.is_(None)
 
 
 def _revision(root: sa.FromClause) -> ColumnElement[int | None]:
@@ -302,6 +308,7 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
         if driving_roots is not None:
             first = driving_roots.subquery("first")
             source = first.join(root, root.c.id == first.c[0])
+            where = [_is_outermost(root), first.c[0] > _AFTER]
 
     # All else is checked root by root. It is selected, for as a condition of the rows engines
     # would begin with it.
