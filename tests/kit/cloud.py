@@ -42,6 +42,11 @@ def consumer_uuid(number: int) -> str:
     return f"c0000000-0000-4000-8000-{number:012d}"
 
 
+def project_name(number: int) -> str:
+    """Return the external id of a project that a cloud has; that of the first is "project"."""
+    return "project" if number == 1 else f"project{number}"
+
+
 @dataclass(frozen=True)
 class Stock:
     """An inventory; without a `max_unit` one consumer may take all."""
@@ -74,13 +79,15 @@ class Provider:
 class Cloud:
     """A named cloud: its providers, and the number of consumers on each that has claims.
 
-    `members` makes the providers anew each time, so that a large cloud takes no memory.
+    `members` makes the providers anew each time, so that a large cloud takes no memory. The
+    consumers are those of so many projects, in turns.
     """
 
     name: str
     members: Callable[[], Iterable[Provider]]
     consumers: int = 0
     hosts: int = 0
+    projects: int = 1
 
 
 class CloudBuilder:
@@ -128,7 +135,7 @@ def write(conn: sa.Connection, cloud: Cloud, *, show: bool = False) -> None:
     }
     ids = catalog.ensure(conn, names)
     if cloud.consumers:
-        conn.execute(sa.insert(t.projects).values(id=1, external_id="project"))
+        copy_rows(conn, t.projects, _projects(cloud))
         conn.execute(sa.insert(t.users).values(id=1, external_id="user"))
     for table, rows in (
         (t.resource_providers, _providers(cloud)),
@@ -218,9 +225,15 @@ def _claims(cloud: Cloud) -> Iterator[tuple[str, int, Mapping[str, int]]]:
             yield consumer_uuid(number), provider_id, provider.claims
 
 
+def _projects(cloud: Cloud) -> Iterator[Row]:
+    for project_id in range(1, cloud.projects + 1):
+        yield {"id": project_id, "external_id": project_name(project_id)}
+
+
 def _consumers(cloud: Cloud) -> Iterator[Row]:
-    for uuid, _provider_id, _amounts in _claims(cloud):
-        yield {"uuid": uuid, "project_id": 1, "user_id": 1, "generation": 1}
+    for number, (uuid, _provider_id, _amounts) in enumerate(_claims(cloud)):
+        project_id = number % cloud.projects + 1
+        yield {"uuid": uuid, "project_id": project_id, "user_id": 1, "generation": 1}
 
 
 def _allocations(cloud: Cloud, class_ids: Mapping[str, int]) -> Iterator[Row]:

@@ -1,0 +1,116 @@
+"""What a request reads follows its answer, not the cloud: rows counted by the database.
+
+The cloud is large enough for planners to choose as they do at scale, and known to them. A change of
+a statement or of an index that has a table read whole shows here, whatever its plan looks like.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tests.db.hot_requests import Step, mixed, story
+from tests.kit.cloud import load
+from tests.kit.engines import ENGINE
+from tests.kit.reads import Reads, counted_reads
+from tests.kit.service import Service
+
+SIZES = (800, 8000)  # hosts
+TURNS = 12 if ENGINE == "postgresql" else 2  # it may have another plan for what it has prepared
+PER_PROVIDER = 60  # rows for each provider of the cloud, where all are looked at
+
+
+@dataclass
+class Measured:
+    """A step, and the most that was read for it in any turn, by the number of hosts."""
+
+    step: Step
+    reads: dict[int, list[Reads]] = field(default_factory=dict)
+
+    def add(self, hosts: int, reads: list[Reads]) -> None:
+        """Take the reads of a turn, if they are the most so far."""
+        if total(reads) >= total(self.reads.get(hosts, [])):
+            self.reads[hosts] = reads
+
+
+def total(reads: list[Reads]) -> int:
+    """Return the rows of all statements."""
+    return sum(each.rows for each in reads)
+
+
+def measure(service: Service, hosts: int, measured: dict[str, Measured]) -> None:
+    """Send all requests, several times."""
+    for turn in range(TURNS):
+        for step in story(service, turn):
+            with counted_reads(service.database) as reads:
+                answer = service.send(step.method, step.path, step.body, step.version)
+            assert answer.status_code < 300, (step.name, answer.text)
+            measured.setdefault(step.name, Measured(step)).add(hosts, reads)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Measured]:
+    steps: dict[str, Measured] = {}
+    for hosts in SIZES:
+        with Service(tmp_path_factory.mktemp("reads")) as service:
+            load(service.database.writer, mixed(hosts))
+            measure(service, hosts, steps)
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("condition", "least", "most"), [("used >= 0", 500, 5000), ("id = 77", 1, 50)]
+)
+def test_a_row_that_is_read_is_counted(
+    tmp_path: Path, condition: str, least: int, most: int
+) -> None:
+    with Service(tmp_path) as service:
+        load(service.database.writer, mixed(100))
+        query = sa.text(f"SELECT used FROM allocations WHERE {condition}")
+        with counted_reads(service.database) as reads, service.database.read() as conn:
+            conn.execute(query).all()
+    assert least <= total(reads) <= most
+
+
+def told(measured: Measured) -> str:
+    """Say which statements have read most."""
+    lines = [f"{measured.step.name}: {measured.step.method} {measured.step.path}"]
+    for hosts, reads in measured.reads.items():
+        lines.append(f"{hosts} hosts: {total(reads)} rows")
+        worst = sorted(reads, key=lambda each: -each.rows)[:2]
+        lines += [f"    {each.rows}: {' '.join(each.statement.split())[:600]}" for each in worst]
+    return "\n".join(lines)
+
+
+def test_no_request_reads_more_rows_than_its_answer_needs(
+    measured: Mapping[str, Measured], capsys: pytest.CaptureFixture[str]
+) -> None:
+    bounded = [each for each in measured.values() if each.step.most is not None]
+    numbers = {each.step.name: total(each.reads[SIZES[-1]]) for each in bounded}
+    with capsys.disabled():
+        print(f"\nrows read at {SIZES[-1]} hosts: {numbers}")
+    excessive = [each for each in bounded if numbers[each.step.name] > (each.step.most or 0)]
+    assert not excessive, "\n".join(map(told, excessive))
+
+
+def test_no_request_reads_more_in_a_larger_cloud(measured: Mapping[str, Measured]) -> None:
+    """A small table may be cheaper to read whole, so less is all right."""
+    bounded = [each for each in measured.values() if each.step.most is not None]
+    growing = []
+    for each in bounded:
+        small, large = (total(each.reads[hosts]) for hosts in SIZES)
+        if large > 1.2 * small + 20:
+            growing.append(each)
+    assert not growing, "\n".join(map(told, growing))
+
+
+def test_what_looks_at_the_whole_cloud_looks_at_each_provider_a_few_times(
+    measured: Mapping[str, Measured],
+) -> None:
+    whole = [each for each in measured.values() if each.step.most is None]
+    assert whole
+    providers = len(list(mixed(SIZES[-1]).members()))
+    excessive = [each for each in whole if total(each.reads[SIZES[-1]]) > PER_PROVIDER * providers]
+    assert not excessive, "\n".join(map(told, excessive))
