@@ -5,14 +5,15 @@ SQLAlchemy takes several times as long to build a statement as an engine to run 
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import wraps
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
+from placement.db.bounded import Bounded
 from placement.db.fragments import Selection
 from placement.db.statement import (
     Key,
@@ -24,6 +25,32 @@ from placement.db.statement import (
     mapping_chunks,
     sorted_chunks,
 )
+
+Statement = TypeVar("Statement")
+
+# Rows of all statements that are kept. One of a thousand rows takes megabytes: a kilobyte and more
+# for each parameter.
+MOST_ROWS = 5000
+
+# -- statements that are built once for each number of rows --------------------------------------
+
+_built: Bounded[tuple[int, Any]] = Bounded(MOST_ROWS, itemgetter(0))
+
+
+def by_size(build: Callable[..., Statement]) -> Callable[..., Statement]:
+    """Keep the statements that `build` makes for each `size`, as long as there is room for all."""
+
+    @wraps(build)
+    def built(*what: Any, size: int, **options: Any) -> Statement:
+        key = (build, size, what, *options.values())
+        kept = _built.get(key)
+        if kept is None:
+            kept = _built[key] = (size, build(*what, size=size, **options))
+        statement: Statement = kept[1]
+        return statement
+
+    return built
+
 
 # -- lists of ids or names ---------------------------------------------------------------------
 
@@ -101,12 +128,16 @@ def case_params(row_ids: Collection[int], **values: Mapping[int, object]) -> dic
 def set_by_id(column: sa.Column[int], values: Mapping[int, int]) -> Writes:
     """Set a column of the rows with these ids, each to its own value."""
     return Writes(
-        Write(_set_column(column, len(chunk)), case_params(chunk, value=chunk), matches=len(chunk))
+        Write(
+            _set_column(column, size=len(chunk)),
+            case_params(chunk, value=chunk),
+            matches=len(chunk),
+        )
         for chunk in mapping_chunks(values)
     )
 
 
-@lru_cache(maxsize=16)
+@by_size
 def _set_column(column: sa.Column[int], size: int) -> sa.Update:
     update = sa.update(column.table).where(in_list(column.table.c.id))
     return update.values({column.name: case_by_id(column, size)})
@@ -134,10 +165,10 @@ def _insert_chunk(
     for place, row in enumerate(rows):
         for column in columns:
             params[f"{column}_{place}"] = row[column]
-    return Write(_insert(table, columns, computed, len(rows)), params, matches=len(rows))
+    return Write(_insert(table, columns, computed, size=len(rows)), params, matches=len(rows))
 
 
-@lru_cache(maxsize=64)
+@by_size
 def _insert(
     table: sa.Table, columns: tuple[str, ...], computed: tuple[tuple[str, str], ...], size: int
 ) -> sa.TextClause:

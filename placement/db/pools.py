@@ -11,8 +11,13 @@ from sqlalchemy.engine import URL, Connection
 
 from placement.config import DatabaseSettings
 from placement.db import texts
+from placement.db.bounded import Bounded
 from placement.db.dialects import Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
+
+# Of all statements that an engine keeps in compiled form. By default it would keep 500 statements,
+# however large: those of bulk writes alone would take gigabytes.
+MOST_PARAMETERS = 20_000
 
 _made: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
 _inherited: list[sa.Pool] = []  # of the process that forked this one
@@ -56,6 +61,11 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
     return engine
 
 
+def _parameters(compiled: sa.Compiled) -> int:
+    """Return how many parameters a statement has, and one for itself."""
+    return 1 + len(getattr(compiled, "bind_names", ()))
+
+
 def _leave_inherited() -> None:
     """Begin with no connections after a fork: on a shared one, answers reach the wrong process."""
     for engine in _made:
@@ -88,7 +98,10 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
     return {
         **stated,
         "pool_reset_on_return": None,
-        "execution_options": {texts.OPTION: texts.Texts()},
+        "execution_options": {
+            "compiled_cache": Bounded(MOST_PARAMETERS, _parameters),
+            texts.OPTION: texts.Texts(),
+        },
         "logging_name": role.value,
         "echo": settings.debug,
     }

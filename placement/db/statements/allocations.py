@@ -1,7 +1,6 @@
 """Consumers and their allocations."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 
 import sqlalchemy as sa
 
@@ -110,10 +109,10 @@ def _update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Write:
     for column in ("generation", *OWNER):
         values[f"new_{column}"] = {row_id: row[column] for row_id, row in rows.items()}
     params = {**bulk.case_params(rows, **values), "now": t.now()}
-    return Write(_consumers_update(len(rows)), params, matches=len(rows))
+    return Write(_consumers_update(size=len(rows)), params, matches=len(rows))
 
 
-@lru_cache(maxsize=16)
+@bulk.by_size
 def _consumers_update(size: int) -> sa.Update:
     column = _consumer.c
     read_generation = bulk.case_by_id(column.generation, size, "new_generation")
@@ -130,7 +129,7 @@ def delete_consumers(generations: Mapping[int, int]) -> Writes:
     """Delete consumers that are still at the generation that was read (id -> generation)."""
     return Writes(
         Write(
-            _consumers_delete(len(chunk)),
+            _consumers_delete(size=len(chunk)),
             bulk.case_params(chunk, generation=chunk),
             matches=len(chunk),
         )
@@ -138,7 +137,7 @@ def delete_consumers(generations: Mapping[int, int]) -> Writes:
     )
 
 
-@lru_cache(maxsize=16)
+@bulk.by_size
 def _consumers_delete(size: int) -> sa.Delete:
     column = _consumer.c
     read_generation = bulk.case_by_id(column.generation, size, "generation")

@@ -1,7 +1,6 @@
 """Inventories: what a provider has of each class, and how much of it is used."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 
 import sqlalchemy as sa
 
@@ -87,10 +86,10 @@ def _update(rows: Mapping[int, Mapping[str, int | float]]) -> Write:
     for field in FIELDS:
         values[f"new_{field}"] = {row_id: row[field] for row_id, row in rows.items()}
     params = {**bulk.case_params(rows, **values), "now": t.now()}
-    return Write(_inventories_update(len(rows)), params, matches=len(rows))
+    return Write(_inventories_update(size=len(rows)), params, matches=len(rows))
 
 
-@lru_cache(maxsize=16)
+@bulk.by_size
 def _inventories_update(size: int) -> sa.Update:
     column = _inventory.c
     values = {field: bulk.case_by_id(column[field], size, f"new_{field}") for field in FIELDS}
@@ -125,7 +124,7 @@ def _move(moves: Mapping[int, Sequence[int]]) -> Write:
     if not any(values["most"].values()):
         # Everything is given back, and no guard is needed.
         values = {"delta": values["delta"]}
-    update = _move_used(len(moves), guarded=len(values) > 1)
+    update = _move_used(size=len(moves), guarded=len(values) > 1)
     return Write(update, bulk.case_params(moves, **values), matches=len(moves))
 
 
@@ -139,10 +138,10 @@ def take(amounts: Mapping[tuple[int, int], int]) -> Write:
         params[f"provider_{place}"] = provider_id
         params[f"class_{place}"] = class_id
         params[f"amount_{place}"] = amount
-    return Write(_take(len(amounts)), params, matches=len(amounts))
+    return Write(_take(size=len(amounts)), params, matches=len(amounts))
 
 
-@lru_cache(maxsize=32)
+@bulk.by_size
 def _take(size: int) -> sa.Update:
     column = _inventory.c
     keys = [
@@ -160,7 +159,7 @@ def _take(size: int) -> sa.Update:
 _MOVE = ("delta", "least", "most", "divisor")
 
 
-@lru_cache(maxsize=32)
+@bulk.by_size
 def _move_used(size: int, *, guarded: bool) -> sa.Update:
     column = _inventory.c
     delta = bulk.case_by_id(column.used, size, "delta")

@@ -129,11 +129,11 @@ def renew_and_bump(
     for place, root_id in enumerate(sorted(revisions)):
         params[f"root_{place}"] = root_id
         params[f"revision_{place}"] = revisions[root_id]
-    return Write(_renew_and_bump(len(revisions)), params, matches=len(row_ids))
+    return Write(_renew_and_bump(size=len(revisions)), params, matches=len(row_ids))
 
 
-@lru_cache(maxsize=64)
-def _renew_and_bump(roots: int) -> sa.Update:
+@bulk.by_size
+def _renew_and_bump(size: int) -> sa.Update:
     column = _provider.c
     is_root = bulk.in_list(column.id, "roots")
     unchanged = [
@@ -141,7 +141,7 @@ def _renew_and_bump(roots: int) -> sa.Update:
             column.id == sa.bindparam(f"root_{place}", type_=column.id.type),
             column.revision == sa.bindparam(f"revision_{place}", type_=column.revision.type),
         )
-        for place in range(roots)
+        for place in range(size)
     ]
     return (
         sa.update(_provider)

@@ -1,7 +1,6 @@
 """Resource providers: rows, trees and generations."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -151,10 +150,10 @@ def bump_generations(increments: Mapping[int, int]) -> Writes:
 
 def _bump(increments: Mapping[int, int]) -> Write:
     params = {**bulk.case_params(increments, increment=increments), "now": t.now()}
-    return Write(_generations_update(len(increments)), params, matches=len(increments))
+    return Write(_generations_update(size=len(increments)), params, matches=len(increments))
 
 
-@lru_cache(maxsize=16)
+@bulk.by_size
 def _generations_update(size: int) -> sa.Update:
     column = _provider.c
     increment = bulk.case_by_id(column.generation, size, "increment")

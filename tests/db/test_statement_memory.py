@@ -1,0 +1,41 @@
+"""Statements that are kept for the next time: as long as there is room."""
+
+import gc
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from placement.db import bulk, pools
+from placement.db.statements import allocations
+from tests.kit.builders import make_database
+
+COLUMNS = 5  # of an allocation
+SIZES = range(400, 460)
+
+
+def _parameters() -> int:
+    gc.collect()
+    return sum(isinstance(each, sa.BindParameter) for each in gc.get_objects())
+
+
+def test_writes_of_many_sizes_leave_a_bounded_number_of_parameters(tmp_path: Path) -> None:
+    _settings, database = make_database(tmp_path)
+    before = _parameters()
+    with database.writer.connect() as conn:
+        for size in SIZES:
+            rows = [
+                {
+                    "consumer_id": f"consumer {number}",
+                    "resource_provider_id": 1,
+                    "resource_class_id": 1,
+                    "used": 1,
+                }
+                for number in range(size)
+            ]
+            allocations.create(rows).execute(conn)
+        conn.rollback()
+    kept = _parameters() - before
+    # What is built, and what is compiled.
+    most = COLUMNS * bulk.MOST_ROWS + pools.MOST_PARAMETERS
+    assert COLUMNS * max(SIZES) < kept < most < COLUMNS * sum(SIZES) / 2
+    database.dispose()
