@@ -24,7 +24,7 @@ from placement.errors import ConsumerGenerationConflict, NoCandidates, SearchExh
 from placement.objects import allocation_state
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim
-from placement.objects.tree_snapshot import claim_names
+from placement.objects.search_snapshot import claim_names
 
 LOG = logging.getLogger(__name__)
 

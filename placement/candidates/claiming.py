@@ -31,11 +31,11 @@ from placement.errors import (
     UnknownResourceClasses,
 )
 from placement.events import Event
-from placement.objects import allocations, tree_snapshot
+from placement.objects import allocations, search_snapshot
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim
 from placement.objects.locking import TreesChanged
-from placement.objects.tree_snapshot import TreeSnapshot
+from placement.objects.search_snapshot import SearchSnapshot
 from placement.vocabulary import FIRST_GENERATION
 
 # Candidates that a claim leaves for others, at the most, as their trees have changed.
@@ -129,16 +129,16 @@ class _Attempt(NamedTuple):
         ]
         return cls(choice, claims, trees_after(choice).values())
 
-    def snapshot(self, ids: Ids) -> TreeSnapshot:
+    def snapshot(self, ids: Ids) -> SearchSnapshot:
         """Return the trees as the search has seen them, with the ids that the claims need."""
         revisions = {tree.id: tree.revision for tree in self.trees}
         provider_ids = {member.uuid: member.id for tree in self.trees for member in tree.members}
-        return TreeSnapshot(revisions, provider_ids, ids)
+        return SearchSnapshot(revisions, provider_ids, ids)
 
 
 def _attempts(
     demands: Sequence[Demand], choices: Sequence[Choice], ids: Ids
-) -> Iterator[tuple[_Attempt, TreeSnapshot | None]]:
+) -> Iterator[tuple[_Attempt, SearchSnapshot | None]]:
     """Yield attempts in the order in which they are made, each with a snapshot, or None.
 
     With a snapshot it is made only in trees that have not changed since. Those that others have
@@ -156,7 +156,7 @@ def _attempts(
 
 
 def _write(
-    database: Database, claims: Sequence[Claim], snapshot: TreeSnapshot | None
+    database: Database, claims: Sequence[Claim], snapshot: SearchSnapshot | None
 ) -> int | None:
     """Give new consumers what they claim, in trees of a snapshot or, if None, as they are.
 
@@ -167,7 +167,7 @@ def _write(
 
     def work(conn: Connection) -> int | None:
         if snapshots:  # what has to run again reads all
-            return tree_snapshot.claim(conn, claims, snapshots.pop())
+            return search_snapshot.claim(conn, claims, snapshots.pop())
         allocations.replace(conn, claims)
         return None
 

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import tables as t
+from placement.db.json_rows import JsonRow
 
 LARGEST_UNIT = 2**31 - 1  # what the column max_unit holds
 
@@ -42,6 +43,14 @@ INVENTORY_COLUMNS = (
     _inventory.c.used,
     *RECORD_COLUMNS,
 )
+
+
+def row_of_sort(sort: str, *columns: Any) -> Selection:
+    """Select one text: a JSON list of the sort's name and the columns.
+
+    So one statement may have rows of several sorts. PyMySQL takes 10 µs for each further column.
+    """
+    return sa.select(JsonRow(sa.literal_column(f"'{sort}'", sa.String()), *columns))
 
 
 def changed_at(table: sa.Table) -> ColumnElement[Any]:

@@ -73,7 +73,7 @@ class Amount(NamedTuple):
     amount: int
 
 
-class Move(NamedTuple):
+class UsageMove(NamedTuple):
     """How `used` of an inventory changes, and what its units are to allow for it.
 
     least, most: the smallest and the largest amount that consumers get. divisor: the largest number
@@ -105,7 +105,7 @@ class AllocationChange:
     provider_ids: frozenset[int]
     ids: Ids
 
-    def moves(self, new_inventory_ids: Mapping[InventoryKey, int] = NO_IDS) -> dict[int, Move]:
+    def moves(self, new_inventory_ids: Mapping[InventoryKey, int] = NO_IDS) -> dict[int, UsageMove]:
         """Return inventory id -> move, of all inventories that give or get back anything.
 
         new_inventory_ids: of those that the transaction has created.
@@ -114,7 +114,7 @@ class AllocationChange:
         amounts: dict[InventoryKey, list[int]] = defaultdict(list)
         for each in self.amounts:
             amounts[each.key].append(each.amount)
-        moves: dict[int, Move] = {}
+        moves: dict[int, UsageMove] = {}
         for key, delta in self.deltas.items():
             # An allocation without inventory can only stand in an adopted database, and only go.
             if key not in inventory_ids:
@@ -122,9 +122,9 @@ class AllocationChange:
             # What a consumer keeps is no change, but the units have to allow it.
             if key in amounts:
                 units = min(amounts[key]), max(amounts[key]), gcd(*amounts[key])
-                moves[inventory_ids[key]] = Move(delta, *units)
+                moves[inventory_ids[key]] = UsageMove(delta, *units)
             elif delta:
-                moves[inventory_ids[key]] = Move(delta)
+                moves[inventory_ids[key]] = UsageMove(delta)
         return moves
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
@@ -65,24 +65,43 @@ def of_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[in
     rows: as `allocation_state` selects them, one for each allocation, or one without any.
     """
     revisions: dict[int, int] = {}
-    rows_of_consumers: dict[str, list[Sequence[Any]]] = defaultdict(list)
-    for row in sorted(rows, key=itemgetter(0)):
-        rows_of_consumers[row[1]].append(row)
-    consumers: dict[str, Consumer] = {}
-    for uuid, rows_of_consumer in rows_of_consumers.items():
-        allocations: list[AllocationRow] = []
-        for row in rows_of_consumer:
-            row_id, provider_id, class_id, used, root_id, revision, inventory_id = row[6:]
-            if row_id is not None:
-                key = (provider_id, class_id)
-                allocations.append(AllocationRow(row_id, key, used, root_id, inventory_id))
-            if root_id is not None:
-                revisions[root_id] = revision
-        # What they tell of the consumer is the same in all.
-        row_id, _uuid, generation, project_id, user_id, type_id, *_allocation = rows_of_consumer[0]
-        owner = project_id, user_id, type_id
-        consumers[uuid] = Consumer(row_id, uuid, generation, *owner, tuple(allocations))
-    return consumers, revisions
+    rows_of_consumers: dict[str, list[_Row]] = defaultdict(list)
+    for row in map(_Row._make, sorted(rows, key=itemgetter(0))):
+        rows_of_consumers[row.uuid].append(row)
+        if row.root_id is not None:
+            revisions[row.root_id] = row.revision
+    return {uuid: _of_rows(rows) for uuid, rows in rows_of_consumers.items()}, revisions
+
+
+class _Row(NamedTuple):
+    """An allocation of a consumer, or a consumer without any: then all but its own is None."""
+
+    id: int
+    uuid: str
+    generation: int
+    project_id: int
+    user_id: int
+    type_id: int | None
+    allocation_id: int | None
+    provider_id: int
+    class_id: int
+    used: int
+    root_id: int | None
+    revision: int
+    inventory_id: int | None
+
+
+def _of_rows(rows: Sequence[_Row]) -> Consumer:
+    allocations: list[AllocationRow] = []
+    for row in rows:
+        if row.allocation_id is not None:
+            key = (row.provider_id, row.class_id)
+            allocations.append(
+                AllocationRow(row.allocation_id, key, row.used, row.root_id, row.inventory_id)
+            )
+    row = rows[0]  # what they tell of the consumer is the same in all
+    owner = row.project_id, row.user_id, row.type_id
+    return Consumer(row.id, row.uuid, row.generation, *owner, tuple(allocations))
 
 
 def stored_uuid(uuid: str, consumers: Mapping[str, Consumer]) -> str:

@@ -12,7 +12,7 @@ from placement import events
 from placement.candidates import claiming
 from placement.db.statement import Restart
 from placement.events import Details, Event
-from placement.objects import allocations, tree_snapshot
+from placement.objects import allocations, search_snapshot
 from tests.kit import service as kit
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.statements import counted
@@ -402,7 +402,7 @@ def test_who_is_always_slower_is_told_to_come_back_and_not_that_there_is_nothing
         def restart(*_what: Any) -> None:
             raise Restart
 
-        monkeypatch.setattr(tree_snapshot, "claim", restart)
+        monkeypatch.setattr(search_snapshot, "claim", restart)
         monkeypatch.setattr(allocations, "replace", restart)
         answer = service.send("POST", "/claims", body(), VERSION)
         assert answer.status_code == 503

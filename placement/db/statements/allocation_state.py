@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,8 +15,9 @@ from placement.db.fragments import (
     ROOT,
     Selection,
     Union,
+    row_of_sort,
 )
-from placement.db.json_rows import JsonRow, parse_each
+from placement.db.json_rows import parse_each
 from placement.db.statement import Queries, Query, chunks, sorted_chunks
 
 _provider, _inventory = t.resource_providers, t.inventories
@@ -58,17 +58,13 @@ def _of_state(kinds: tuple[str, ...], of_providers: bool, of_consumers: bool) ->
     return sa.union_all(*parts)
 
 
-def _rows(what: str, *columns: Any) -> Selection:
-    return sa.select(JsonRow(sa.literal_column(f"'{what}'", sa.String()), *columns))
-
-
 def _names(kind: str) -> Selection:
     name = t.NAMES[kind]
-    return _rows(kind, name.table.c.id, name).where(bulk.in_list(name, kind))
+    return row_of_sort(kind, name.table.c.id, name).where(bulk.in_list(name, kind))
 
 
 _PROVIDERS = (
-    _rows(
+    row_of_sort(
         "provider",
         _provider.c.uuid,
         _provider.c.generation,
@@ -82,13 +78,13 @@ _PROVIDERS = (
 )
 
 _INVENTORIES = (
-    _rows("inventory", *INVENTORY_COLUMNS)
+    row_of_sort("inventory", *INVENTORY_COLUMNS)
     .select_from(PROVIDERS_WITH_INVENTORIES)
     .where(bulk.in_list(_provider.c.uuid, "providers"))
 )
 
 _CONSUMERS = (
-    _rows(
+    row_of_sort(
         "consumer",
         _consumer.c.id,
         _consumer.c.uuid,

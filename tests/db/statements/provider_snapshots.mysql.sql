@@ -1,47 +1,48 @@
 -- provider_snapshots.alone: Select providers with nothing that they have.
-SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
-    'null'), ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(resource_providers.id, 'null'), ',', IFNULL(root.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision, 'null'), ']') AS json_row_1
 FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …);
 
 
 -- provider_snapshots.with_aggregates: Select providers with (id) of the aggregates that they are directly in.
-SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
-    'null'), ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(resource_providers.id, 'null'), ',', IFNULL(root.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision, 'null'), ']') AS json_row_1
 FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, CONCAT('[', IFNULL(resource_provider_aggregates.resource_provider_id, 'null'),
-    ',', IFNULL(resource_provider_aggregates.aggregate_id, 'null'), ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('part'), 'null'), ',',
+    IFNULL(resource_provider_aggregates.resource_provider_id, 'null'), ',',
+    IFNULL(resource_provider_aggregates.aggregate_id, 'null'), ']') AS json_row_2
 FROM resource_providers INNER JOIN resource_provider_aggregates ON
     resource_provider_aggregates.resource_provider_id = resource_providers.id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 2 AS sort, CONCAT('[', IFNULL(placement_aggregates.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(placement_aggregates.uuid), 'null'), ',', IFNULL(CONCAT('"',
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('entry'), 'null'), ',', IFNULL(placement_aggregates.id,
+    'null'), ',', IFNULL(JSON_QUOTE(placement_aggregates.uuid), 'null'), ',', IFNULL(CONCAT('"',
     coalesce(placement_aggregates.updated_at, placement_aggregates.created_at), '"'), 'null'), ']')
-    AS text
+    AS json_row_3
 FROM placement_aggregates
 WHERE placement_aggregates.uuid IN (:names …);
 
 
 -- provider_snapshots.with_dependants: Select providers with one list of what depends on each.
-SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
-    'null'), ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(resource_providers.id, 'null'), ',', IFNULL(root.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision, 'null'), ']') AS json_row_1
 FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, CONCAT('[', IFNULL(resource_providers.id, 'null'), ',', IFNULL((SELECT count(*) AS
-    count_1
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('part'), 'null'), ',', IFNULL(resource_providers.id, 'null'),
+    ',', IFNULL((SELECT count(*) AS count_1
       FROM inventories
       WHERE inventories.resource_provider_id = resource_providers.id), 'null'), ',', IFNULL((SELECT
           count(*) AS count_2
@@ -56,56 +57,58 @@ SELECT 1 AS sort, CONCAT('[', IFNULL(resource_providers.id, 'null'), ',', IFNULL
             IFNULL(CASE WHEN (EXISTS (SELECT *
         FROM allocations
         WHERE allocations.resource_provider_id = resource_providers.id)) THEN 1 ELSE 0 END, 'null'),
-            ']') AS text
+            ']') AS json_row_2
 FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …);
 
 
 -- provider_snapshots.with_inventories: Select providers with (class id, class, id, used, fields of `Record`) of inventories.
-SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
-    'null'), ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(resource_providers.id, 'null'), ',', IFNULL(root.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision, 'null'), ']') AS json_row_1
 FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, CONCAT('[', IFNULL(inventories.resource_provider_id, 'null'), ',',
-    IFNULL(inventories.resource_class_id, 'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name),
-    'null'), ',', IFNULL(inventories.id, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
-    IFNULL(inventories.total, 'null'), ',', IFNULL(inventories.reserved, 'null'), ',',
-    IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
-    IFNULL(inventories.step_size, 'null'), ',', IFNULL(inventories.allocation_ratio, 'null'), ']')
-    AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('part'), 'null'), ',', IFNULL(inventories.resource_provider_id,
+    'null'), ',', IFNULL(inventories.resource_class_id, 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ',', IFNULL(inventories.id, 'null'), ',',
+    IFNULL(inventories.used, 'null'), ',', IFNULL(inventories.total, 'null'), ',',
+    IFNULL(inventories.reserved, 'null'), ',', IFNULL(inventories.min_unit, 'null'), ',',
+    IFNULL(inventories.max_unit, 'null'), ',', IFNULL(inventories.step_size, 'null'), ',',
+    IFNULL(inventories.allocation_ratio, 'null'), ']') AS json_row_2
 FROM resource_providers INNER JOIN inventories ON inventories.resource_provider_id =
     resource_providers.id INNER JOIN resource_classes ON resource_classes.id =
     inventories.resource_class_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 2 AS sort, CONCAT('[', IFNULL(resource_classes.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ',', IFNULL(CONCAT('"',
-    coalesce(resource_classes.updated_at, resource_classes.created_at), '"'), 'null'), ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('entry'), 'null'), ',', IFNULL(resource_classes.id, 'null'),
+    ',', IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ',', IFNULL(CONCAT('"',
+    coalesce(resource_classes.updated_at, resource_classes.created_at), '"'), 'null'), ']') AS
+    json_row_3
 FROM resource_classes
 WHERE resource_classes.name IN (:names …);
 
 
 -- provider_snapshots.with_traits: Select providers with (id) of their traits.
-SELECT 0 AS sort, CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(resource_providers.generation, 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(root.id, 'null'), ',', IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision,
-    'null'), ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(resource_providers.id, 'null'), ',', IFNULL(root.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision, 'null'), ']') AS json_row_1
 FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 1 AS sort, CONCAT('[', IFNULL(resource_provider_traits.resource_provider_id, 'null'), ',',
-    IFNULL(resource_provider_traits.trait_id, 'null'), ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('part'), 'null'), ',',
+    IFNULL(resource_provider_traits.resource_provider_id, 'null'), ',',
+    IFNULL(resource_provider_traits.trait_id, 'null'), ']') AS json_row_2
 FROM resource_providers INNER JOIN resource_provider_traits ON
     resource_provider_traits.resource_provider_id = resource_providers.id
 WHERE resource_providers.uuid IN (:ids …)
 UNION ALL
-SELECT 2 AS sort, CONCAT('[', IFNULL(traits.id, 'null'), ',', IFNULL(JSON_QUOTE(traits.name),
-    'null'), ',', IFNULL(CONCAT('"', coalesce(traits.updated_at, traits.created_at), '"'), 'null'),
-    ']') AS text
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('entry'), 'null'), ',', IFNULL(traits.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(traits.name), 'null'), ',', IFNULL(CONCAT('"', coalesce(traits.updated_at,
+    traits.created_at), '"'), 'null'), ']') AS json_row_3
 FROM traits
 WHERE traits.name IN (:names …);

@@ -18,7 +18,7 @@ from placement.errors import (
 from placement.objects.allocation_change import (
     AllocationChange,
     AllocationState,
-    Move,
+    UsageMove,
     allocation_change,
     check_consumer_generations,
     release,
@@ -74,7 +74,7 @@ def test_a_new_consumer_is_created_with_its_amounts() -> None:
     assert list(new.consumers.created) == [NEW]
     (amount,) = new.amounts
     assert (amount.consumer_uuid, amount.key, amount.amount) == (NEW, HOST_VCPU, 4)
-    assert new.moves() == {71: Move(4, least=4, most=4, divisor=4)}
+    assert new.moves() == {71: UsageMove(4, least=4, most=4, divisor=4)}
     assert new.provider_ids == {HOST.id}
     assert new.root_ids == {HOST.id: HOST.root_id}
 
@@ -83,21 +83,22 @@ def test_what_a_consumer_has_is_replaced_and_moves_by_the_difference() -> None:
     new = change(state(9, consumer(5)), claim(OLD, {"VCPU": 6}))
     assert [row.id for row in new.deleted_rows] == [91]
     assert [old.uuid for old, _claim in new.consumers.updated] == [OLD]
-    assert new.moves() == {71: Move(1, 6, 6, 6)}
+    assert new.moves() == {71: UsageMove(1, 6, 6, 6)}
 
 
 def test_an_amount_that_stays_moves_nothing_but_the_units_have_to_allow_it() -> None:
-    assert change(state(5, consumer(5)), claim(OLD, {"VCPU": 5})).moves() == {71: Move(0, 5, 5, 5)}
+    new = change(state(5, consumer(5)), claim(OLD, {"VCPU": 5}))
+    assert new.moves() == {71: UsageMove(0, 5, 5, 5)}
 
 
 def test_the_units_have_to_allow_every_amount_from_an_inventory() -> None:
     claims = claim(NEW, {"DISK_GB": 4}, STORE.uuid), claim(OLD, {"DISK_GB": 6}, STORE.uuid)
-    assert change(state(), *claims).moves() == {72: Move(10, least=4, most=6, divisor=2)}
+    assert change(state(), *claims).moves() == {72: UsageMove(10, least=4, most=6, divisor=2)}
 
 
 def test_a_provider_that_a_consumer_leaves_is_concerned_and_keeps_its_generation() -> None:
     new = change(state(5, consumer(5)), claim(OLD, {"DISK_GB": 2}, STORE.uuid))
-    assert new.moves() == {71: Move(-5), 72: Move(2, 2, 2, 2)}
+    assert new.moves() == {71: UsageMove(-5), 72: UsageMove(2, 2, 2, 2)}
     assert new.root_ids == {HOST.id: HOST.root_id, STORE.id: STORE.root_id}
     assert new.provider_ids == {STORE.id}
 
@@ -105,18 +106,18 @@ def test_a_provider_that_a_consumer_leaves_is_concerned_and_keeps_its_generation
 def test_a_consumer_that_is_emptied_is_deleted_and_its_provider_changes() -> None:
     new = change(state(5, consumer(5)), claim(OLD, {}))
     assert [old.uuid for old in new.consumers.deleted] == [OLD]
-    assert (new.moves(), new.provider_ids) == ({71: Move(-5)}, frozenset({HOST.id}))
+    assert (new.moves(), new.provider_ids) == ({71: UsageMove(-5)}, frozenset({HOST.id}))
 
 
 def test_one_consumer_of_a_request_may_get_what_another_gives_back() -> None:
     before = state(10, consumer(8))
     new = change(before, claim(NEW, {"VCPU": 8}), claim(OLD, {}))
-    assert new.moves() == {71: Move(0, 8, 8, 8)}
+    assert new.moves() == {71: UsageMove(0, 8, 8, 8)}
 
 
 def test_an_over_committed_inventory_can_be_given_back_in_part() -> None:
     new = change(state(20, consumer(8)), claim(OLD, {"VCPU": 7}))
-    assert new.moves() == {71: Move(-1, 7, 7, 7)}
+    assert new.moves() == {71: UsageMove(-1, 7, 7, 7)}
     with pytest.raises(CapacityExceeded):
         change(state(20, consumer(7)), claim(OLD, {"VCPU": 8}))
 
@@ -125,14 +126,15 @@ def test_an_inventory_that_the_transaction_creates_is_moved_by_its_new_id() -> N
     before = state()
     without_inventories = replace(before, inventories={HOST.id: {}, STORE.id: {}})
     new = allocation_change(without_inventories, [claim(NEW, {"VCPU": 1})], before.stocks())
-    assert new.moves({HOST_VCPU: 99}) == {99: Move(1, 1, 1, 1)}
+    assert new.moves({HOST_VCPU: 99}) == {99: UsageMove(1, 1, 1, 1)}
 
 
 def test_a_release_deletes_all_rows_and_moves_no_generation_of_a_provider() -> None:
     freed = release(consumer(5))
     assert [row.id for row in freed.deleted_rows] == [91]
     assert [old.uuid for old in freed.consumers.deleted] == [OLD]
-    assert (freed.moves(), freed.provider_ids, freed.amounts) == ({71: Move(-5)}, frozenset(), ())
+    assert freed.moves() == {71: UsageMove(-5)}
+    assert (freed.provider_ids, freed.amounts) == (frozenset(), ())
     assert freed.root_ids == {HOST.id: HOST.root_id}
 
 

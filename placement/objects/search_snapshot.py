@@ -1,4 +1,4 @@
-"""Claims in trees that were looked at just before: what has not changed since is not read again.
+"""Claims in trees that a search has just read: what has not changed since is not read again.
 
 Every transaction that changes anything in a tree renews its revision. So a search has seen what a
 write decides on, if the tree has under the lock the revision that the search has met.
@@ -24,8 +24,8 @@ UNKNOWN_REVISION = 0
 
 
 @dataclass(frozen=True, slots=True)
-class TreeSnapshot:
-    """Trees as they were at one moment.
+class SearchSnapshot:
+    """Trees as a search has read them.
 
     revisions: root id -> revision. provider_ids: uuid -> id, of all providers in them. ids: kind ->
     name -> id, of the names of claims that were read with them (`claim_names`); all resource
@@ -55,7 +55,7 @@ def claim_names(claims: Sequence[Claim]) -> Names:
     return {**owner_names(claims), "consumer": consumers}
 
 
-def claim(conn: Connection, claims: Sequence[Claim], snapshot: TreeSnapshot) -> int:
+def claim(conn: Connection, claims: Sequence[Claim], snapshot: SearchSnapshot) -> int:
     """Give new consumers what they claim, all or none; in the trees of the snapshot it fitted.
 
     Returns the new revision of these trees: these claims are all that is new in them. Raises
