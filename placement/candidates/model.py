@@ -1,4 +1,4 @@
-"""The values that the search works on; all are immutable, and none of them knows SQL or HTTP."""
+"""The values that the search works on; what they say never changes, and none knows SQL or HTTP."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

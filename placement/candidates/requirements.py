@@ -120,10 +120,10 @@ def _shortage(stocks: Iterable[Sequence[tuple[Stock, int]]]) -> Refusal:
 
     They have inventory of every class, and none has room for all.
     """
-    left = list(stocks)
+    providers = list(stocks)
     for code, allows in STOCK_CONDITIONS:
-        left = [amounts for amounts in left if all(starmap(allows, amounts))]
-        if not left:
+        providers = [amounts for amounts in providers if all(starmap(allows, amounts))]
+        if not providers:
             return code
     raise ValueError("some provider has room")
 

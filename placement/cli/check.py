@@ -8,7 +8,7 @@ from typing import Any
 from oslo_config import cfg
 
 from placement import config
-from placement.cli.database import connect, shown
+from placement.cli.database import connect, patient_progress
 from placement.db import schema
 from placement.db.engine import Database
 from placement.objects import integrity
@@ -38,7 +38,8 @@ def _check(conf: cfg.ConfigOpts) -> int:
         # Before the repair, which may take long.
         _print_findings(findings, with_remedies=options.repair)
     if options.repair and any(check.mend for check, _ in findings):
-        mend = partial(integrity.mend, consumer_owner=consumer_owner, progress=shown("repairing"))
+        progress = patient_progress("repairing")
+        mend = partial(integrity.mend, consumer_owner=consumer_owner, progress=progress)
         database.write(mend)
         remaining = _inspect(database, consumer_owner, limit)
     wrong = any(check.wrong for check, _ in (findings if remaining is None else remaining))
@@ -52,7 +53,7 @@ def _check(conf: cfg.ConfigOpts) -> int:
 def _inspect(database: Database, consumer_owner: tuple[str, str], limit: int | None) -> Findings:
     with database.read() as conn:
         schema.check(conn)
-        return integrity.inspect(conn, consumer_owner, limit, shown("checking"))
+        return integrity.inspect(conn, consumer_owner, limit, patient_progress("checking"))
 
 
 def _print_findings(findings: Findings, *, with_remedies: bool) -> None:

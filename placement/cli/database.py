@@ -18,6 +18,6 @@ def connect(conf: cfg.ConfigOpts) -> Database:
     return database
 
 
-def shown(verb: str) -> Progress:
+def patient_progress(verb: str) -> Progress:
     """Return what shows operators how far a command is that takes long on a large cloud."""
     return progress(verb, sys.stderr, PATIENCE)

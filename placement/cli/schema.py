@@ -5,7 +5,7 @@ from typing import Any
 from oslo_config import cfg
 
 from placement import app
-from placement.cli.database import connect, shown
+from placement.cli.database import connect, patient_progress
 from placement.db import schema
 
 
@@ -22,7 +22,7 @@ def add_commands(actions: Any) -> None:
 
 def _sync(conf: cfg.ConfigOpts) -> int:
     """Migrate and say what was done."""
-    migration = app.migrate(connect(conf), shown("counting"))
+    migration = app.migrate(connect(conf), patient_progress("counting"))
     before = ", was " + (migration.before or "none")
     if migration.before == migration.now:
         before = " as before"

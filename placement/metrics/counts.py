@@ -25,7 +25,7 @@ class Counts:
         self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
         # PERF: the library looks up a child under a lock, and several times as long.
         self._children: dict[tuple[str, ...], Any] = {}
-        self._of_request: dict[tuple[str, str, str | None], tuple[Any, Any]] = {}
+        self._children_of_request: dict[tuple[str, str, str | None], tuple[Any, Any]] = {}
         self._count: Mapping[Event, Callable[[Mapping[str, Any]], None]] = {
             Event.REQUEST: self._request,
             Event.SEARCH: self._search,
@@ -53,7 +53,7 @@ class Counts:
     def _request(self, details: Mapping[str, Any]) -> None:
         # PERF: every request comes here.
         key = details["operation"], details["status"], details["version"]
-        requests, seconds = self._of_request.get(key) or self._new(*key)
+        requests, seconds = self._children_of_request.get(key) or self._request_children(*key)
         requests.inc()
         seconds.observe(details["seconds"])
         if details["statements"]:
@@ -61,9 +61,11 @@ class Counts:
         if details["slow"]:
             self._of(d.SLOW_REQUESTS, details["operation"]).inc()
 
-    def _new(self, operation: str, status: str, version: str | None) -> tuple[Any, Any]:
+    def _request_children(
+        self, operation: str, status: str, version: str | None
+    ) -> tuple[Any, Any]:
         line = "none" if version is None else version.partition(".")[0]
-        children = self._of_request[operation, status, version] = (
+        children = self._children_of_request[operation, status, version] = (
             self._of(d.REQUESTS, operation, status, line),
             self._of(d.REQUEST_SECONDS, operation),
         )

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from placement.api.history import LATEST
 from placement.api.resources import providers
 from placement.api.responses import providers as written
-from placement.api.responses.providers import listed_texts
+from placement.api.responses.providers import provider_texts
 from placement.api.shapes import View
 from placement.db import tables as t
 from placement.db.conditions import ProviderCondition
@@ -226,7 +226,7 @@ def test_a_list_that_would_not_be_kept_is_written_at_once(
     kept, number = content(), len(listed(service))
     monkeypatch.setattr(providers, "MOST_KEPT", number)
     assert content() == kept
-    monkeypatch.setattr(providers, "listed_texts", None)  # not of each
+    monkeypatch.setattr(providers, "provider_texts", None)  # not of each
     monkeypatch.setattr(providers, "MOST_KEPT", number - 1)
     assert content() == kept
 
@@ -251,7 +251,7 @@ def test_a_list_in_pieces_is_the_same_as_one_in_a_piece(
 def test_there_is_room_for_the_text_of_lists_that_are_kept() -> None:
     uuid, name, prefix = provider_uuid(1), "compute-1.rack-12.region-1.example.org", "/placement"
     provider = Provider(uuid, name, 10**6, uuid, uuid, None, 1)
-    _text, size = listed_texts([provider], View(LATEST, prefix))[1]
+    _text, size = provider_texts([provider], View(LATEST, prefix))[1]
     assert MOST / 2 < providers.MOST_KEPT * size <= MOST
 
 

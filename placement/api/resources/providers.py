@@ -10,11 +10,11 @@ from placement.api import query, tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.providers import (
-    ListedText,
+    ProviderText,
+    ProviderTexts,
     WithParts,
-    Written,
-    listed_texts,
     part_texts,
+    provider_texts,
     text_view,
 )
 from placement.api.shapes import View
@@ -42,7 +42,7 @@ def list_resource_providers(call: Call) -> Reply:
             texts = _texts(call, conn, selection)
             if texts is not None:
                 changed_at = newest({provider.changed_at for provider in texts})
-                return Reply(200, Written(texts), changed_at=changed_at, tag=tag)
+                return Reply(200, ProviderTexts(texts), changed_at=changed_at, tag=tag)
         listed = provider_list.find(conn, selection)
         matching, are_more, revisions = listed
         if page is not None:
@@ -53,7 +53,7 @@ def list_resource_providers(call: Call) -> Reply:
     return Reply(200, WithParts(matching, parts, more), changed_at=changed_at, tag=tag)
 
 
-def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[ListedText] | None:
+def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[ProviderText] | None:
     """Return the providers to list, by their ids: out of memory, or read and kept there.
 
     None where they are too many to be kept.
@@ -65,7 +65,7 @@ def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[L
     texts = cache.known(view, revisions)
     if len(texts) < len(revisions):
         providers = provider_list.read(conn, selection, revisions.keys() - texts.keys())
-        texts |= cache.keep(view, revisions, listed_texts(providers, view))
+        texts |= cache.keep(view, revisions, provider_texts(providers, view))
     return [texts[row_id] for row_id in revisions]
 
 

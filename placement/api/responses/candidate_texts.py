@@ -38,8 +38,8 @@ class _Template(NamedTuple):
     arrange: Callable[[Sequence[bytes]], Any]
 
 
-class _Way(NamedTuple):
-    """How pools of one shape serve a request. positions: of the different providers."""
+class _Filling(NamedTuple):
+    """What fills the blanks of a template. positions: of the different providers, in pools."""
 
     positions: Sequence[int]
     template: _Template
@@ -50,14 +50,14 @@ def texts(candidates: Iterable[Candidate], render: Renderer) -> Iterator[bytes]:
     template_of = lru_cache(WAYS)(partial(_template, render))
 
     @lru_cache(WAYS)
-    def way_of(wording: Wording, assignment: Assignment) -> _Way:
+    def filling_of(wording: Wording, assignment: Assignment) -> _Filling:
         positions = {position: place for place, position in enumerate(dict.fromkeys(assignment))}
         pattern = tuple([positions[position] for position in assignment])
-        return _Way(tuple(positions), template_of(wording, pattern))
+        return _Filling(tuple(positions), template_of(wording, pattern))
 
     dumps = orjson.dumps
     for candidate in candidates:
-        positions, (text, arrange) = way_of(candidate.wording, candidate.assignment)
+        positions, (text, arrange) = filling_of(candidate.wording, candidate.assignment)
         members = candidate.pool.members
         yield text % arrange([dumps(members[position].uuid) for position in positions])
 

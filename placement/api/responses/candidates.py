@@ -80,13 +80,11 @@ REQUEST: Object[Spelled] = Object(
 
 def _listed(result: SearchResult, render: Renderer) -> list[bytes]:
     """Return the members of the list of requests, as text in pieces."""
-    written = texts(result.candidates, render)
-    pieces = []
-    while together := tuple(islice(written, TOGETHER)):
-        pieces.append(b"," + b",".join(together))
-    if pieces:
-        pieces[0] = pieces[0].removeprefix(b",")
-    return pieces
+    requests = texts(result.candidates, render)
+    pieces: list[bytes] = []
+    while batch := tuple(islice(requests, TOGETHER)):
+        pieces += [b",", b",".join(batch)]
+    return pieces[1:]
 
 
 def _summaries(candidates: Candidates, view: View) -> list[bytes]:

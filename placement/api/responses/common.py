@@ -11,7 +11,6 @@ T = TypeVar("T")
 UUID_KEY: Fragment = {"type": "string", "examples": [samples.PROVIDER]}
 CLASS_KEY: Fragment = {"type": "string", "examples": ["VCPU"]}
 
-INTEGER = Json({"type": "integer"})
 TEXT = Json({"type": "string"})
 UUID = Json(UUID_KEY)
 ROOT_UUID = Json({"type": "string", "examples": [samples.ROOT]})

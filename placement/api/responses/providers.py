@@ -48,12 +48,12 @@ LINKS = {
     "allocations": "1.11",
 }
 
-PLACED = "1.14"  # whose providers say where in a tree they are
+TREES_SINCE = "1.14"  # whose providers say where in a tree they are
 
 _PLACE = "{uuid}"
 TOGETHER = 1000  # providers of a list that are rendered together: as objects they take most
-OVERHEAD = 100  # bytes of what holds the text of a part
-OVERHEAD_OF_LISTED = 300  # bytes of what holds that of a provider
+PART_OVERHEAD = 100  # bytes of what holds the text of a part
+PROVIDER_OVERHEAD = 300  # bytes of what holds that of a provider
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +111,14 @@ def part_texts(
     for provider_id, value in by_provider.items():
         fragment, size = common.get(id(value)), 0
         if fragment is None:
-            text = _kept(orjson.dumps(render(value)))
+            text = _copy(orjson.dumps(render(value)))
             fragment, size = orjson.Fragment(text), len(text)
             common[id(value)] = fragment
-        texts[provider_id] = (fragment, OVERHEAD + size)
+        texts[provider_id] = (fragment, PART_OVERHEAD + size)
     return texts
 
 
-def _kept(text: bytes) -> bytes:
+def _copy(text: bytes) -> bytes:
     """Return a copy, which takes no more memory than its length.
 
     What orjson returns holds the buffer that it was written in, of 4 KiB or more.
@@ -140,8 +140,8 @@ PROVIDER = _Provider(
     Property("name", Json({"type": "string", "examples": [samples.PROVIDER_NAME]})),
     Property("generation", PROVIDER_GENERATION),
     Property("links", _ProviderLinks(), attrgetter("uuid")),
-    Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since=PLACED),
-    Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since=PLACED),
+    Property("parent_provider_uuid", PARENT_UUID, attrgetter("parent_uuid"), since=TREES_SINCE),
+    Property("root_provider_uuid", ROOT_UUID, attrgetter("root_uuid"), since=TREES_SINCE),
     *(Property(part.value, shape, since="2.0") for part, shape in _PARTS.items()),
     optional=[part.value for part in Part],
 )
@@ -168,21 +168,21 @@ class _Listed(Array):
 _LISTED = _Listed(PROVIDER)
 
 
-class ListedText(NamedTuple):
+class ProviderText(NamedTuple):
     """A provider of a list as text, and when it was changed last."""
 
     text: bytes
     changed_at: datetime | None
 
 
-class Written(NamedTuple):
+class ProviderTexts(NamedTuple):
     """Providers without parts, each of them text already."""
 
-    providers: Sequence[ListedText]
+    providers: Sequence[ProviderText]
 
 
 # Version -> the first one at which a provider without parts has the same text.
-_SINCE = Versioned({since: since for since in sorted({*LINKS.values(), PLACED}, key=v)})
+_SINCE = Versioned({since: since for since in sorted({*LINKS.values(), TREES_SINCE}, key=v)})
 
 
 def text_view(view: View) -> View:
@@ -190,14 +190,16 @@ def text_view(view: View) -> View:
     return view._replace(version=v(_SINCE.at(view.version)))
 
 
-def listed_texts(providers: Iterable[Provider], view: View) -> dict[int, tuple[ListedText, int]]:
+def provider_texts(
+    providers: Iterable[Provider], view: View
+) -> dict[int, tuple[ProviderText, int]]:
     """Return provider id -> what it is in a list, and how many bytes that takes in memory."""
     render = PROVIDER.renderer(view)
-    texts: dict[int, tuple[ListedText, int]] = {}
+    texts: dict[int, tuple[ProviderText, int]] = {}
     for provider in providers:
-        text = _kept(orjson.dumps(render(provider)))
-        size = OVERHEAD_OF_LISTED + len(text)
-        texts[provider.id] = (ListedText(text, provider.changed_at), size)
+        text = _copy(orjson.dumps(render(provider)))
+        size = PROVIDER_OVERHEAD + len(text)
+        texts[provider.id] = (ProviderText(text, provider.changed_at), size)
     return texts
 
 
@@ -235,14 +237,14 @@ class _ListLinks:
 _LINKS = _ListLinks()
 
 
-class _List(Object[WithParts | Written]):
+class _List(Object[WithParts | ProviderTexts]):
     """A list, as text in pieces; only one that goes on has links."""
 
     def renderer(self, view: View) -> Renderer:
         """Return what makes the text of a list."""
         render, links = _LISTED.renderer(view), _LINKS.renderer(view)
 
-        def write(listing: WithParts | Written) -> list[bytes]:
+        def write(listing: WithParts | ProviderTexts) -> list[bytes]:
             pieces = [b'{"resource_providers":', *_array(listing, render)]
             if isinstance(listing, WithParts) and listing.more is not None:
                 pieces += [b',"resource_providers_links":', orjson.dumps(links(listing.more))]
@@ -251,9 +253,9 @@ class _List(Object[WithParts | Written]):
         return write
 
 
-def _array(listing: WithParts | Written, render: Renderer) -> list[bytes]:
+def _array(listing: WithParts | ProviderTexts, render: Renderer) -> list[bytes]:
     """Return the text of all providers, in pieces."""
-    if isinstance(listing, Written):
+    if isinstance(listing, ProviderTexts):
         return [b"[", b",".join([provider.text for provider in listing.providers]), b"]"]
     providers = listing.providers
     if len(providers) <= TOGETHER:

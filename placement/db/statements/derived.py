@@ -8,10 +8,9 @@ from placement.db import bulk
 from placement.db import tables as t
 from placement.db.statement import Query, Write, Writes
 
-_inventory, _allocation, _provider = t.inventories, t.allocations, t.resource_providers
-
-
 WINDOW = 10_000  # inventories, or trees, that are looked at in one statement
+
+_inventory, _allocation, _provider = t.inventories, t.allocations, t.resource_providers
 
 
 def last_of_window(after: int) -> Query:
@@ -39,13 +38,13 @@ def wrong_used(after: int, until: int) -> Query:
     return Query(rows.where(column.id > after, column.id <= until))
 
 
-_FOLLOWED = ("total", "reserved", "allocation_ratio")  # what a capacity follows from
+_AMOUNTS = ("total", "reserved", "allocation_ratio")  # what a capacity follows from
 
 
 def distinct_capacities(after: int, until: int) -> Query:
     """Select the capacities of a window and what they follow from: most inventories are alike."""
     column = _inventory.c
-    columns = *(column[name] for name in _FOLLOWED), column.capacity
+    columns = *(column[name] for name in _AMOUNTS), column.capacity
     rows = sa.select(*columns).where(column.id > after, column.id <= until)
     return Query(rows.distinct())
 
@@ -53,7 +52,7 @@ def distinct_capacities(after: int, until: int) -> Query:
 def capacities(after: int, until: int) -> Query:
     """Select the same for each inventory, with its id."""
     column = _inventory.c
-    columns = column.id, *(column[name] for name in _FOLLOWED), column.capacity
+    columns = column.id, *(column[name] for name in _AMOUNTS), column.capacity
     return Query(sa.select(*columns).where(column.id > after, column.id <= until))
 
 

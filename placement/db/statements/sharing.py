@@ -20,7 +20,7 @@ provider = t.resource_providers
 _link = t.resource_provider_aggregates.alias("link")
 _aggregate = t.placement_aggregates
 _inventory = t.inventories
-_has_trait = t.resource_provider_traits
+_trait_link = t.resource_provider_traits
 
 KIND = "sharing"
 FIRST = 100  # sharing providers that come with names
@@ -65,20 +65,20 @@ def _texts(sharing: sa.Subquery) -> Selection:
 # Engines take the trait for as common as others. So the first come in the order of an index, up
 # to a number; then no engine looks at all providers, and PostgreSQL compiles nothing.
 FIRST_PROVIDERS = _texts(
-    sa.select(_has_trait.c.resource_provider_id.label("id"), _has_trait.c.trait_id)
+    sa.select(_trait_link.c.resource_provider_id.label("id"), _trait_link.c.trait_id)
     .where(
-        _has_trait.c.trait_id
+        _trait_link.c.trait_id
         == sa.select(t.traits.c.id).where(t.traits.c.name == SHARING_TRAIT).scalar_subquery()
     )
-    .order_by(_has_trait.c.resource_provider_id)
+    .order_by(_trait_link.c.resource_provider_id)
     .limit(FIRST)
     .subquery("sharing")
 )
 _OTHERS = _texts(
-    sa.select(_has_trait.c.resource_provider_id.label("id"), _has_trait.c.trait_id)
+    sa.select(_trait_link.c.resource_provider_id.label("id"), _trait_link.c.trait_id)
     .where(
-        _has_trait.c.trait_id == sa.bindparam("trait", type_=sa.Integer),
-        _has_trait.c.resource_provider_id > sa.bindparam("after", type_=sa.Integer),
+        _trait_link.c.trait_id == sa.bindparam("trait", type_=sa.Integer),
+        _trait_link.c.resource_provider_id > sa.bindparam("after", type_=sa.Integer),
     )
     .subquery("sharing")
 )

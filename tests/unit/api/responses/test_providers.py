@@ -11,8 +11,8 @@ from placement.api.responses.providers import (
     PROVIDERS,
     TOGETHER,
     WithParts,
-    listed_texts,
     part_texts,
+    provider_texts,
 )
 from placement.api.shapes import View
 from placement.objects.provider_parts import Part
@@ -46,7 +46,7 @@ def test_the_text_of_a_part_takes_hardly_more_memory_than_it_is_said_to() -> Non
 def test_the_text_of_a_provider_takes_no_more_memory_than_it_is_said_to() -> None:
     providers = hosts(1000)
     with traced():
-        texts = listed_texts(providers, View(LATEST))
+        texts = provider_texts(providers, View(LATEST))
         taken, _peak = tracemalloc.get_traced_memory()
     assert 0 < taken <= sum(size for _text, size in texts.values())
 
