@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
 from placement.db.statements import names as statements
+from placement.db.statements import roots as root_statements
 from placement.db.statements import sharing
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
@@ -24,7 +25,8 @@ class ResolvedRequest:
     the rows that mean it. root_ids: provider of `in_tree` or `subtree` -> id of its root.
     unsatisfiable: (why, suffix) of groups that ask for aggregates or trees that do not exist.
     other_ids: kind -> name -> id, of the names that were looked up besides. sharing: rows
-    of the first sharing providers, of which there may be more.
+    of the first sharing providers, of which there may be more. roots: (id, revision) rows of the
+    first roots, `statements.roots.FIRST` or all; None for a request that names trees.
     """
 
     request: CandidateRequest
@@ -35,6 +37,7 @@ class ResolvedRequest:
     unsatisfiable: tuple[tuple[Refusal, str], ...]
     other_ids: Ids
     sharing: Sequence[Any]
+    roots: Sequence[Any] | None
 
     def resource_ids(self, resources: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
         """Return (class id, units) pairs."""
@@ -53,7 +56,7 @@ class ResolvedRequest:
 def resolve(
     conn: Connection, request: CandidateRequest, others: Names = NO_NAMES
 ) -> ResolvedRequest:
-    """Look up every name of the request, and the first sharing providers, in one statement.
+    """Look up every name of the request, the first sharing providers and roots in one statement.
 
     others: further names, of kinds that requests do not name; those that exist as they are
     written are found. Raises UnknownResourceClasses and UnknownTraits, wherever the name stands.
@@ -82,13 +85,16 @@ def resolve(
             **others,
         },
         identifiers.stored_forms(*trees),
-        further=[sharing.FIRST_PROVIDERS],
+        further=[sharing.FIRST_PROVIDERS, *([] if trees else [root_statements.FIRST_ROOTS])],
     )
     sharing_rows: list[Any] = []
+    roots = None
     for row in query.rows(conn):
         kind, row_id, name, _number = row
         if kind == sharing.KIND:
             sharing_rows.append(row)
+        elif kind == root_statements.KIND:
+            roots = root_statements.parse_first(name)
         else:
             ids_by_kind[kind][name] = row_id
     class_ids, trait_ids = ids_by_kind["resource_class"], ids_by_kind["trait"]
@@ -118,6 +124,7 @@ def resolve(
         tuple(_unsatisfiable(request, aggregate_ids.keys(), stored_trees)),
         {kind: ids_by_kind[kind] for kind in others},
         sharing_rows,
+        roots,
     )
 
 

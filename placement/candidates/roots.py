@@ -3,11 +3,13 @@
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.conditions import TreeCondition, choose_driver
+from placement.candidates.conditions import TreeCondition, choose_driver, root_condition
 from placement.candidates.model import Root
+from placement.candidates.resolve import ResolvedRequest
 from placement.candidates.sharing import Spellings
 from placement.candidates.stats import RootStats
 from placement.candidates.trace import Trace
@@ -20,7 +22,7 @@ from placement.candidates.windows import (
     next_window,
     random_runs,
 )
-from placement.db.conditions import DrivingCondition, MemberCondition, RootCondition, TreeFilter
+from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilter
 from placement.db.statements import roots as statements
 
 
@@ -99,8 +101,8 @@ class RootReader:
     def __init__(
         self,
         conn: Connection,
+        resolved: ResolvedRequest,
         conditions: Sequence[TreeCondition],
-        root: RootCondition,
         spellings: Spellings,
         trace: Trace,
         tuning: SearchTuning,
@@ -110,14 +112,17 @@ class RootReader:
             for condition in conditions
         )
         self._conn = conn
+        self._first = resolved.roots
         self._conditions = conditions
-        self._root = root
+        self._root = root_condition(resolved)
         self._spellings = spellings
         self._trace = trace
         self._tuning = tuning
 
     def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
         """Return the next roots after an id, how many rows were read, and the last one's id."""
+        if after == 0 and self._first is not None and size <= statements.FIRST:
+            return _run(self._first[:size], after)
         return read_roots(self._conn, after, size)
 
     def sample(self, size: int) -> list[Root]:
@@ -178,7 +183,10 @@ class RootReader:
 
 def read_roots(conn: Connection, after: int, size: int) -> tuple[list[Root], int, int]:
     """Return the next roots after an id, how many rows were read, and the last one's id."""
-    rows = statements.next_roots(after, size).rows(conn)
+    return _run(statements.next_roots(after, size).rows(conn), after)
+
+
+def _run(rows: Sequence[Any], after: int) -> tuple[list[Root], int, int]:
     return _sound(rows), len(rows), rows[-1][0] if rows else after
 
 

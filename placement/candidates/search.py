@@ -25,11 +25,7 @@ from placement.candidates.anchors import AnchorSearches, Search
 from placement.candidates.answer_bounds import MAX_ANSWER_SIZE, Limit, Text
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.candidate import Candidate, longest_text
-from placement.candidates.conditions import (
-    root_condition,
-    sharing_root_condition,
-    tree_conditions,
-)
+from placement.candidates.conditions import sharing_root_condition, tree_conditions
 from placement.candidates.interleave import interleave, unique
 from placement.candidates.model import Root, Tree
 from placement.candidates.plan import SearchPlan
@@ -152,8 +148,7 @@ def _find(
 
     def root_source(plan: SearchPlan) -> RootSource:
         conditions = tree_conditions(resolved, plan, sharing, tuning)
-        root = root_condition(resolved)
-        reader = RootReader(conn, conditions, root, sharing.spellings, trace, tuning)
+        reader = RootReader(conn, resolved, conditions, sharing.spellings, trace, tuning)
         return RootSource(reader, limit.count, randomize=settings.randomize, tuning=tuning)
 
     # Anchors are read, and searched, as candidates are asked for.

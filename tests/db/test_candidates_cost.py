@@ -39,14 +39,14 @@ def test_a_disk_that_hosts_share_is_one_candidate_however_many_they_are(diskless
     assert len(found.candidates) == 1
     assert found.stats.trees_served == 1
     assert found.stats.steps <= 2
-    assert statements <= 6  # with a few hosts, the first window is the whole cloud
+    assert statements <= 5  # with a few hosts, the first window is the whole cloud
     assert trees <= 33
 
 
 def test_diskless_hosts_get_their_disk_from_the_shared_one(diskless: Searcher) -> None:
     found, statements, trees = diskless.find_cold("resources=VCPU:1,DISK_GB:10&limit=10")
     assert len({tuple(each.allocations) for each in found.candidates}) == 10
-    assert statements == 4  # names and disk, a window; members and traits of trees
+    assert statements == 3  # names, disk and a window; members and traits of trees
     assert trees <= 33  # a window of hosts, and the disk
     assert found.stats.steps <= 40
 
@@ -70,8 +70,7 @@ def test_sharing_providers_come_with_names_and_many_take_one_statement_more(
     assert {tuple(sorted(each.allocations)) for each in found.candidates} == {
         (provider_uuid(2 * number + 1), provider_uuid(2 * number + 2)) for number in range(disks)
     }
-    windows = 1 + (2 * disks > TUNING.first_window)
-    assert statements == expected - 1 + windows
+    assert statements == expected  # two windows, of which the first comes with names
 
 
 def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Path) -> None:
@@ -90,7 +89,7 @@ def test_shared_disks_alone_are_anchored_where_the_root_is_as_asked(tmp_path: Pa
         (provider_uuid(502),),
     }
     assert found.stats.trees_served == 1
-    assert statements == 7
+    assert statements == 6
     assert trees <= 64 + 2
 
 
@@ -106,7 +105,7 @@ def test_rare_matches_are_found_without_reading_the_rest(tmp_path: Path, hosts: 
     found, statements, trees = asked.find_cold(query)
     assert len(found.candidates) == 3
     assert trees <= 32 + 3  # the first window, and the matches
-    assert statements == 6
+    assert statements == 5
 
 
 @pytest.mark.parametrize("number", [TUNING.few_roots, TUNING.few_roots + 1])
@@ -131,8 +130,8 @@ def test_of_what_few_trees_have_the_database_checks_nothing_else(
     ]
     are_few = number == TUNING.few_roots
     assert trees == TUNING.first_window + (number if are_few else 2)
-    # names, a window, members of its trees; the few, or those that match; their members and traits
-    assert statements == (6 if are_few else 7)
+    # names and a window, members of its trees; the few, or the matching ones; members and traits
+    assert statements == (5 if are_few else 6)
 
 
 def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path) -> None:
@@ -239,7 +238,7 @@ def test_hosts_of_a_small_zone_are_found_without_reading_the_rest(
     found, statements, trees = zoned.find_cold(f"resources=VCPU:1&limit=10&{asked}", v("2.0"))
     assert len(found.candidates) == 3
     assert trees <= 64 + 3
-    assert statements == 6
+    assert statements == 5
 
 
 def test_a_subtree_is_read_alone(tmp_path: Path) -> None:
@@ -271,4 +270,4 @@ def test_an_amount_that_few_can_split_is_found_without_reading_the_rest(tmp_path
     found, statements, trees = asked.find_cold(query, v("2.0"))
     assert [len(each.allocations) for each in found.candidates] == [3] * 9
     assert trees <= 64 + 3
-    assert statements == 7
+    assert statements == 5

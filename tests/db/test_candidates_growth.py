@@ -41,8 +41,8 @@ def test_ten_candidates_cost_the_same_in_any_cloud(flats: list[Searcher]) -> Non
         cold, warm = cloud.find_cold(limited(FLAT, 10)), cloud.find(limited(FLAT, 10))
         assert len(cold[0].candidates) == 10
         costs.append((cold[1:], warm[1:], cold[0].stats.steps, cold[0].stats.trees_searched))
-    # names and sharing providers, a window; the trees of the window and the names of their traits
-    assert costs == [((4, 32), (2, 0), 10 + FIRST, 10)] * len(SIZES)
+    # names, sharing providers and a window; its trees and the names of their traits
+    assert costs == [((3, 32), (1, 0), 10 + FIRST, 10)] * len(SIZES)
 
 
 @pytest.mark.parametrize("limit", [80, 1000, None])
@@ -56,7 +56,7 @@ def test_an_answer_costs_a_step_a_candidate_on_flat_hosts(
         assert found.stats.steps == wanted + FIRST
         warm = cloud.find(limited(FLAT, limit))
         assert warm[2] == 0
-        assert warm[1] == 3  # names, a window of 64 roots, and one of all that are left to show
+        assert warm[1] == 2  # names with a window of 64 roots, and one of all that are left to show
 
 
 @pytest.mark.parametrize("limit", [1000, None])
@@ -68,10 +68,10 @@ def test_three_matches_cost_a_window_and_one_statement_more(
         cloud.forget()
         found, statements, _trees = cloud.find(path)
         assert len(found.candidates) == 3
-        assert statements == 3 + 2 * 2
+        assert statements == 2 + 2 * 2
         assert found.stats.trees_searched <= 64 + 3
         again = cloud.find(path)
-        assert again[1:] == (3, 0)
+        assert again[1:] == (2, 0)
 
 
 def test_no_match_costs_a_window_and_one_statement_more(flats: list[Searcher]) -> None:
@@ -79,7 +79,7 @@ def test_no_match_costs_a_window_and_one_statement_more(flats: list[Searcher]) -
         path = FLAT.replace("VCPU:2", "VCPU:2000")
         cloud.find(path)
         found, statements, trees = cloud.find(path)
-        assert (len(found.candidates), statements, trees) == (0, 3, 0)
+        assert (len(found.candidates), statements, trees) == (0, 2, 0)
         assert (found.stats.trees_searched, found.stats.steps) == (64, 0)
 
 
@@ -91,8 +91,8 @@ def test_nested_trees_cost_a_few_steps_a_candidate(directory: Path, limit: int |
     assert len(found.candidates) == min(400, limit or 400)
     assert found.stats.steps <= 8 * len(found.candidates)
     warm = cloud.find(limited(NESTED, limit))
-    # names, and a window; another one for more than its trees have
-    assert warm[1:] == (2 if limit == 10 else 3, 0)
+    # names with a window; another one for more than its trees have
+    assert warm[1:] == (1 if limit == 10 else 2, 0)
     cloud.database.dispose()
 
 
@@ -120,5 +120,5 @@ def test_shared_disks_cost_the_same_in_any_cloud(directory: Path) -> None:
         costs.append((len(found.candidates), statements, trees, found.stats.steps))
         cloud.database.dispose()
     assert costs[0] == costs[1]
-    assert costs[0][:3] == (10, 2, 0)
+    assert costs[0][:3] == (10, 1, 0)
     assert costs[0][3] <= 3 * 10

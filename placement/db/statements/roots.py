@@ -1,13 +1,14 @@
 """Roots to look at: the next ones, or those whose trees seem to match.
 
-`next_roots` is unfiltered: a tree in memory is checked faster there. `driven_roots` knows one part
-of one condition, which few may meet. `matching_roots` selects the roots of trees in which every
-condition seems to be met, beginning with such a part. They may select too many roots, never too
-few.
+`next_roots` is unfiltered: a tree in memory is checked faster there. The first of them come with
+the names of a request (`FIRST_ROOTS`). `driven_roots` knows one part of one condition, which few
+may meet. `matching_roots` selects the roots of trees in which every condition seems to be met,
+beginning with such a part. They may select too many roots, never too few.
 """
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -24,7 +25,7 @@ from placement.db.conditions import (
 )
 from placement.db.constructs import in_written_order
 from placement.db.fragments import Selection, Union
-from placement.db.json_rows import JsonRows, parse_rows
+from placement.db.json_rows import JsonRows, parse_rows, parse_text
 from placement.db.statement import Query
 
 # PERF: an alias costs far more to make than the condition that uses it, so each has one for
@@ -263,14 +264,31 @@ def _revision(root: sa.FromClause) -> ColumnElement[int | None]:
 
 
 _SIZE = sa.bindparam("size", type_=sa.Integer)
-_window = (
-    sa.select(t.resource_providers.c.id, _revision(t.resource_providers))
-    .where(*_after(t.resource_providers))
-    .order_by(t.resource_providers.c.id)
-    .limit(_SIZE)
+_in_order = sa.select(t.resource_providers.c.id, _revision(t.resource_providers)).order_by(
+    t.resource_providers.c.id
+)
+_window = _in_order.where(*_after(t.resource_providers)).limit(_SIZE).subquery("roots")
+_NEXT_ROOTS = sa.select(JsonRows(_window.c.id, _window.c.revision))
+
+KIND = "roots"
+FIRST = 64  # roots that come with names
+_first = (
+    _in_order.where(t.resource_providers.c.parent_provider_id.is_(None))
+    .limit(FIRST)
     .subquery("roots")
 )
-_NEXT_ROOTS = sa.select(JsonRows(_window.c.id, _window.c.revision))
+# (`KIND`, 0, text, 0), as `names` has rows of one name; the text is that of all first roots.
+FIRST_ROOTS: Selection = sa.select(
+    sa.literal(KIND).label("kind"),
+    sa.literal_column("0").label("id"),
+    JsonRows(_first.c.id, _first.c.revision).label("text"),
+    sa.literal_column("0").label("number"),
+)
+
+
+def parse_first(text: str | None) -> list[list[Any]]:
+    """Return the (id, revision) rows in the text of `FIRST_ROOTS`, in the order of ids."""
+    return sorted(parse_text(text))
 
 
 # PERF: schedulers ask for the same few flavors again and again.
