@@ -34,7 +34,8 @@ class ErrorCodes:
 
     retriable: the same transaction may succeed when it is run again from its start.
     reconnect: the same, but on another connection: the server lives and takes no writes (after a
-    failover, or outside of its quorum), goes down, or is not reached from its proxy.
+    failover, or outside of its quorum), goes down, is not reached from its proxy, or has nothing of
+    use for what is prepared on this one.
     not_committed: a COMMIT that fails so has not happened: its transaction lost to another one, or
     waited too long. After all others (but those of broken constraints) nobody knows. To find out
     about one that has not happened costs two statements, to take one that has for the other costs

@@ -37,6 +37,10 @@ ERRORS = ErrorCodes(
             "57P01",  # shutdown by an administrator
             "57P02",  # after a crash
             "57P03",  # starting up
+            # What is prepared on the connection:
+            "0A000",  # is for a table that has changed since
+            "26000",  # is gone, as behind a proxy that hands its own connections around
+            "42P05",  # is somebody else's, behind such a proxy
         }
     ),
     # Not 57P01: a server on its way down no longer knows.

@@ -1,0 +1,65 @@
+"""What is prepared on connections of PostgreSQL, and no longer what the server has."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tests.kit.engines import ENGINE
+from tests.kit.service import Service
+
+pytestmark = pytest.mark.skipif(ENGINE != "postgresql", reason="others prepare nothing")
+
+HOST = "c0ffee00-0000-4000-8000-000000000000"
+PROVIDER = f"/resource_providers/{HOST}"
+READS = (PROVIDER, f"{PROVIDER}/inventories", f"{PROVIDER}/traits", "/resource_classes")
+PREPARED = sa.text("SELECT count(*) FROM pg_prepared_statements WHERE statement ~ 'inventories'")
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    """A service that has prepared what it reads and writes, with psycopg after five times."""
+    with Service(tmp_path) as made:
+        made.expect(200, "POST", "/resource_providers", {"name": "host", "uuid": HOST})
+        for turn in range(8):
+            rename(made, turn)
+            for path in READS:
+                made.expect(200, "GET", path)
+        with made.database.read() as conn:
+            assert conn.execute(PREPARED).scalar_one() > 0
+        yield made
+
+
+def rename(service: Service, turn: int) -> None:
+    service.expect(200, "PUT", PROVIDER, {"name": f"host {turn}"})
+
+
+def statuses(service: Service, path: str) -> list[int]:
+    return [service.send("GET", path).status_code for _ in range(3)]
+
+
+def test_a_column_that_gets_another_type_costs_one_answer_at_most(service: Service) -> None:
+    with sa.create_engine(service.database.writer.url, poolclass=sa.NullPool).begin() as conn:
+        for table in ("resource_classes", "traits"):
+            conn.exec_driver_sql(f"ALTER TABLE {table} ALTER COLUMN name TYPE VARCHAR(300)")
+        conn.exec_driver_sql("ALTER TABLE resource_providers ALTER COLUMN generation TYPE BIGINT")
+    answers = [status for path in READS for status in statuses(service, path)]
+    assert answers.count(200) >= len(answers) - 1
+    assert set(answers) <= {200, 503}
+    rename(service, 9)
+
+
+def test_statements_that_the_server_has_forgotten_cost_one_answer_at_most(
+    service: Service,
+) -> None:
+    """As behind a proxy that hands transactions to whichever connection of its own is free."""
+    for engine in (service.database.reader, service.database.writer):
+        with engine.connect() as conn:
+            # In a block, for psycopg listens.
+            conn.exec_driver_sql("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
+            conn.commit()
+    answers = [status for path in READS for status in statuses(service, path)]
+    assert answers.count(200) >= len(answers) - 1
+    assert set(answers) <= {200, 503}
+    rename(service, 9)
