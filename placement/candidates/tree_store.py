@@ -1,6 +1,7 @@
 """From roots to trees: out of the cache, and out of the database what is not there."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from sys import intern
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -159,5 +160,5 @@ _one_mapping: Interned[Mapping[str, Stock]] = Interned(most=1000)
 
 def _stocks(fields: Iterable[Sequence[Any]]) -> Mapping[str, Stock]:
     """Return class -> stock."""
-    stocks = {name: _one_stock(Stock(*amounts)) for name, *amounts in fields}
+    stocks = {intern(name): _one_stock(Stock(*amounts)) for name, *amounts in fields}
     return _one_mapping(stocks, (*stocks, *stocks.values()))

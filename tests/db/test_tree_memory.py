@@ -13,7 +13,7 @@ from tests.kit.memory import memory_of_trees
 
 @pytest.mark.parametrize(
     ("cloud", "trees", "with_text"),
-    [(flat(1500), 600, 1000), (nested(250), 350, 650), (unequal(1500), 1400, 1900)],
+    [(flat(1500), 550, 950), (nested(250), 300, 600), (unequal(1500), 1200, 1600)],
     ids=lambda value: value.name if isinstance(value, Cloud) else None,
 )
 def test_a_provider_takes_few_bytes(
