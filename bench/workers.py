@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench.__main__ import Databases
+from bench.__main__ import DRIVER, Databases
 from bench.bursts import burst, in_turns, summary
 from bench.clouds import flat
 from bench.scenarios import ONE_STEP
@@ -41,12 +41,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0, help="of a round")
     parser.add_argument("--alone", action="store_true", help="leave openstack-placement out")
+    parser.add_argument("--mysqlclient", action="store_true", help="ours with this driver, too")
     parser.add_argument("--data", type=Path, help="keep the loaded clouds here for the next run")
     options = parser.parse_args()
     if not options.alone:
         os.environ.setdefault("PLACEMENT_PEER", ".tox/openstack-placement")
     cloud = flat(options.hosts, 20)
-    sides = {"ours": REPOSITORY} if options.alone else {"ours": REPOSITORY, "peer": None}
+    sides: dict[str, Path | None] = {"ours": REPOSITORY}
+    if options.mysqlclient:
+        sides[DRIVER] = REPOSITORY
+    if not options.alone:
+        sides["peer"] = None
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="placement-bench-")))
         scratch.chmod(0o755)
@@ -65,7 +70,7 @@ def main() -> None:
             sides_acting = {
                 key: partial(burst, [server], cloud, WAYS[way], options.clients, options.seconds)
                 for key, server in servers.items()
-                if key[0] == "ours" or way != CLAIM_WAY
+                if key[0] != "peer" or way != CLAIM_WAY
             }
             bursts = in_turns(sides_acting, options.rounds)
             for side in dict.fromkeys(side for side, _workers in bursts):
