@@ -24,7 +24,7 @@ MOST_REMEMBERED = 100_000
 MOST_SHAPES_MEMBERS = 1000
 
 # Where hosts are used in so many ways, or one in so few has a twin, twins are not looked for.
-MOST_UNLIKE = 64
+MOST_SINGLES = 64
 TWINS_PAY = 3
 
 # Work that is told to the budget at once: telling it takes as long as a look.
@@ -95,19 +95,19 @@ class AnchorSearches:
         self._budget = budget
         self._trace = trace
         self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
-        self._known: dict[Hashable, tuple[Sequence[Member], Beginning]] = {}
+        self._by_features: dict[Hashable, tuple[Sequence[Member], Beginning]] = {}
         # Some requests know providers by name, and in some clouds no two hosts are used alike.
         self._seeks_twins = not plan.names_providers
-        self._unlike = 0  # pools that had no twin
+        self._singles = 0  # pools that had no twin
         self._by_shape: dict[Hashable, Beginning] = {}
         self._remembered = 0  # members and slots of the twins and shapes remembered
 
     def begin(self, pool: Pool) -> Search:
         """Search the pool as far as its first candidate.  Raises BudgetSpentError."""
         if not self._seeks_twins or len(pool.members) > MOST_SHAPES_MEMBERS:
-            return self._begun(pool, self._beginning(pool))
-        nameless = _nameless(pool)
-        twin = self._known.get(nameless)
+            return self._search(pool, self._beginning(pool))
+        features = _features(pool)
+        twin = self._by_features.get(features)
         if twin is not None:
             # What is known of one is known of the other. Its first assignment is a step, as it is
             # where a pool of that shape is known.
@@ -116,14 +116,14 @@ class AnchorSearches:
             self._budget.spend(LOOKS_PER_STEP + len(pool.members))
             if beginning.assignments is not None:
                 self._budget.step()
-            return self._begun(pool, beginning)
+            return self._search(pool, beginning)
         beginning = self._beginning(pool)
-        self._unlike += 1
-        self._seeks_twins = self._unlike <= MOST_UNLIKE + TWINS_PAY * self.twins
+        self._singles += 1
+        self._seeks_twins = self._singles <= MOST_SINGLES + TWINS_PAY * self.twins
         if self._has_room(pool):
             # With its members: nothing else has their identity while they are in memory.
-            self._known[nameless] = pool.members, beginning
-        return self._begun(pool, beginning)
+            self._by_features[features] = pool.members, beginning
+        return self._search(pool, beginning)
 
     def _beginning(self, pool: Pool) -> Beginning:
         if pool.anchor is not None:
@@ -189,7 +189,7 @@ class AnchorSearches:
         )
         return Beginning(outcome, refusal=(code, requirement.suffix))
 
-    def _begun(self, pool: Pool, beginning: Beginning, spell: Spell = Candidate) -> Search:
+    def _search(self, pool: Pool, beginning: Beginning, spell: Spell = Candidate) -> Search:
         """Count what came of a pool, and return its search."""
         outcome, assignments, refusal = beginning
         self.searched += not outcome.wrong_root
@@ -234,7 +234,7 @@ class AnchorSearches:
         return solutions(self._kinds, self._plan, pool, options, self._budget, refuse)
 
 
-def _nameless(pool: Pool) -> Hashable:
+def _features(pool: Pool) -> Hashable:
     """Return all of a pool but its names.
 
     Hosts that are used alike share what they have of stock, so its identity is looked at. Others

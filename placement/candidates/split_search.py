@@ -48,20 +48,20 @@ class SplitSearches(AnchorSearches):
             self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
             splits[slot] = self._splits(pool, slot, requirement)
         if not any(ways.exist for ways in splits.values()):
-            return self._begun(pool, Beginning(Outcome(unmet_slot=plan.splittable[0])))
+            return self._search(pool, Beginning(Outcome(unmet_slot=plan.splittable[0])))
 
         # Who could serve each slot alone.
         options = [self._requirements[slot].providers(pool) for slot in range(len(plan.slots))]
         for slot, providers in enumerate(options):
             self._budget.spend(LOOKS_PER_STEP + size * self._requirements[slot].looks)
             if not providers and not (slot in splits and splits[slot].exist):
-                return self._begun(pool, Beginning(Outcome(unmet_slot=slot)))
+                return self._search(pool, Beginning(Outcome(unmet_slot=slot)))
         beginning = self._together(
             pool,
             self._shape_with(pool, options, splits),
             partial(self._solutions_with, pool, options, splits),
         )
-        return self._begun(pool, beginning, self._spelled)
+        return self._search(pool, beginning, self._spelled)
 
     def _splits(self, pool: Pool, slot: int, requirement: Requirement) -> Splits:
         """Return the ways to serve the slot in parts, those with most room giving first."""

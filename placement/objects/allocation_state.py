@@ -6,7 +6,7 @@ another transaction may commit meanwhile. What takes several statements is read 
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -28,9 +28,9 @@ Rows = Iterable[Sequence[Any]]
 class Concern:
     """What a write concerns: providers and consumers by uuid, and kind -> names."""
 
-    providers: Collection[str]
-    consumers: Collection[str]
-    names: Names
+    providers: Collection[str] = ()
+    consumers: Collection[str] = ()
+    names: Names = field(default_factory=dict)
 
     def queries(self) -> Queries:
         """Return the statements that read all of it."""
@@ -41,7 +41,7 @@ class Concern:
         )
 
 
-def concern(
+def of_claims(
     claims: Sequence[Claim], providers: Collection[str] = (), classes: Collection[str] = ()
 ) -> Concern:
     """Return what a write of claims concerns, and of inventories of further providers."""
@@ -54,43 +54,36 @@ def concern(
     return Concern(uuids, [claim.consumer for claim in claims], names)
 
 
-def read(conn: Connection, claims: Sequence[Claim]) -> AllocationState:
-    """Return the state that claims are compared with, all of one moment.
+def read(conn: Connection, concern: Concern) -> AllocationState:
+    """Return the state that a write decides on, all of one moment.
 
-    Nothing is locked, but for claims that one statement cannot name, and for allocations that no
+    Nothing is locked, but for what one statement cannot name, and for allocations that no
     inventory counts: one that is created meanwhile would count them, whatever becomes of them.
     """
-    of_claims = concern(claims)
-    queries = of_claims.queries()
+    queries = concern.queries()
     if len(queries) > 1:
-        return _lock(conn, of_claims)
-    state = _read(conn, of_claims, queries)
+        return lock(conn, concern)
+    state = _read(conn, concern, queries)
     if any(consumer.is_uncounted for consumer in state.consumers.values()):
-        return _lock(conn, of_claims)
+        return lock(conn, concern)
     return state
 
 
-def lock(
-    conn: Connection, claims: Sequence[Claim], providers: Collection[str], classes: Collection[str]
-) -> AllocationState:
-    """Lock the trees of claims and of further providers; return the state under these locks.
+def lock(conn: Connection, concern: Concern) -> AllocationState:
+    """Lock the trees of providers, and of all that consumers use; return the state under the locks.
 
     Raises Restart when something has moved to other trees between the first look and the lock.
     """
-    return _lock(conn, concern(claims, providers, classes))
-
-
-def _lock(conn: Connection, what: Concern) -> AllocationState:
-    revisions = _read(conn, what, what.queries()).revisions
+    revisions = _read(conn, concern, concern.queries()).revisions
     locking.lock_roots(conn, revisions)
     # Only now can nobody change the trees any more.
-    state = _read(conn, what, what.queries())
+    state = _read(conn, concern, concern.queries())
     if state.revisions.keys() - revisions.keys():
         raise Restart
     return replace(state, revisions=revisions)
 
 
-def _read(conn: Connection, what: Concern, queries: Queries) -> AllocationState:
+def _read(conn: Connection, concern: Concern, queries: Queries) -> AllocationState:
     rows: dict[str, list[Sequence[Any]]] = defaultdict(list)
     for row in queries.rows(conn):
         rows[row[0]].append(row[1:])
@@ -102,11 +95,13 @@ def _read(conn: Connection, what: Concern, queries: Queries) -> AllocationState:
         revisions[provider.root_id] = revision
     named_consumers, revisions_used = consumers.of_rows(rows["consumer"])
     inventories = _inventories(providers.values(), rows["inventory"])
-    ids = {kind: catalog.match(conn, kind, names, rows[kind]) for kind, names in what.names.items()}
+    ids: dict[str, dict[str, int]] = {}
+    for kind, names in concern.names.items():
+        ids[kind] = catalog.match(conn, kind, names, rows[kind])
     return AllocationState(
-        identifiers.match(what.providers, providers),
+        identifiers.match(concern.providers, providers),
         inventories,
-        identifiers.match(what.consumers, named_consumers),
+        identifiers.match(concern.consumers, named_consumers),
         {**revisions, **revisions_used},
         ids,
     )
@@ -125,5 +120,5 @@ def _inventories(
 
 def existing(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:
     """Return the consumers that exist, by the identifiers given."""
-    what = Concern((), uuids, catalog.NO_NAMES)
-    return dict(_read(conn, what, what.queries()).consumers)
+    concern = Concern(consumers=uuids)
+    return dict(_read(conn, concern, concern.queries()).consumers)

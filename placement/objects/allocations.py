@@ -23,6 +23,7 @@ from placement.objects.allocation_change import (
     check_consumer_generations,
     release,
 )
+from placement.objects.allocation_state import Concern
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim, owner_names
 from placement.objects.consumers import Consumer, ConsumerChange
@@ -37,7 +38,7 @@ def replace(conn: Connection, claims: Sequence[Claim]) -> None:
 
     Raises ConsumerGenerationConflict and what `allocation_change` raises.
     """
-    state = allocation_state.read(conn, claims)
+    state = allocation_state.read(conn, allocation_state.of_claims(claims))
     check_consumer_generations(state, claims)
     _replace(conn, state, claims)
 
@@ -50,7 +51,7 @@ def delete_if(
     Does what replacing their allocations with none does; returns how many there were.
     """
     claims = [Claim(uuid, {}, project="", user="") for uuid in consumer_uuids]
-    state = allocation_state.read(conn, claims)
+    state = allocation_state.read(conn, allocation_state.of_claims(claims))
     deletions = [
         claim
         for claim in claims
@@ -70,7 +71,7 @@ def delete(conn: Connection, consumer_uuid: str) -> None:
 
     Raises AllocationsNotFound.
     """
-    state = allocation_state.read(conn, [Claim(consumer_uuid, {}, project="", user="")])
+    state = allocation_state.read(conn, Concern(consumers=[consumer_uuid]))
     consumer = state.consumers.get(consumer_uuid)
     if consumer is None or not consumer.allocations:
         raise AllocationsNotFound(consumer_uuid)

@@ -46,7 +46,8 @@ def reshape(conn: Connection, command: Reshape) -> None:
     class_names: set[str] = set()
     for new in command.inventories.values():
         class_names |= new.records.keys()
-    state = allocation_state.lock(conn, command.claims, command.inventories, class_names)
+    concern = allocation_state.of_claims(command.claims, command.inventories, class_names)
+    state = allocation_state.lock(conn, concern)
 
     records = _records(state, command)
     check_consumer_generations(state, command.claims)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.anchors import MOST_UNLIKE, AnchorSearches
+from placement.candidates.anchors import MOST_SINGLES, AnchorSearches
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.candidate import Candidate
 from placement.candidates.interleave import interleave
@@ -373,7 +373,7 @@ def test_hosts_that_are_used_alike_share_a_refusal() -> None:
 
 def test_where_all_hosts_are_used_differently_none_is_compared_for_long() -> None:
     anchors = AnchorSearches(SearchPlan(CandidateRequest(like_groups(1))), Budget(10**6), Trace())
-    unlike = [tree(f"host{number}", [1]) for number in range(MOST_UNLIKE + 1)]
+    unlike = [tree(f"host{number}", [1]) for number in range(MOST_SINGLES + 1)]
     for each in (*unlike, named("twin", unlike[0])):
         assert anchors.begin(alone(each)).next()
     assert anchors.twins == 0
