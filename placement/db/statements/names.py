@@ -12,10 +12,13 @@ from placement.db import tables as t
 from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection, Union, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
 
-# kind -> column of the rows that use an entry
-_USES: Mapping[str, sa.Column[int]] = {
-    "resource_class": t.inventories.c.resource_class_id,
-    "trait": t.resource_provider_traits.c.trait_id,
+# kind -> column of the rows that use an entry, and the one that follows it in an index
+_USES: Mapping[str, tuple[sa.Column[int], sa.Column[int]]] = {
+    "resource_class": (t.inventories.c.resource_class_id, t.inventories.c.max_unit),
+    "trait": (
+        t.resource_provider_traits.c.trait_id,
+        t.resource_provider_traits.c.resource_provider_id,
+    ),
 }
 
 # -- ids of names, and trees -------------------------------------------------------------------
@@ -127,9 +130,11 @@ def dated(
 
 
 def _is_used(kind: str) -> ColumnElement[bool]:
-    use = _USES[kind]
-    rows = sa.select(sa.literal(1)).select_from(use.table)
-    return rows.where(use == t.NAMES[kind].table.c.id).exists()
+    use, following = _USES[kind]
+    rows = sa.select(use).where(use == t.NAMES[kind].table.c.id)
+    # The first of an index. Of an EXISTS, MariaDB makes a join of all uses, and PostgreSQL reads
+    # all uses for one where it takes the entry for a common one.
+    return rows.order_by(following).limit(1).scalar_subquery().is_not(None)
 
 
 # -- locks -------------------------------------------------------------------------------------

@@ -38,18 +38,22 @@ ORDER BY traits.id;
 -- that providers have
 SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
 FROM traits
-WHERE EXISTS (SELECT 1 AS anon_1
+WHERE (SELECT resource_provider_traits.trait_id
   FROM resource_provider_traits
-  WHERE resource_provider_traits.trait_id = traits.id)
+  WHERE resource_provider_traits.trait_id = traits.id
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 1 OFFSET 0) IS NOT NULL
 ORDER BY traits.id;
 
 -- of which there is no inventory
 SELECT resource_classes.id, resource_classes.name AS name, coalesce(resource_classes.updated_at,
     resource_classes.created_at) AS changed_at
 FROM resource_classes
-WHERE NOT (EXISTS (SELECT 1 AS anon_1
-    FROM inventories
-    WHERE inventories.resource_class_id = resource_classes.id))
+WHERE (SELECT inventories.resource_class_id
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id
+  ORDER BY inventories.max_unit
+  LIMIT 1 OFFSET 0) IS NULL
 ORDER BY resource_classes.id;
 
 
@@ -57,15 +61,19 @@ ORDER BY resource_classes.id;
 
 -- of traits
 DELETE FROM traits
-WHERE traits.name = 'CUSTOM_A' AND NOT (EXISTS (SELECT 1 AS anon_1
-    FROM resource_provider_traits
-    WHERE resource_provider_traits.trait_id = traits.id));
+WHERE traits.name = 'CUSTOM_A' AND (SELECT resource_provider_traits.trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = traits.id
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 1 OFFSET 0) IS NULL;
 
 -- of classes
 DELETE FROM resource_classes
-WHERE resource_classes.name = 'CUSTOM_A' AND NOT (EXISTS (SELECT 1 AS anon_1
-    FROM inventories
-    WHERE inventories.resource_class_id = resource_classes.id));
+WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_id
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id
+  ORDER BY inventories.max_unit
+  LIMIT 1 OFFSET 0) IS NULL;
 
 
 -- names.ids: Select (kind, id, text, number) of names of every kind, a thousand in one statement.
