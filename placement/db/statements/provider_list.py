@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import starmap
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,8 +15,8 @@ from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
 from placement.db.statement import CHUNK, Queries, Query
 
-# Planners make a join of every EXISTS and try the orders of joins: for thirty of them MariaDB
-# takes 7 s, PostgreSQL minutes. The first so many are left to them.
+# Planners make a join of every selection of ids and try the orders of joins: for thirty of them
+# MariaDB takes 7 s, PostgreSQL minutes. The first so many are left to them.
 MOST_JOINED = 6
 
 _provider = t.resource_providers
@@ -91,18 +92,45 @@ def _revisions(condition: ProviderCondition) -> Selection:
 
 @lru_cache(maxsize=256)
 def _page(condition: ProviderCondition) -> Selection:
-    return _PAGE.where(_provider.c.uuid > _AFTER, *_meets(condition))
+    return _PAGE.where(_provider.c.uuid > _AFTER, *_meets_in_order(condition))
 
 
 def _meets(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
-    lookups = _lookups(condition)
-    joined, looked_up = lookups[:MOST_JOINED], lookups[MOST_JOINED:]
+    """Return what a listed provider must meet. A planner may begin with what few meet."""
+    single, several = _by_alternatives(condition.traits)
+    owners = [
+        *map(_in_aggregates, condition.aggregates),
+        *map(_with_traits, several),
+        *map(_with_traits, single[:MOST_JOINED]),
+        *starmap(_with_room, condition.resources),
+    ]
+    joined, looked_up = owners[:MOST_JOINED], owners[MOST_JOINED:]
     return (
         *_of_row(condition),
-        *(lookup.exists() for lookup in joined),
-        *(~exclusion.exists() for exclusion in _exclusions(condition)),
-        # What has a LIMIT is looked up, provider by provider.
-        *(lookup.limit(1).scalar_subquery().is_not(None) for lookup in looked_up),
+        *_have_all(single[MOST_JOINED:]),
+        *map(_provider.c.id.in_, joined),
+        *map(_is_looked_up, looked_up),
+        *_have_none(condition),
+    )
+
+
+def _meets_in_order(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
+    """Return what a provider of a page must meet.
+
+    No planner begins with traits or room, which most may have: it would collect all who have, for
+    each page. Nobody is looked at if no inventory is large enough.
+    """
+    single, several = _by_alternatives(condition.traits)
+    owners = [*map(_in_aggregates, condition.aggregates), *map(_with_traits, several)]
+    joined, looked_up = owners[:MOST_JOINED], owners[MOST_JOINED:]
+    return (
+        *starmap(_anybody_gives, condition.resources),
+        *_of_row(condition),
+        *_have_all(single),
+        *(_of_provider(each).exists() for each in joined),
+        *map(_is_looked_up, looked_up),
+        *map(_is_looked_up, starmap(_with_room, condition.resources)),
+        *_have_none(condition),
     )
 
 
@@ -129,7 +157,7 @@ def _subtree(uuids: Collection[str]) -> Selection:
 
 
 def _of_row(condition: ProviderCondition) -> list[ColumnElement[bool]]:
-    """Return what the provider's row and its traits must meet."""
+    """Return what the provider's row must meet."""
     where: list[ColumnElement[bool]] = []
     if condition.root_id is not None:
         where.append(_provider.c.root_provider_id == condition.root_id)
@@ -139,30 +167,68 @@ def _of_row(condition: ProviderCondition) -> list[ColumnElement[bool]]:
         where.append(_provider.c.name == condition.name)
     if condition.uuids is not None:
         where.append(_provider.c.uuid.in_(sorted(condition.uuids)))
-    # Traits without alternatives make one condition, however many they are.
-    single = [traits for traits in condition.traits if len(traits) == 1]
-    if single:
-        where.append(fragments.has_all_traits(_provider.c.id, frozenset().union(*single)))
     return where
 
 
-def _lookups(condition: ProviderCondition) -> list[Selection]:
-    """Return selections that must each have a row; the most selective ones first."""
-    row_id = _provider.c.id
-    lookups = [fragments.any_aggregate(row_id, each) for each in condition.aggregates]
-    for traits in condition.traits:
-        if len(traits) > 1:
-            lookups.append(fragments.any_trait(row_id, traits))
-    for class_id, amount in condition.resources:
-        lookups.append(fragments.stock_with_room(row_id, class_id, amount))
-    return lookups
+def _by_alternatives(
+    trait_sets: Sequence[frozenset[int]],
+) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
+    """Return the sets of one trait, and those of several."""
+    single = [traits for traits in trait_sets if len(traits) == 1]
+    return single, [traits for traits in trait_sets if len(traits) > 1]
 
 
-def _exclusions(condition: ProviderCondition) -> list[Selection]:
-    """Return selections none of which may have a row."""
+def _have_all(traits: Sequence[frozenset[int]]) -> list[ColumnElement[bool]]:
+    """Return one condition for all traits, however many they are, or none."""
+    return [fragments.has_all_traits(_provider.c.id, frozenset().union(*traits))] if traits else []
+
+
+# -- providers that have something: selections of their ids ------------------------------------
+
+
+def _in_aggregates(aggregates: Collection[int]) -> Selection:
+    link = t.resource_provider_aggregates
+    return sa.select(link.c.resource_provider_id).where(link.c.aggregate_id.in_(sorted(aggregates)))
+
+
+def _with_traits(traits: Collection[int]) -> Selection:
+    link = t.resource_provider_traits
+    return sa.select(link.c.resource_provider_id).where(link.c.trait_id.in_(sorted(traits)))
+
+
+def _with_room(class_id: int, amount: int) -> Selection:
+    inventory = t.inventories
+    return sa.select(inventory.c.resource_provider_id).where(
+        inventory.c.resource_class_id == class_id, fragments.fits(inventory, amount)
+    )
+
+
+def _of_provider(owners: Selection) -> Selection:
+    """Select from a selection the provider that is looked at."""
+    (owner,) = owners.selected_columns
+    return owners.where(owner == _provider.c.id)
+
+
+def _is_looked_up(owners: Selection) -> ColumnElement[bool]:
+    """Return that a provider is in the selection; what has a LIMIT is looked up one by one."""
+    return _of_provider(owners).limit(1).scalar_subquery().is_not(None)
+
+
+def _anybody_gives(class_id: int, amount: int) -> ColumnElement[bool]:
+    """Return that there is an inventory that gives so much at once, which an index tells."""
+    if amount > fragments.LARGEST_UNIT:
+        return sa.false()
+    inventory = t.inventories
+    largest = sa.select(sa.func.max(inventory.c.max_unit))
+    largest_unit = largest.where(inventory.c.resource_class_id == class_id).scalar_subquery()
+    return largest_unit >= amount
+
+
+def _have_none(condition: ProviderCondition) -> list[ColumnElement[bool]]:
+    """Return what a provider must not have."""
     exclusions = []
     if condition.forbidden:
-        exclusions.append(fragments.any_trait(_provider.c.id, condition.forbidden))
+        exclusions.append(fragments.has_any_trait(_provider.c.id, condition.forbidden))
     if condition.not_aggregates:
-        exclusions.append(fragments.any_aggregate(_provider.c.id, condition.not_aggregates))
-    return exclusions
+        exclusions.append(fragments.in_any_aggregate(_provider.c.id, condition.not_aggregates))
+    return [~exclusion for exclusion in exclusions]

@@ -62,21 +62,24 @@ SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.
             coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
             json_rows_1
 FROM resource_providers
-WHERE resource_providers.root_provider_id = 1 AND (SELECT count(*) AS count_1
+WHERE resource_providers.root_provider_id = 1 AND resource_providers.id IN (SELECT
+    resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (3)) AND resource_providers.id IN (SELECT
+      resource_provider_traits.resource_provider_id
   FROM resource_provider_traits
-  WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-      resource_provider_traits.trait_id IN (1, 2)) = 2 AND (EXISTS (SELECT 1 AS anon_1
-    FROM resource_provider_aggregates
-    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT 1 AS anon_2
-    FROM inventories
-    WHERE inventories.resource_provider_id = resource_providers.id AND inventories.resource_class_id
-        = 0 AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-        inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)) AND NOT (EXISTS (SELECT 1 AS
-        anon_3
+  WHERE resource_provider_traits.trait_id IN (1)) AND resource_providers.id IN (SELECT
+      resource_provider_traits.resource_provider_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id IN (2)) AND resource_providers.id IN (SELECT
+      inventories.resource_provider_id
+  FROM inventories
+  WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
+      inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0) AND
+      NOT (EXISTS (SELECT 1 AS anon_1
     FROM resource_provider_traits
     WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND
-        resource_provider_traits.trait_id IN (4))) AND NOT (EXISTS (SELECT 1 AS anon_4
+        resource_provider_traits.trait_id IN (4))) AND NOT (EXISTS (SELECT 1 AS anon_2
     FROM resource_provider_aggregates
     WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
         resource_provider_aggregates.aggregate_id IN (5)))
@@ -95,28 +98,28 @@ SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.
             coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
             json_rows_1
 FROM resource_providers
-WHERE (EXISTS (SELECT 1 AS anon_1
-    FROM resource_provider_aggregates
-    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (0))) AND (EXISTS (SELECT 1 AS anon_2
-    FROM resource_provider_aggregates
-    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (1))) AND (EXISTS (SELECT 1 AS anon_3
-    FROM resource_provider_aggregates
-    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (2))) AND (EXISTS (SELECT 1 AS anon_4
-    FROM resource_provider_aggregates
-    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (3))) AND (EXISTS (SELECT 1 AS anon_5
-    FROM resource_provider_aggregates
-    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (4))) AND (EXISTS (SELECT 1 AS anon_6
-    FROM resource_provider_aggregates
-    WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-        resource_provider_aggregates.aggregate_id IN (5))) AND (SELECT 1 AS anon_7
+WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_provider_id
   FROM resource_provider_aggregates
-  WHERE resource_provider_aggregates.resource_provider_id = resource_providers.id AND
-      resource_provider_aggregates.aggregate_id IN (6)
+  WHERE resource_provider_aggregates.aggregate_id IN (0)) AND resource_providers.id IN (SELECT
+      resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (1)) AND resource_providers.id IN (SELECT
+      resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (2)) AND resource_providers.id IN (SELECT
+      resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (3)) AND resource_providers.id IN (SELECT
+      resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (4)) AND resource_providers.id IN (SELECT
+      resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (5)) AND (SELECT
+      resource_provider_aggregates.resource_provider_id
+  FROM resource_provider_aggregates
+  WHERE resource_provider_aggregates.aggregate_id IN (6) AND
+      resource_provider_aggregates.resource_provider_id = resource_providers.id
   LIMIT 1) IS NOT NULL
 GROUP BY resource_providers.id >> 8;
 
@@ -182,9 +185,8 @@ SELECT CAST(json_agg(json_build_array(resource_providers.id, CASE WHEN
         FROM resource_providers AS other
         WHERE other.id = resource_providers.root_provider_id) END)) AS TEXT) AS json_rows_1
 FROM resource_providers
-WHERE EXISTS (SELECT 1 AS anon_1
+WHERE resource_providers.id IN (SELECT inventories.resource_provider_id
   FROM inventories
-  WHERE inventories.resource_provider_id = resource_providers.id AND inventories.resource_class_id =
-      0 AND inventories.used + 1 <= inventories.capacity AND inventories.min_unit <= 1 AND
-      inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
+  WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
+      inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
 GROUP BY resource_providers.id >> 8;
