@@ -113,9 +113,11 @@ class AnchorSearches:
             # where a pool of that shape is known.
             _members, beginning = twin
             self.twins += 1
-            self._budget.spend(LOOKS_PER_STEP + len(pool.members))
-            if beginning.assignments is not None:
-                self._budget.step()
+            looks = LOOKS_PER_STEP + len(pool.members)
+            if beginning.assignments is None:
+                self._budget.spend(looks)
+            else:
+                self._budget.step(looks=looks)
             return self._search(pool, beginning)
         beginning = self._beginning(pool)
         self._singles += 1
@@ -240,11 +242,13 @@ def _features(pool: Pool) -> Hashable:
     Hosts that are used alike share what they have of stock, so its identity is looked at. Others
     are not equal here, though they may well be of one shape.
     """
+    # Which sharing providers there are besides says `reached`.
+    own = () if pool.anchor is None else pool.anchor.members
     members = [
         (parent, id(stocks), traits, aggregates)
-        for _uuid, parent, stocks, traits, aggregates, _id in pool.members
+        for _uuid, parent, stocks, traits, aggregates, _id in own
     ]
-    return (*members, pool.local, pool.reached) if pool.reached else tuple(members)
+    return (*members, pool.reached) if pool.reached else tuple(members)
 
 
 def solutions(

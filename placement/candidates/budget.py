@@ -38,10 +38,10 @@ class Budget:
         if self.looks > self._max_looks:
             raise BudgetSpentError
 
-    def step(self, constraints: int = 0) -> None:
-        """Count a provider tried for a slot and put to so many constraints."""
+    def step(self, constraints: int = 0, looks: int = 0) -> None:
+        """Count a provider tried for a slot and put to so many constraints, and looks before it."""
         self.steps += 1
-        self.spend(LOOKS_PER_STEP * (1 + constraints))
+        self.spend(looks + LOOKS_PER_STEP * (1 + constraints))
 
     @property
     def spent(self) -> bool:

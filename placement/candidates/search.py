@@ -11,7 +11,7 @@
 
 import logging
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
@@ -280,5 +280,19 @@ def _search_sharing_alone(
 
 def _trees_of(candidates: Iterable[Candidate]) -> list[Tree]:
     """Return the trees that some candidate takes something from, each once."""
-    trees = {tree.uuid: tree for candidate in candidates for tree in candidate.trees}
+    trees: dict[str, Tree] = {}
+    # PERF: where pools have the same sharing providers, one assignment takes from the same of them.
+    # Way to serve -> whether it takes from the anchor's tree too; None: without sharing providers.
+    known: dict[Hashable, bool] = {None: True}
+    for candidate in candidates:
+        pool, way = candidate.pool, None
+        if pool.sharing:
+            way = candidate.wording, id(pool.sharing), len(pool.members), candidate.assignment
+        takes_own = known.get(way)
+        if takes_own is None:
+            givers = candidate.trees
+            known[way] = pool.anchor in givers
+            trees |= {tree.uuid: tree for tree in givers}
+        elif takes_own and pool.anchor is not None:
+            trees[pool.anchor.uuid] = pool.anchor
     return list(trees.values())

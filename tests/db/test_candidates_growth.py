@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.clouds import flat, nested, sharing, wide
+from bench.clouds import AGGREGATES, flat, nested, sharing, wide
 from bench.scenarios import FLAT, NESTED, devices, limited
+from placement.candidates.candidate import Candidate
+from placement.candidates.model import Tree
 from tests.kit.cloud import Cloud, load
 from tests.kit.search import Searcher
 
@@ -122,3 +124,25 @@ def test_shared_disks_cost_the_same_in_any_cloud(directory: Path) -> None:
     assert costs[0] == costs[1]
     assert costs[0][:3] == (10, 1, 0)
     assert costs[0][3] <= 3 * 10
+
+
+def test_shared_disks_are_told_once_for_the_hosts_that_reach_them(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 20 aggregates, for 1,000 candidates: in the order in which they take from trees."""
+    cloud = loaded(directory / "told", sharing(1000))
+    told: list[Candidate] = []
+    trees = Candidate.trees
+
+    def tell(candidate: Candidate) -> tuple[Tree, ...]:
+        told.append(candidate)
+        answer: tuple[Tree, ...] = trees.__get__(candidate)
+        return answer
+
+    monkeypatch.setattr(Candidate, "trees", property(tell))
+    found, _statements, _trees = cloud.find(FLAT)
+    assert len(found.candidates) == 1000
+    assert len({candidate.pool.reached for candidate in told}) == len(told) == AGGREGATES
+    of_candidates = [tree.uuid for candidate in found.candidates for tree in candidate.trees]
+    assert [tree.uuid for tree in found.trees] == list(dict.fromkeys(of_candidates))
+    cloud.database.dispose()

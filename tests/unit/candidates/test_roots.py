@@ -56,7 +56,7 @@ def read_all(
     batches = []
     while (batch := source.next_batch(stats)) is not None:
         batches.append([root.id for root in batch])
-        stats = stats.plus(SERVED if root.id in reader.matches else UNSERVED for root in batch)
+        stats = stats.plus([SERVED if root.id in reader.matches else UNSERVED for root in batch])
         if limit is not None and stats.served >= limit:
             break
     return batches
