@@ -161,17 +161,19 @@ def _insert_chunk(
     table: sa.Table, rows: Sequence[Mapping[str, Any]], computed: tuple[tuple[str, str], ...]
 ) -> Write:
     columns = tuple(rows[0])
-    params = {}
-    for place, row in enumerate(rows):
-        for column in columns:
-            params[f"{column}_{place}"] = row[column]
-    return Write(_insert(table, columns, computed, size=len(rows)), params, matches=len(rows))
+    statement, params = _insert(table, columns, computed, size=len(rows))
+    values: list[Any] = []
+    for row in rows:
+        values += [row[column] for column in columns]
+    # Names of parameters are those of the statement: of a thousand rows they take more than values.
+    return Write(statement, dict(zip(params, values, strict=True)), matches=len(rows))
 
 
 @by_size
 def _insert(
     table: sa.Table, columns: tuple[str, ...], computed: tuple[tuple[str, str], ...], size: int
-) -> sa.TextClause:
+) -> tuple[sa.TextClause, Sequence[str]]:
+    """Return a statement, and its parameters in the order of rows and columns."""
     # As text, for SQLAlchemy compiles an INSERT of several rows again each time.
     names = [*columns]
     values = [f":{column}_{{place}}" for column in columns]
@@ -186,4 +188,4 @@ def _insert(
     for place in range(size):
         for column in columns:
             params.append(sa.bindparam(f"{column}_{place}", type_=table.c[column].type))
-    return sa.text(text).bindparams(*params)
+    return sa.text(text).bindparams(*params), [param.key for param in params]

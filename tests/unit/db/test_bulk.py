@@ -49,3 +49,10 @@ def test_rows_are_selected_and_deleted_by_a_list_of_any_length(conn: sa.Connecti
     bulk.write_by(delete, row_ids, {"old": 0}).execute(conn)
     assert conn.execute(sa.select(NAMES.c.id)).scalars().all() == [0]
     assert bulk.write_by(delete, [], {"old": 0}) == ()
+
+
+def test_writes_of_many_rows_have_the_names_of_their_parameters_in_common() -> None:
+    rows = [{"id": row_id, "size": 0} for row_id in range(3 * CHUNK)]
+    first, *others = (set(map(id, write.params)) for write in bulk.insert(NAMES, rows))
+    assert len(first) == 2 * CHUNK
+    assert others == [first, first]
