@@ -77,6 +77,9 @@ def resolve(
         "tree": {},
         **{kind: {} for kind in others},
     }
+    further = [sharing.FIRST_PROVIDERS]
+    if not trees:
+        further.append(root_statements.FIRST_ROOTS)
     query = statements.with_trees(
         {
             "resource_class": class_names,
@@ -85,18 +88,18 @@ def resolve(
             **others,
         },
         identifiers.stored_forms(*trees),
-        further=[sharing.FIRST_PROVIDERS, *([] if trees else [root_statements.FIRST_ROOTS])],
+        further=further,
     )
     sharing_rows: list[Any] = []
     roots = None
     for row in query.rows(conn):
-        kind, row_id, name, _number = row
+        kind, row_id, text, _number = row
         if kind == sharing.KIND:
             sharing_rows.append(row)
         elif kind == root_statements.KIND:
-            roots = root_statements.parse_first(name)
+            roots = root_statements.parse_first(text)
         else:
-            ids_by_kind[kind][name] = row_id
+            ids_by_kind[kind][text] = row_id
     class_ids, trait_ids = ids_by_kind["resource_class"], ids_by_kind["trait"]
     _refuse_unknown(conn, request, class_ids.keys(), trait_ids.keys())
 
@@ -104,19 +107,7 @@ def resolve(
     tree_ids = ids_by_kind["tree"]
     stored_trees = identifiers.match(trees, {uuid: uuid for uuid in tree_ids})
     return ResolvedRequest(
-        replace(
-            request,
-            groups=tuple(
-                replace(
-                    group,
-                    **_keys(group, aggregate_ids.keys()),
-                    in_tree=group.in_tree and stored_trees.get(group.in_tree, group.in_tree),
-                    subtree=group.subtree and stored_trees.get(group.subtree, group.subtree),
-                )
-                for group in request.groups
-            ),
-            root=replace(request.root, **_keys(request.root, aggregate_ids.keys())),
-        ),
+        _as_stored(request, aggregate_ids.keys(), stored_trees),
         class_ids,
         trait_ids,
         aggregate_ids,
@@ -131,6 +122,23 @@ def resolve(
 def _trees(group: RequestGroup) -> set[str]:
     """Return the providers by which the group names a tree or a part of one."""
     return {uuid for uuid in (group.in_tree, group.subtree) if uuid is not None}
+
+
+def _as_stored(
+    request: CandidateRequest, aggregates: Collection[str], trees: Mapping[str, str]
+) -> CandidateRequest:
+    """Return the request with aggregates by their keys, and trees as rows hold them."""
+    groups = [
+        replace(
+            group,
+            **_keys(group, aggregates),
+            in_tree=group.in_tree and trees.get(group.in_tree, group.in_tree),
+            subtree=group.subtree and trees.get(group.subtree, group.subtree),
+        )
+        for group in request.groups
+    ]
+    root = replace(request.root, **_keys(request.root, aggregates))
+    return replace(request, groups=tuple(groups), root=root)
 
 
 def _keys(terms: RequestGroup | RootTerms, aggregates: Collection[str]) -> Mapping[str, Any]:
