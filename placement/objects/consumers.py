@@ -20,8 +20,7 @@ from placement.objects.inventory_rows import InventoryKey
 from placement.objects.unset import Unset
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationRow:
+class AllocationRow(NamedTuple):
     """One allocation of a consumer.
 
     root_id: of the provider's tree. In an adopted database the provider or the inventory may not
