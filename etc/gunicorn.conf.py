@@ -19,9 +19,9 @@ wsgi_app = "placement.wsgi.api:application"
 # Configuration is read, the schema checked and the catalogues filled once, before workers fork.
 preload_app = True
 
-# One process for each core; all state is in the database. Threads work on complete requests only:
-# the worker's loop gathers them, and sends what a client does not take at once. More threads can
-# wait for the database at the same time, but Python runs one of them at a time. Each needs a
+# One process for each core; all state is in the database. No thread waits for a client: so many
+# answer complete requests, and one more gathers those that come meanwhile. More threads can wait
+# for the database at the same time, but Python runs one of them at a time. Each needs a
 # connection: [placement_database] max_pool_size and max_overflow, 5 and 10 by default.
 worker_class = "placement.wsgi.worker.Worker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))

@@ -5,6 +5,8 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from io import BytesIO
+from typing import IO
 
 IN_MEMORY = 256 * 1024  # bytes; a longer request is kept in a temporary file
 LONGEST_HEAD = 256 * 1024  # bytes of request line and headers
@@ -44,8 +46,11 @@ class _Way:
     @classmethod
     def of(cls, head: bytes) -> "_Way":
         """Read it from the head.  After a head that the parser refuses, nothing is waited for."""
+        fields = _FIELD.findall(head.lower())
+        if not fields:
+            return _ENDS  # PERF: most are questions
         values: dict[bytes, list[bytes]] = defaultdict(list)
-        for name, value in _FIELD.findall(head.lower()):
+        for name, value in fields:
             values[name].append(value.strip(_SPACE))
         lengths, expectations = values[b"content-length"], values[b"expect"]
         codings = values[b"transfer-encoding"]
@@ -61,6 +66,9 @@ class _Way:
         return cls(chunked, int(length[1]) if length else 0, bool(expectations) and not is_old)
 
 
+_ENDS = _Way()
+
+
 class Arrival:
     """The bytes of one request so far, and whether it is complete.
 
@@ -71,7 +79,7 @@ class Arrival:
     def __init__(self, longest_body: int) -> None:
         """Take the bytes of the longest body; the rest of a longer one is not waited for."""
         self._longest = longest_body
-        self._bytes = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
+        self._bytes: IO[bytes] = BytesIO()
         self._following = self._follow()
         next(self._following)
         self.size = 0
@@ -83,7 +91,7 @@ class Arrival:
     def take(self, data: bytes) -> None:
         """Add bytes that were received.  Raises HeadTooLong."""
         self.size += len(data)
-        self._bytes.write(data)
+        self._keep(data)
         try:
             self._following.send(data)
         except StopIteration as end:
@@ -101,6 +109,14 @@ class Arrival:
     def close(self) -> None:
         """Give up the memory or the temporary file."""
         self._bytes.close()
+
+    def _keep(self, data: bytes) -> None:
+        # PERF: a file of the library that does so takes several times as long for a small request.
+        if self.size > IN_MEMORY and isinstance(self._bytes, BytesIO):
+            memory = self._bytes
+            self._bytes = tempfile.TemporaryFile()  # noqa: SIM115
+            self._bytes.write(memory.getbuffer())
+        self._bytes.write(data)
 
     def _follow(self) -> Generator[None, bytes, bool]:
         """Take the bytes as they are sent, and end where the request ends.
