@@ -30,7 +30,7 @@ OPTION = "texts"  # of an engine: its `Texts`
 # Types whose values SQLAlchemy leaves as the driver has them.
 AS_THEY_COME = (sa.Integer, sa.String, sa.types.NullType)
 
-MOST_VALUES = 32  # in lists; of more values, each costs more than the search for the statement
+MOST_VALUES = 128  # of a text; of more, each costs more than the search for the statement
 MOST_TEXTS = 64  # of one statement
 
 
@@ -86,7 +86,9 @@ class Texts:
             return None
         lengths = tuple([len(params[name]) for name in kept.lists])
         text = kept.texts.get(lengths)
-        if text is None and sum(lengths) <= MOST_VALUES and len(kept.texts) < MOST_TEXTS:
+        if text is None and len(kept.texts) < MOST_TEXTS:
+            if len(params) + sum(lengths) > MOST_VALUES:
+                return None
             text = kept.texts[lengths] = _make_text(dialect, sql, params)
         return text
 

@@ -34,7 +34,7 @@ def conn() -> Iterator[sa.Connection]:
     engine = sa.create_engine("sqlite://", execution_options=options)
     with engine.connect() as conn:
         HOSTS.metadata.create_all(conn)
-        rows = [{"id": each, "name": f"host{each}", "seen_at": NOON} for each in range(100)]
+        rows = [{"id": each, "name": f"host{each}", "seen_at": NOON} for each in range(200)]
         conn.execute(sa.insert(HOSTS), rows)
         yield conn
 
@@ -58,15 +58,22 @@ def among(conn: sa.Connection, ids: Sequence[int]) -> list[int]:
 def test_a_statement_that_is_kept_is_sqlalchemys_once(
     conn: sa.Connection, compiled: list[Any]
 ) -> None:
-    lists = [[1], [2], [3, 5], [], [8, 7], [9], list(range(texts.MOST_VALUES))]
+    lists = [[1], [2], [3, 5], [], [8, 7], [9], list(range(texts.MOST_VALUES - 1))]
     assert [among(conn, ids) for ids in lists] == [sorted(ids) for ids in lists]
     assert compiled == [_AMONG]
 
 
-def test_long_lists_are_sqlalchemys(conn: sa.Connection, compiled: list[Any]) -> None:
-    ids = list(range(texts.MOST_VALUES + 1))
+def test_statements_with_many_values_are_sqlalchemys(
+    conn: sa.Connection, compiled: list[Any]
+) -> None:
+    ids = list(range(texts.MOST_VALUES))
     assert [among(conn, ids) for _ in range(3)] == [ids] * 3
     assert compiled == [_AMONG] * 3
+    compiled.clear()
+    for first in (1000, 2000, 3000):
+        rows = [{"id": first + each, "name": "new"} for each in range(texts.MOST_VALUES // 2 + 1)]
+        bulk.insert(HOSTS, rows).execute(conn)
+    assert len(compiled) == 3
 
 
 def test_no_statement_has_more_than_some_texts(
@@ -116,9 +123,9 @@ def test_rows_inserted_are_counted_and_the_id_of_one_is_told(
     conn: sa.Connection, compiled: list[Any]
 ) -> None:
     insert = sa.insert(HOSTS)
-    for row_id in (101, 102):
+    for row_id in (901, 902):
         assert Write(insert, {"id": row_id, "name": "new"}, matches=1).insert(conn) == row_id
-    for first in (200, 300, 400):
+    for first in (910, 920, 930):
         rows = [{"id": first + each, "name": "new"} for each in range(2)]
         bulk.insert(HOSTS, rows).execute(conn)
     assert [statement is insert for statement in compiled] == [True, True, False]
