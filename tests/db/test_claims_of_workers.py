@@ -17,7 +17,7 @@ from tests.kit.statements import counted
 
 WORKERS = 4
 CLAIMS = 100
-ALONE = 6  # statements of a claim in a tree that is in memory: two search, four write
+ALONE = 5  # statements of a claim in a tree that is in memory: one searches, four write
 
 
 class Workers:
