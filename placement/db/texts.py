@@ -7,7 +7,7 @@ What is built for a single call is executed by SQLAlchemy, and so is what it alo
 convert values of rows, and to tell the id of a new one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -37,22 +37,22 @@ MOST_TEXTS = 64  # of one statement
 class Text(NamedTuple):
     """A statement as the driver gets it, for lists of certain lengths.
 
-    sources: name of a value -> the parameter, and the place in it if that is a list. fixed: values
-    that no parameter gives. converters: functions that values have to pass. order: names, where the
-    driver takes a sequence of values.
+    fixed: values that no parameter gives. lists: a parameter -> the names that its values have in
+    the text. converters: functions that values have to pass. order: all names, for a driver that
+    takes a sequence.
     """
 
     sql: str
-    sources: Mapping[str, tuple[str, int | None]]
     fixed: Params
+    lists: Mapping[str, Sequence[str]]
     converters: Mapping[str, Callable[[Any], Any]]
-    order: tuple[str, ...] | None
+    order: Sequence[str] | None
 
     def values(self, params: Params) -> dict[str, Any] | tuple[Any, ...]:
         """Return the values of the parameters as the driver takes them."""
-        values = dict(self.fixed)
-        for name, (param, place) in self.sources.items():
-            values[name] = params[param] if place is None else params[param][place]
+        values = {**self.fixed, **params}
+        for param, names in self.lists.items():
+            values.update(zip(names, values.pop(param), strict=True))
         for name, convert in self.converters.items():
             values[name] = convert(values[name])
         return values if self.order is None else tuple([values[name] for name in self.order])
@@ -117,19 +117,16 @@ def _make_text(dialect: Dialect, sql: Sql, params: Params) -> Text:
     compiled = sql.compile(dialect=dialect, column_keys=list(params))
     assert isinstance(compiled, SQLCompiler)
     state = compiled.construct_expanded_state(params)
-    sources: dict[str, tuple[str, int | None]] = {}
+    # A statement may have lists of its own, too.
+    names = state.parameter_expansion
+    lists = {param: names[param] for param in params if param in names}
+    fixed = dict(state.parameters)
+    for param in params:
+        for name in lists.get(param, [param]):
+            fixed.pop(name, None)
     converters: dict[str, Callable[[Any], Any]] = {}
-    for param, bound in compiled.binds.items():
+    for bound, param in compiled.bind_names.items():
         convert = bound.type.dialect_impl(dialect).bind_processor(dialect)
-        places: dict[str, int | None] = {param: None}
-        if param in state.parameter_expansion:
-            names = state.parameter_expansion[param]
-            places = {name: place for place, name in enumerate(names)}
-        for name, place in places.items():
-            if param in params:
-                sources[name] = param, place
-            if convert is not None:
-                converters[name] = convert
-    fixed = {name: value for name, value in state.parameters.items() if name not in sources}
-    order = None if state.positiontup is None else tuple(state.positiontup)
-    return Text(state.statement, sources, fixed, converters, order)
+        if convert is not None:
+            converters |= dict.fromkeys(names.get(param, [param]), convert)
+    return Text(state.statement, fixed, lists, converters, state.positiontup)

@@ -20,11 +20,12 @@ HOSTS = sa.Table(
 )
 NOON, LATER = datetime(2030, 1, 2, 12), datetime(2030, 1, 2, 13)
 _AMONG = sa.select(HOSTS.c.id).where(bulk.in_list(HOSTS.c.id)).order_by(HOSTS.c.id)
-# Once more, in another order, beside a constant and one value that is used twice.
+# Two lists, a value that is used twice, and beside them a constant and two lists of its own.
 _TWICE = (
     sa.select(HOSTS.c.id, HOSTS.c.name, sa.literal(7).label("seven"))
     .where(HOSTS.c.name != sa.bindparam("name"), bulk.in_list(HOSTS.c.id))
     .where(HOSTS.c.name != sa.bindparam("name"), bulk.in_list(HOSTS.c.id, "others"))
+    .where(HOSTS.c.id.in_([3, 4, 8]), HOSTS.c.seen_at.in_([NOON]))
 )
 
 
@@ -85,7 +86,7 @@ def test_no_statement_has_more_than_some_texts(
     assert len(compiled) == 3  # the first, and the lists of three and of four
 
 
-def test_parameters_come_in_any_order_and_constants_in_their_place(
+def test_parameters_come_in_any_order_beside_what_the_statement_has_itself(
     conn: sa.Connection, compiled: list[Any]
 ) -> None:
     first = {"name": "host2", "ids": [2, 3], "others": [1, 2, 3]}
