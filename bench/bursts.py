@@ -6,11 +6,12 @@ import multiprocessing
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from multiprocessing.queues import SimpleQueue
 from typing import TypeVar
 
 from bench.clients import KINDS, Client
+from bench.instruction_rows import Instructions
 from bench.servers import Server
 from tests.kit.cloud import Cloud
 
@@ -22,16 +23,25 @@ Side = TypeVar("Side")
 
 @dataclass(frozen=True)
 class Burst:
-    """What clients at once have done in a second, and the cores that were taken meanwhile."""
+    """What clients at once have done in a second, and the cores that were taken meanwhile.
+
+    instructions: of the workers, in a second.
+    """
 
     rate: float
     server: float
     database: float
+    instructions: float
 
     @property
     def cpu(self) -> float:
         """Milliseconds of the workers for a turn."""
         return 1000 * self.server / self.rate
+
+    @property
+    def millions(self) -> float:
+        """Millions of the workers' instructions for a turn."""
+        return self.instructions / self.rate / 1e6
 
 
 def act(client: Client, start: float, until: float, done: SimpleQueue[int]) -> None:
@@ -61,12 +71,16 @@ def burst(servers: Sequence[Server], cloud: Cloud, way: Way, clients: int, secon
         client = KINDS[kind](servers[number % len(servers)].port, cloud, what, number)
         processes.Process(target=act, args=(client, start, start + seconds, done)).start()
     time.sleep(max(0, start - time.time()))
+    counters = [Instructions(thread) for server in servers for thread in server.threads()]
     before, began = spent(), time.time()
     time.sleep(max(0, start + seconds - time.time()))
     after, took = spent(), time.time() - began
+    instructions = sum(counter.so_far() for counter in counters)
+    for counter in counters:
+        counter.close()
     turns = sum(done.get() for _ in range(clients))
     workers, database = ((now - then) / took for now, then in zip(after, before, strict=True))
-    return Burst(turns / took, workers, database)
+    return Burst(turns / took, workers, database, instructions / took)
 
 
 def in_turns(sides: Mapping[Side, Callable[[], Burst]], rounds: int) -> dict[Side, list[Burst]]:
@@ -80,15 +94,18 @@ def in_turns(sides: Mapping[Side, Callable[[], Burst]], rounds: int) -> dict[Sid
     return bursts
 
 
-def summary(name: str, bursts: Sequence[Burst]) -> tuple[float, float]:
-    """Print the median burst; return its turns a second and its CPU for one."""
-    rate = statistics.median(each.rate for each in bursts)
-    cpu = statistics.median(each.cpu for each in bursts)
-    server = statistics.median(each.server for each in bursts)
-    database = statistics.median(each.database for each in bursts)
+def summary(name: str, bursts: Sequence[Burst]) -> Burst:
+    """Print the medians of bursts, and return them."""
+    median = Burst(
+        *(
+            statistics.median(each)
+            for each in zip(*(astuple(burst) for burst in bursts), strict=True)
+        )
+    )
     print(
-        f"{name:34} {rate:7.1f} a second; {server:4.2f} cores for workers, {database:4.2f} "
-        f"for the database; {cpu:5.2f} ms of a worker for each",
+        f"{name:34} {median.rate:7.1f} a second; {median.server:4.2f} cores for workers, "
+        f"{median.database:4.2f} for the database; {median.cpu:5.2f} ms of a worker for each, "
+        f"{median.millions:5.1f} million instructions",
         flush=True,
     )
-    return rate, cpu
+    return median

@@ -67,8 +67,8 @@ def main() -> None:
             bursts = in_turns(sides, options.rounds)
             one, two = (summary(f"{name}, {number} nodes", bursts[number]) for number in bursts)
             print(
-                f"{name}: {two[0] / one[0]:.2f} times the reads; by the CPU of a read, with a "
-                f"core for each worker: {2 * one[1] / two[1]:.2f} times",
+                f"{name}: {two.rate / one.rate:.2f} times the reads; by the CPU of a read, with a "
+                f"core for each worker: {2 * one.cpu / two.cpu:.2f} times",
                 flush=True,
             )
 
