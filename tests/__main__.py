@@ -45,6 +45,7 @@ ON_SQLITE_ALONE = (
     "tests/db/test_tree_memory.py",  # drivers keep rows, too
 )
 SHOW = 20.0  # seconds between two looks at how far the runs are
+ELSEWHERE = [f"--ignore={path}" for path in ON_SQLITE_ALONE]
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,10 @@ class Run:
         environment = {**os.environ, "PLACEMENT_ENGINE": name}
         tests: Sequence[str] = ()
         if name in BESIDES:
-            tests = BESIDES[name].tests
+            tests = [*BESIDES[name].tests, *ELSEWHERE]
             environment |= {"PLACEMENT_ENGINE": "mariadb", **BESIDES[name].environment}
         elif name != "sqlite":
-            tests = [f"--ignore={path}" for path in ON_SQLITE_ALONE]
+            tests = ELSEWHERE
         for other in BESIDES.keys() - {name}:
             environment.pop(BESIDES[other].asked_by, None)
         output = tempfile.NamedTemporaryFile(prefix=f"tests-{name}-")  # noqa: SIM115

@@ -1,6 +1,7 @@
 """A server's certificate is verified as soon as a URL of MariaDB speaks of TLS."""
 
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,11 +45,12 @@ class Authority:
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("tls")
-    for each in (made, *made.parents[:2]):
-        each.chmod(0o755)  # so that the server reaches its files
-    return made
+def directory() -> Iterator[Path]:
+    """A directory that the server reaches, too; pytest closes its own to other users."""
+    with tempfile.TemporaryDirectory(prefix="placement-tls-") as made:
+        path = Path(made)
+        path.chmod(0o755)
+        yield path
 
 
 @pytest.fixture(scope="module")
