@@ -41,6 +41,26 @@ def in_written_order(rows: Rows) -> Rows:
     return rows
 
 
+class _ByNoIndex(FunctionElement[Any]):
+    """A column that an engine would wrongly begin with."""
+
+    inherit_cache = True
+
+
+@compiles(_ByNoIndex)
+def _column(element: _ByNoIndex, compiler: Any, **options: Any) -> str:
+    prefix = dialect_named(compiler.dialect.name).by_no_index
+    return f"{prefix}{compiler.process(element.clauses, **options)}"
+
+
+def by_no_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Keep an engine that takes few rows for having a value from looking these up first.
+
+    The others judge by the plain column, of which they have statistics.
+    """
+    return _ByNoIndex(column)
+
+
 class _InOrder(FunctionElement[bool]):
     """Two forms of a condition: the plain one, and that which locks rows first."""
 

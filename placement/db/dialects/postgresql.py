@@ -84,6 +84,7 @@ class PostgreSql(Dialect):
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""
+    by_no_index = ""
     locks_before_update = True
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
@@ -135,6 +136,10 @@ class PostgreSql(Dialect):
 
     def wait_for_replication(self, conn: Connection) -> None:
         """Do nothing: writes go to one server."""
+
+    def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
+        """Analyze the tables; the server does within minutes, and reads them whole till then."""
+        conn.exec_driver_sql(f"ANALYZE {', '.join(tables)}")
 
 
 def _json_array(columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:

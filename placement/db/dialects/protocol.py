@@ -32,6 +32,7 @@ class Dialect(Protocol):
     errors: its error codes.
     unless_present: end of an INSERT that leaves out rows whose unique key is taken.
     in_written_order: word after SELECT that has tables joined in the order of FROM, or "".
+    by_no_index: what before a column keeps an engine from beginning with it by an index, or "".
     locks_before_update: whether an UPDATE of several rows has to be told in which order to lock
         them.
     """
@@ -45,6 +46,7 @@ class Dialect(Protocol):
     errors: ErrorCodes
     unless_present: str
     in_written_order: str
+    by_no_index: str
     locks_before_update: bool
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
@@ -87,6 +89,10 @@ class Dialect(Protocol):
 
     def wait_for_replication(self, conn: Connection) -> None:
         """Have the server apply what others have committed elsewhere before it answers."""
+        ...
+
+    def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
+        """Have the planner know tables of which much has just changed, before it would itself."""
         ...
 
 

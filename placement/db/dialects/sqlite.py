@@ -59,6 +59,7 @@ class Sqlite(Dialect):
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""
+    by_no_index = "+"
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
@@ -126,3 +127,6 @@ class Sqlite(Dialect):
 
     def wait_for_replication(self, conn: Connection) -> None:
         """Do nothing: there are no others."""
+
+    def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
+        """Do nothing: it can do without, and nobody else would keep them up to date."""

@@ -68,7 +68,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
     WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
         inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
         AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id + 0 IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- all conditions of a member, beginning with traits
@@ -116,7 +116,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
         resource_provider_traits.resource_provider_id
     WHERE resource_provider_traits.trait_id IN (1)) AS first JOIN resource_providers AS root ON
         root.id = first.root_provider_id
-  WHERE root.parent_provider_id + 0 IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- aggregates of the root or of a member, beginning with them
@@ -138,7 +138,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
         link.resource_provider_id
     WHERE link.aggregate_id IN (5)) AS first JOIN resource_providers AS root ON root.id =
         first.root_provider_id
-  WHERE root.parent_provider_id + 0 IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- of the root, beginning with its traits
@@ -174,7 +174,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
     GROUP BY resource_provider_traits.resource_provider_id
     HAVING count(*) = 1) AS first JOIN resource_providers AS root ON root.id =
         first.resource_provider_id
-  WHERE root.parent_provider_id + 0 IS NULL AND first.resource_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND first.resource_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- from elsewhere, or by a member of its own
@@ -198,7 +198,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
     WHERE inventories.resource_class_id = 2 AND inventories.used + 1 <= inventories.capacity AND
         inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
         AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id + 0 IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- some of a class, beginning with it
@@ -220,7 +220,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
         inventories.resource_provider_id
     WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity) AS first
         JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE root.parent_provider_id + 0 IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- in one tree
