@@ -141,6 +141,8 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
             time.sleep(MIGRATE_PAUSE)
     corrections = database.write(partial(derived.recompute, progress=progress))
     classes, traits = database.write(catalog.sync)
+    if corrections.trees:
+        database.write(schema.gather_statistics)
     with database.read() as conn:
         now, adopted = schema.version(conn), schema.adopted_version(conn)
     return Migration(before, now, adopted, corrections, classes, traits)

@@ -20,6 +20,7 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy.engine import Connection
 
+from placement.db import tables as t
 from placement.db.dialects import dialect_of
 from placement.errors import ConfigurationError
 
@@ -153,6 +154,11 @@ def upgrade(conn: Connection) -> None:
             command.upgrade(_config(conn), "head")
     except CommandError as error:
         raise Overtaken(f"cannot migrate the database: {error}") from None
+
+
+def gather_statistics(conn: Connection) -> None:
+    """Have the planner know the tables as they are now."""
+    dialect_of(conn).gather_statistics(conn, list(t.metadata.tables))
 
 
 def lacking(conn: Connection, revision: str) -> list[str]:

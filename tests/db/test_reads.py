@@ -11,14 +11,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from placement import app
+from placement.db import schema
+from placement.db import tables as t
 from tests.db.hot_requests import Step, mixed, story
-from tests.kit.cloud import load
+from tests.kit.cloud import Cloud, load, write
 from tests.kit.engines import ENGINE
 from tests.kit.reads import Reads, counted_reads
+from tests.kit.rows import OURS, damage
 from tests.kit.service import Service
 
 SIZES = (800, 8000)  # hosts
-TURNS = 12 if ENGINE == "postgresql" else 2  # it may have another plan for what it has prepared
 PER_PROVIDER = 60  # rows for each provider of the cloud, where all are looked at
 
 
@@ -40,9 +43,9 @@ def total(reads: list[Reads]) -> int:
     return sum(each.rows for each in reads)
 
 
-def measure(service: Service, hosts: int, measured: dict[str, Measured]) -> None:
+def measure(service: Service, hosts: int, turns: int, measured: dict[str, Measured]) -> None:
     """Send all requests, several times."""
-    for turn in range(TURNS):
+    for turn in range(turns):
         for step in story(service, turn):
             with counted_reads(service.database) as reads:
                 answer = service.send(step.method, step.path, step.body, step.version)
@@ -50,13 +53,52 @@ def measure(service: Service, hosts: int, measured: dict[str, Measured]) -> None
             measured.setdefault(step.name, Measured(step)).add(hosts, reads)
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Measured]:
+def new(service: Service, cloud: Cloud) -> None:
+    """Make a cloud as one becomes here."""
+    load(service.database.writer, cloud)
+
+
+def adopted(service: Service, cloud: Cloud) -> None:
+    """Make a cloud, take what is ours from the tables, and adopt them."""
+    new(service, cloud)
+    on_table = " ON inventories" if ENGINE == "mariadb" else ""
+    damage(
+        service.database,
+        [
+            f"DROP INDEX inventories_resource_class_max_unit_idx{on_table}",
+            *(f"ALTER TABLE {table} DROP COLUMN {column}" for table, column in OURS),
+            f"DROP TABLE {schema.VERSION_TABLE}",
+        ],
+    )
+    service.database.dispose()
+    app.migrate(service.database)
+
+
+def restored(service: Service, cloud: Cloud) -> None:
+    """Make a cloud as PostgreSQL restores one, which is without statistics, and sync."""
+    with service.database.writer.begin() as conn:
+        for table in t.metadata.tables:
+            conn.exec_driver_sql(f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
+        write(conn, cloud)
+    app.migrate(service.database)
+
+
+# How often all requests are sent. PostgreSQL may have another plan for what it has prepared.
+MAKERS = {new: 12 if ENGINE == "postgresql" else 2, adopted: 2}
+if ENGINE == "postgresql":
+    MAKERS[restored] = 2
+
+
+@pytest.fixture(scope="module", params=MAKERS, ids=lambda maker: str(maker.__name__))
+def measured(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Measured]:
+    make, turns = request.param, MAKERS[request.param]
     steps: dict[str, Measured] = {}
     for hosts in SIZES:
         with Service(tmp_path_factory.mktemp("reads")) as service:
-            load(service.database.writer, mixed(hosts))
-            measure(service, hosts, steps)
+            make(service, mixed(hosts))
+            measure(service, hosts, turns, steps)
     return steps
 
 
