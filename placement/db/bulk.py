@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.db.bounded import Bounded
+from placement.bounded import Bounded
 from placement.db.fragments import Selection
 from placement.db.statement import (
     Key,

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
 
+from placement.bounded import Bounded
 from placement.config import DatabaseSettings
 from placement.db import texts
-from placement.db.bounded import Bounded
 from placement.db.dialects import Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
 

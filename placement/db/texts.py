@@ -58,7 +58,7 @@ class Text(NamedTuple):
         return values if self.order is None else tuple([values[name] for name in self.order])
 
 
-class _Kept(NamedTuple):
+class _Variants(NamedTuple):
     """A statement that was executed: its texts, by the lengths of those parameters that are lists.
 
     lists: None where SQLAlchemy has to execute it.
@@ -73,23 +73,23 @@ class Texts:
 
     def __init__(self) -> None:
         # Those that nobody keeps any more are forgotten.
-        self._kept: WeakKeyDictionary[Sql, _Kept] = WeakKeyDictionary()
+        self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()
 
     def find(self, dialect: Dialect, sql: Sql, params: Params) -> Text | None:
         """Return the text of a statement; None when SQLAlchemy has to execute it."""
-        kept = self._kept.get(sql)
-        if kept is None:
+        variants = self._by_statement.get(sql)
+        if variants is None:
             # The first time; it may have been built for this call.
-            self._kept[sql] = _Kept(_lists(sql, params), {})
+            self._by_statement[sql] = _Variants(_lists(sql, params), {})
             return None
-        if kept.lists is None:
+        if variants.lists is None:
             return None
-        lengths = tuple([len(params[name]) for name in kept.lists])
-        text = kept.texts.get(lengths)
-        if text is None and len(kept.texts) < MOST_TEXTS:
+        lengths = tuple([len(params[name]) for name in variants.lists])
+        text = variants.texts.get(lengths)
+        if text is None and len(variants.texts) < MOST_TEXTS:
             if len(params) + sum(lengths) > MOST_VALUES:
                 return None
-            text = kept.texts[lengths] = _make_text(dialect, sql, params)
+            text = variants.texts[lengths] = _make_text(dialect, sql, params)
         return text
 
 

@@ -6,50 +6,20 @@ snapshot is true; anything else is replaced. The revision 0 says nothing, so not
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
+
+from placement.bounded import Bounded
 
 MOST = 16 * 1024 * 1024  # bytes of one kind
 KINDS = 5
 
 
-class _Kept(NamedTuple):
+class _Entry(NamedTuple):
     revision: int
     value: Any
     size: int
-
-
-class _Shelf:
-    """Values of one kind, up to a number of bytes; the first that came goes first."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: dict[int, _Kept] = {}
-        self._size = 0
-        self._lock = threading.Lock()
-
-    def known(self, revisions: Mapping[int, int]) -> dict[int, Any]:
-        values = {}
-        for provider_id, revision in revisions.items():
-            kept = self._kept.get(provider_id)
-            if kept is not None and kept.revision == revision:
-                values[provider_id] = kept.value
-        return values
-
-    def keep(self, values: Iterable[tuple[int, _Kept]]) -> None:
-        with self._lock:
-            for provider_id, kept in values:
-                if kept.revision:
-                    self._forget(provider_id)
-                    self._kept[provider_id] = kept
-                    self._size += kept.size
-            while self._size > self._most:
-                self._forget(next(iter(self._kept)))
-
-    def _forget(self, provider_id: int) -> None:
-        kept = self._kept.pop(provider_id, None)
-        if kept is not None:
-            self._size -= kept.size
 
 
 class PartCache:
@@ -59,12 +29,18 @@ class PartCache:
         """`most`: bytes of each kind. kinds: how many are kept, those that were used last."""
         self._most = most
         self._kinds = kinds
-        self._shelves: OrderedDict[Hashable, _Shelf] = OrderedDict()
+        self._shelves: OrderedDict[Hashable, Bounded[_Entry]] = OrderedDict()
         self._lock = threading.Lock()
 
     def known(self, kind: Hashable, revisions: Mapping[int, int]) -> dict[int, Any]:
         """Return provider id -> value, of those whose value has the revision of their tree."""
-        return self._shelf(kind).known(revisions)
+        shelf = self._shelf(kind)
+        values = {}
+        for provider_id, revision in revisions.items():
+            entry = shelf.get(provider_id)
+            if entry is not None and entry.revision == revision:
+                values[provider_id] = entry.value
+        return values
 
     def keep(
         self, kind: Hashable, revisions: Mapping[int, int], values: Mapping[int, tuple[Any, int]]
@@ -75,17 +51,16 @@ class PartCache:
         Returns them without the sizes.
         """
         if sum(size for _value, size in values.values()) <= self._most:
-            self._shelf(kind).keep(
-                (provider_id, _Kept(revisions[provider_id], value, size))
-                for provider_id, (value, size) in values.items()
-                if provider_id in revisions
-            )
+            shelf = self._shelf(kind)
+            for provider_id, (value, size) in values.items():
+                if revisions.get(provider_id):
+                    shelf[provider_id] = _Entry(revisions[provider_id], value, size)
         return {provider_id: value for provider_id, (value, _size) in values.items()}
 
-    def _shelf(self, kind: Hashable) -> _Shelf:
+    def _shelf(self, kind: Hashable) -> Bounded[_Entry]:
         with self._lock:
             if kind not in self._shelves:
-                self._shelves[kind] = _Shelf(self._most)
+                self._shelves[kind] = Bounded(self._most, attrgetter("size"))
             self._shelves.move_to_end(kind)
             if len(self._shelves) > self._kinds:
                 self._shelves.popitem(last=False)

@@ -56,3 +56,24 @@ def test_writes_of_many_rows_have_the_names_of_their_parameters_in_common() -> N
     first, *others = (set(map(id, write.params)) for write in bulk.insert(NAMES, rows))
     assert len(first) == 2 * CHUNK
     assert others == [first, first]
+
+
+def test_a_statement_is_built_once_for_each_number_of_rows() -> None:
+    sizes: list[tuple[str, int, bool]] = []
+
+    @bulk.by_size
+    def build(name: str, size: int, *, guarded: bool) -> object:
+        sizes.append((name, size, guarded))
+        return object()
+
+    first = build("one", size=3, guarded=True)
+    assert build("one", size=3, guarded=True) is first
+    others = [
+        build("one", size=4, guarded=True),
+        build("two", size=3, guarded=True),
+        build("one", size=3, guarded=False),
+    ]
+    assert first not in others
+    assert len(set(sizes)) == len(sizes) == 4
+    build("large", size=bulk.MOST_ROWS, guarded=True)
+    assert build("one", size=3, guarded=True) is not first

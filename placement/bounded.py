@@ -1,4 +1,4 @@
-"""What is kept of statements, within a bound on what it weighs together."""
+"""What is kept within a bound on what it weighs together."""
 
 import threading
 from collections.abc import Callable, Hashable
