@@ -1,5 +1,6 @@
 """Large answers are written in pieces: whole, valid, and of the length that they state."""
 
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,19 +41,35 @@ def test_an_answer_in_pieces_is_the_same_as_one_in_a_piece(client: Client, minor
             assert whole["provider_summaries"][uuid] == summary
 
 
-def test_an_answer_is_written_in_parts_of_bounded_length(client: Client) -> None:
+def send(client: Client, headers: dict[str, str]) -> Iterator[bytes]:
+    """Yield an answer in the parts that a server writes; fill in its headers."""
     path, _, query = FLAT.partition("?")
-    headers: dict[str, str] = {}
 
     def start(_status: str, fields: list[tuple[str, str]], *_: object) -> Any:
         headers.update((name.lower(), value) for name, value in fields)
 
-    body = client.application(create_environ(path, query, headers=HEADERS), start)
-    lengths = [len(part) for part in body]
+    yield from client.application(create_environ(path, query, headers=HEADERS), start)
+
+
+def test_an_answer_is_written_in_parts_of_bounded_length(client: Client) -> None:
+    headers: dict[str, str] = {}
+    lengths = [len(part) for part in send(client, headers)]
     assert sum(lengths) == int(headers["content-length"]) > 2 * TOGETHER
     assert max(lengths) <= TOGETHER
     # As few as that takes, but for what no part has room for at its end.
     assert len(lengths) <= 2 * sum(lengths) // TOGETHER + 1
+
+
+def test_an_answer_takes_less_memory_than_its_text_where_trees_are_known(client: Client) -> None:
+    """What trees have in common, and what is kept with them, is not copied."""
+    length = sum(len(part) for part in send(client, {}))
+    tracemalloc.start()
+    try:
+        assert sum(len(part) for part in send(client, {})) == length
+        _taken, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert TOGETHER < peak < length
 
 
 def test_an_answer_in_pieces_is_logged_with_its_length(
