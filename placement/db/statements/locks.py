@@ -117,23 +117,23 @@ def renew_and_bump(
     revisions: root id -> revision. A tree that has another one by now is not matched.
     """
     row_ids = sorted({*revisions, *provider_ids})
-    if len(row_ids) == 1:
-        return _renew_root(row_ids[0], revisions[row_ids[0]], revision, bump=bool(provider_ids))
-    params = {
+    params: dict[str, object] = {
         "ids": row_ids,
         "roots": sorted(revisions),
-        "bumped": sorted(provider_ids),
         "new_revision": revision,
-        "now": t.now(),
     }
+    if provider_ids:
+        params["bumped"] = sorted(provider_ids)
+        params["now"] = t.now()
     for place, root_id in enumerate(sorted(revisions)):
         params[f"root_{place}"] = root_id
         params[f"revision_{place}"] = revisions[root_id]
-    return Write(_renew_and_bump(size=len(revisions)), params, matches=len(row_ids))
+    update = _renew_and_bump(size=len(revisions), bump=bool(provider_ids))
+    return Write(update, params, matches=len(row_ids))
 
 
 @bulk.by_size
-def _renew_and_bump(size: int) -> sa.Update:
+def _renew_and_bump(size: int, *, bump: bool) -> sa.Update:
     column = _provider.c
     is_root = bulk.in_list(column.id, "roots")
     unchanged = [
@@ -146,30 +146,5 @@ def _renew_and_bump(size: int) -> sa.Update:
     return (
         sa.update(_provider)
         .where(_IN_ORDER, sa.or_(~is_root, *unchanged))
-        .values(**_bumped(is_root))
+        .values(**(_bumped(is_root) if bump else _renewed(is_root)))
     )
-
-
-def _renew_root(root_id: int, old_revision: int, revision: int, *, bump: bool) -> Write:
-    params = {"root": root_id, "old_revision": old_revision, "new_revision": revision}
-    now = {"now": t.now()} if bump else {}
-    return Write(_RENEW_ROOT[bump], {**params, **now}, matches=1)
-
-
-# PERF: a host without providers below it needs no conditions that tell rows apart.
-_column = _provider.c
-_RENEW_UNCHANGED = (
-    sa.update(_provider)
-    .where(
-        _column.id == sa.bindparam("root", type_=_column.id.type),
-        _column.revision == sa.bindparam("old_revision", type_=_column.revision.type),
-    )
-    .values(revision=sa.bindparam("new_revision", type_=_column.revision.type))
-)
-_RENEW_ROOT = {
-    False: _RENEW_UNCHANGED,
-    True: _RENEW_UNCHANGED.values(
-        generation=_column.generation + 1,
-        updated_at=sa.bindparam("now", type_=_column.updated_at.type),
-    ),
-}

@@ -16,14 +16,28 @@ WHERE resource_providers.id = ANY (array((SELECT locked.id
 
 -- a root and its generation
 UPDATE resource_providers
-SET updated_at=:now::TIMESTAMP WITHOUT TIME ZONE, generation=(resource_providers.generation + 1),
-    revision=:new_revision::BIGINT
-WHERE resource_providers.id = :root::INTEGER AND resource_providers.revision = :old_revision::BIGINT;
+SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now::TIMESTAMP WITHOUT TIME
+    ZONE ELSE resource_providers.updated_at END, generation=(resource_providers.generation + CASE
+    WHEN (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
+    (resource_providers.id IN (:roots …)) THEN :new_revision::BIGINT ELSE
+    resource_providers.revision END
+WHERE resource_providers.id = ANY (array((SELECT locked.id
+      FROM resource_providers AS locked
+      WHERE locked.id IN (:ids …)
+      ORDER BY locked.id = locked.root_provider_id DESC, locked.id FOR NO KEY UPDATE))) AND
+          ((resource_providers.id NOT IN (:roots …)) OR resource_providers.id = :root_0::INTEGER AND
+          resource_providers.revision = :revision_0::BIGINT);
 
 -- a root
 UPDATE resource_providers
-SET revision=:new_revision::BIGINT
-WHERE resource_providers.id = :root::INTEGER AND resource_providers.revision = :old_revision::BIGINT;
+SET revision=CASE WHEN (resource_providers.id IN (:roots …)) THEN :new_revision::BIGINT ELSE
+    resource_providers.revision END
+WHERE resource_providers.id = ANY (array((SELECT locked.id
+      FROM resource_providers AS locked
+      WHERE locked.id IN (:ids …)
+      ORDER BY locked.id = locked.root_provider_id DESC, locked.id FOR NO KEY UPDATE))) AND
+          ((resource_providers.id NOT IN (:roots …)) OR resource_providers.id = :root_0::INTEGER AND
+          resource_providers.revision = :revision_0::BIGINT);
 
 
 -- locks.renew_revisions: Give trees a new revision, and so lock them until the end of this transaction.

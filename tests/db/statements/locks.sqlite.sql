@@ -11,13 +11,19 @@ WHERE resource_providers.id IN (:ids …) AND ((resource_providers.id NOT IN (:r
 
 -- a root and its generation
 UPDATE resource_providers
-SET updated_at=:now, generation=(resource_providers.generation + 1), revision=:new_revision
-WHERE resource_providers.id = :root AND resource_providers.revision = :old_revision;
+SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now ELSE
+    resource_providers.updated_at END, generation=(resource_providers.generation + CASE WHEN
+    (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
+    (resource_providers.id IN (:roots …)) THEN :new_revision ELSE resource_providers.revision END
+WHERE resource_providers.id IN (:ids …) AND ((resource_providers.id NOT IN (:roots …)) OR
+    resource_providers.id = :root_0 AND resource_providers.revision = :revision_0);
 
 -- a root
 UPDATE resource_providers
-SET revision=:new_revision
-WHERE resource_providers.id = :root AND resource_providers.revision = :old_revision;
+SET revision=CASE WHEN (resource_providers.id IN (:roots …)) THEN :new_revision ELSE
+    resource_providers.revision END
+WHERE resource_providers.id IN (:ids …) AND ((resource_providers.id NOT IN (:roots …)) OR
+    resource_providers.id = :root_0 AND resource_providers.revision = :revision_0);
 
 
 -- locks.renew_revisions: Give trees a new revision, and so lock them until the end of this transaction.
