@@ -121,14 +121,18 @@ def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = N
 
     Returns the name that the row `own_id` has.
     """
-    rows = {row.id: row for row in statements.clashing(uuid, name).rows(conn)}
-    own_row = rows.pop(own_id, None)
-    taken_by = {row.uuid for row in rows.values()}
+    own_name = None
+    taken_by: set[str] = set()
+    for row_id, its_uuid, its_name in statements.clashing(uuid, name).rows(conn):
+        if row_id == own_id:
+            own_name = its_name
+        else:
+            taken_by.add(its_uuid)
     if uuid in taken_by:
         raise ProviderUuidTaken(uuid)
     if taken_by:
         raise ProviderNameTaken(name)
-    return None if own_row is None else own_row.name
+    return own_name
 
 
 def update(

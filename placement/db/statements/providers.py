@@ -104,7 +104,7 @@ def locked(uuids: Collection[str]) -> Queries:
     return bulk.select_by(_LOCKED, uuids)
 
 
-_CLASHING = sa.select(_provider.c.id, _provider.c.uuid, _provider.c.name).where(
+_CLASHING = sa.select(JsonRow(_provider.c.id, _provider.c.uuid, _provider.c.name)).where(
     sa.or_(
         _provider.c.name == sa.bindparam("name", type_=_provider.c.name.type),
         _provider.c.uuid == sa.bindparam("uuid", type_=_provider.c.uuid.type),
@@ -114,7 +114,7 @@ _CLASHING = sa.select(_provider.c.id, _provider.c.uuid, _provider.c.name).where(
 
 def clashing(uuid: str, name: str) -> Query:
     """Select (id, uuid, name) of the providers that have the uuid or the name."""
-    return Query(_CLASHING, {"uuid": uuid, "name": name})
+    return Query(_CLASHING, {"uuid": uuid, "name": name}, parse_each)
 
 
 _CREATE = sa.insert(_provider)

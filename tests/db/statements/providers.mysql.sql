@@ -6,7 +6,9 @@ WHERE resource_providers.id IN (:ids …);
 
 
 -- providers.clashing: Select (id, uuid, name) of the providers that have the uuid or the name.
-SELECT resource_providers.id, resource_providers.uuid, resource_providers.name
+SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ']') AS json_row_1
 FROM resource_providers
 WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
 

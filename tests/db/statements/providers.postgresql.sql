@@ -7,7 +7,8 @@ WHERE resource_providers.id IN (:ids …);
 
 
 -- providers.clashing: Select (id, uuid, name) of the providers that have the uuid or the name.
-SELECT resource_providers.id, resource_providers.uuid, resource_providers.name
+SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name) AS TEXT) AS json_row_1
 FROM resource_providers
 WHERE resource_providers.name = :name::VARCHAR OR resource_providers.uuid = :uuid::VARCHAR;
 

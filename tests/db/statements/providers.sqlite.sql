@@ -6,7 +6,8 @@ WHERE resource_providers.id IN (:ids …);
 
 
 -- providers.clashing: Select (id, uuid, name) of the providers that have the uuid or the name.
-SELECT resource_providers.id, resource_providers.uuid, resource_providers.name
+SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name) AS
+    json_row_1
 FROM resource_providers
 WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
 
