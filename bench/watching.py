@@ -2,22 +2,26 @@
 
 Metrics, policy and the line in the log, on GET /resource_providers/{uuid}. First each and together
 in this process: microseconds until there is an answer, and until the line is written, which comes
-after it. Then together as gunicorn serves it: what a client waits, and how long the worker has a
-processor. The ways take turns, so that what else the machine does meets all of them.
-PLACEMENT_ENGINE chooses the database.
+after it. Then together as gunicorn serves it, with one worker: how long the worker has a processor
+and what one client waits, and how many requests a second it answers where clients ask all the time.
+The ways take turns, so that what else the machine does meets all of them. PLACEMENT_ENGINE chooses
+the database.
 """
 
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
+from multiprocessing.pool import Pool
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from falcon.testing import create_environ
 
@@ -33,10 +37,14 @@ TURNS = 150
 REQUESTS = 40  # in a turn
 SERVED_TURNS = 12
 SERVED = 500  # requests in a turn over HTTP
+CLIENTS = 4  # processes that ask at once
+ROUNDS = 9  # of them
+SECONDS = 1.0  # of a round
 HOST = "c0ffee00-0000-4000-8000-000000000000"
 REQUEST_LOG = logging.getLogger("placement.requestlog")
 
 Part = Callable[[], Any]  # enters what leaves it out
+Measured = TypeVar("Measured")
 
 
 @contextmanager
@@ -91,16 +99,15 @@ def main() -> None:
         print(f"in process, {moment}: {least:.0f} us with nothing of it")
         for name in (*parts, "all"):
             print(f"  {name}: {_more(times[name][place], least)}")
-    for name, (without, with_all) in _served().items():
-        print(f"{name}: {without:.0f} us with nothing of it\n  all: {_more(with_all, without)}")
+    _print_served()
 
 
-def _more(some: float, least: float) -> str:
-    return f"{some - least:+.1f} us, {100 * (some - least) / least:+.1f} %"
+def _more(some: float, least: float, unit: str = "us") -> str:
+    return f"{some - least:+.1f} {unit}, {100 * (some - least) / least:+.1f} %"
 
 
-def _served() -> dict[str, tuple[float, float]]:
-    """Return the microseconds of a request as it is served: without, and with all."""
+def _print_served() -> None:
+    """Measure a request as it is served, without and with all, and print that."""
     unwatched = {
         "application": "bench.unwatched:application",
         "OS_METRICS__ENABLED": "false",
@@ -116,18 +123,39 @@ def _served() -> dict[str, tuple[float, float]]:
             new_host(on.port, VCPU=8)
             body = {"name": "served", "uuid": HOST}
             send(on.port, "POST", "/resource_providers", body)
-            taken: dict[Process, list[tuple[float, float]]] = {off: [], on: []}
-            for turn in range(SERVED_TURNS + 1):
-                for process, times in taken.items():
-                    measured = _serve(process)
-                    if turn:
-                        times.append(measured)
-    cpu = {process: _median(times, 0) for process, times in taken.items()}
-    wait = {process: _median(times, 1) for process, times in taken.items()}
-    return {
-        "served, what a client waits": (wait[off], wait[on]),
-        "served, the worker's time": (cpu[off], cpu[on]),
-    }
+            taken = _in_turns([off, on], SERVED_TURNS, _serve)
+            with multiprocessing.get_context("spawn").Pool(CLIENTS) as pool:
+                answered = _in_turns([off, on], ROUNDS, partial(_saturate, pool))
+    for place, name in enumerate(("the worker's time", "what a client waits")):
+        without, with_all = (_median(times, place) for times in taken)
+        print(f"served, {name}: {without:.0f} us with nothing of it")
+        print(f"  all: {_more(with_all, without)}")
+    without, with_all = map(statistics.median, answered)
+    print(f"served to {CLIENTS} clients: {without:.0f} requests a second with nothing of it")
+    print(f"  all: {_more(with_all, without, 'requests')}")
+
+
+def _in_turns(
+    processes: Sequence[Process], number: int, measure: Callable[[Process], Measured]
+) -> list[list[Measured]]:
+    """Measure all processes in turns; return for each what was measured, but for the first."""
+    turns = [[measure(process) for process in processes] for _ in range(number + 1)]
+    return [list(of_one) for of_one in zip(*turns[1:], strict=True)]
+
+
+def _saturate(pool: Pool, process: Process) -> float:
+    """Return how many requests a second are answered to clients that ask all the time."""
+    until = time.monotonic() + SECONDS
+    return sum(pool.starmap(_ask_until, [(process.port, until)] * CLIENTS)) / SECONDS
+
+
+def _ask_until(port: int, until: float) -> int:
+    """Ask until a moment; return how many requests were answered."""
+    number = 0
+    while time.monotonic() < until:
+        send(port, "GET", f"/resource_providers/{HOST}")
+        number += 1
+    return number
 
 
 def _serve(process: Process) -> tuple[float, float]:
