@@ -9,8 +9,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
 from placement.db.statements import names as statements
-from placement.db.statements import roots as root_statements
-from placement.db.statements import sharing
+from placement.db.statements import root_windows, sharing
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
 from placement.objects.catalog import NO_NAMES, Ids, Names
@@ -26,7 +25,7 @@ class ResolvedRequest:
     unsatisfiable: (why, suffix) of groups that ask for aggregates or trees that do not exist.
     other_ids: kind -> name -> id, of the names that were looked up besides. sharing: rows
     of the first sharing providers, of which there may be more. roots: (id, revision) rows of the
-    first roots, `statements.roots.FIRST` or all; None for a request that names trees.
+    first roots, `root_windows.FIRST` or all; None for a request that names trees.
     """
 
     request: CandidateRequest
@@ -79,7 +78,7 @@ def resolve(
     }
     further = [sharing.FIRST_PROVIDERS]
     if not trees:
-        further.append(root_statements.FIRST_ROOTS)
+        further.append(root_windows.FIRST_ROOTS)
     query = statements.with_trees(
         {
             "resource_class": class_names,
@@ -96,8 +95,8 @@ def resolve(
         kind, row_id, text, _number = row
         if kind == sharing.KIND:
             sharing_rows.append(row)
-        elif kind == root_statements.KIND:
-            roots = root_statements.parse_first(text)
+        elif kind == root_windows.KIND:
+            roots = root_windows.parse_first(text)
         else:
             ids_by_kind[kind][text] = row_id
     class_ids, trait_ids = ids_by_kind["resource_class"], ids_by_kind["trait"]

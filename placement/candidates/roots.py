@@ -23,6 +23,7 @@ from placement.candidates.windows import (
     random_runs,
 )
 from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilter
+from placement.db.statements import root_windows
 from placement.db.statements import roots as statements
 
 
@@ -121,13 +122,13 @@ class RootReader:
 
     def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
         """Return the next roots after an id, how many rows were read, and the last one's id."""
-        if after == 0 and self._first is not None and size <= statements.FIRST:
+        if after == 0 and self._first is not None and size <= root_windows.FIRST:
             return _run(self._first[:size], after)
         return read_roots(self._conn, after, size)
 
     def sample(self, size: int) -> list[Root]:
         """Return some roots from random places, in random order."""
-        least, most = statements.outermost_roots().row(self._conn)
+        least, most = root_windows.outermost_roots().row(self._conn)
         if least is None:
             return []
         roots: set[Root] = set()
@@ -183,7 +184,7 @@ class RootReader:
 
 def read_roots(conn: Connection, after: int, size: int) -> tuple[list[Root], int, int]:
     """Return the next roots after an id, how many rows were read, and the last one's id."""
-    return _run(statements.next_roots(after, size).rows(conn), after)
+    return _run(root_windows.next_roots(after, size).rows(conn), after)
 
 
 def _run(rows: Sequence[Any], after: int) -> tuple[list[Root], int, int]:

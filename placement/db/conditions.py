@@ -1,9 +1,11 @@
 """Conditions on providers, roots and trees: values that hold ids, no names."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from sqlalchemy.sql import ColumnElement
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement, FromClause
 
 from placement.db import fragments
 
@@ -122,3 +124,39 @@ def root_meets(root_id: ColumnElement[int], condition: RootCondition) -> list[Co
     if condition.not_in:
         where.append(~fragments.in_any_aggregate(root_id, condition.not_in))
     return where
+
+
+def member_meets(member: FromClause, condition: MemberCondition) -> list[ColumnElement[bool]]:
+    """Return the SQL of the condition, whatever its reach; member: the providers to choose from."""
+    row_id, root_id = member.c.id, member.c.root_provider_id
+    where: list[ColumnElement[bool]] = [
+        fragments.stock_with_room(row_id, class_id, amount).correlate(member).exists()
+        for class_id, amount in condition.resources
+    ]
+    where += [
+        fragments.stock_with_some(row_id, class_id).correlate(member).exists()
+        for class_id in condition.parts_of
+    ]
+    where += [fragments.has_any_trait(row_id, traits) for traits in condition.traits]
+    if condition.forbidden:
+        where.append(~fragments.has_any_trait(row_id, condition.forbidden))
+    if condition.aggregates:
+        in_all = _in_all(row_id, condition.aggregates)
+        if condition.spans:
+            in_all = sa.or_(in_all, _in_all(root_id, condition.aggregates))
+        where.append(in_all)
+    if condition.not_aggregates:
+        where.append(~fragments.in_any_aggregate(row_id, condition.not_aggregates))
+        if condition.spans:
+            where.append(~fragments.in_any_aggregate(root_id, condition.not_aggregates))
+    if condition.tree is not None:
+        where.append(root_id == condition.tree)
+    return where
+
+
+def _in_all(
+    provider_id: ColumnElement[int], aggregate_sets: Sequence[frozenset[int]]
+) -> ColumnElement[bool]:
+    return sa.and_(
+        *(fragments.in_any_aggregate(provider_id, aggregates) for aggregates in aggregate_sets)
+    )

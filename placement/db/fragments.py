@@ -58,6 +58,12 @@ def changed_at(table: sa.Table) -> ColumnElement[Any]:
     return sa.func.coalesce(table.c.updated_at, table.c.created_at).label("changed_at")
 
 
+def revision_of_root(root: FromClause) -> ColumnElement[int | None]:
+    """The revision, null where the row names another root."""
+    # Not as a condition: PostgreSQL would take it for a rare one, and sort all roots first.
+    return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
+
+
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     """The inventory has room for the amount, which lies between its units and is a step of them.
 

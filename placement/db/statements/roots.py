@@ -1,14 +1,12 @@
-"""Roots to look at: the next ones, or those whose trees seem to match.
+"""Roots whose trees seem to match.
 
-`next_roots` is unfiltered: a tree in memory is checked faster there. The first of them come with
-the names of a request (`FIRST_ROOTS`). `driven_roots` knows one part of one condition, which few
-may meet. `matching_roots` selects the roots of trees in which every condition seems to be met,
-beginning with such a part. They may select too many roots, never too few.
+`driven_roots` knows one part of one condition, which few may meet. `matching_roots` selects the
+roots of trees in which every condition seems to be met, beginning with such a part. They may select
+too many roots, never too few. Those of all trees are in `root_windows`.
 """
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -21,11 +19,12 @@ from placement.db.conditions import (
     MemberCondition,
     RootCondition,
     TreeFilter,
+    member_meets,
     root_meets,
 )
 from placement.db.constructs import by_no_index, in_written_order
-from placement.db.fragments import Selection, Union
-from placement.db.json_rows import JsonRows, parse_rows, parse_text
+from placement.db.fragments import Selection, Union, revision_of_root
+from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import Query
 
 # PERF: an alias costs far more to make than the condition that uses it, so each has one for
@@ -37,19 +36,11 @@ _root = t.resource_providers.alias("root")
 _inventory = t.inventories
 
 
-def next_roots(after: int, size: int) -> Query:
-    """Select (id, revision) of the next `size` roots, in the order of ids.
-
-    The revision is null where the row names another root, as in a damaged database.
-    """
-    return Query(_NEXT_ROOTS, {"after": after, "size": size}, parse=parse_rows)
-
-
 def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingCondition | None) -> Query:
     """Select (id, revision, matches) of the roots after an id, in the order of ids.
 
     Roots that are left out do not match. driving: None to begin with what the root must have. Of
-    the revision, see `next_roots`.
+    the revision, see `root_windows`.
     """
     return Query(_matching_roots(tree_filter, driving), {"after": after}, parse=parse_rows)
 
@@ -57,20 +48,13 @@ def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingConditio
 def driven_roots(after: int, condition: MemberCondition, driver: Driver, most: int) -> Query:
     """Select (id, revision) of the roots after an id with a member that meets part of a condition.
 
-    `most` rows at the most; a root comes for each such member. Of the revision, see `next_roots`.
+    `most` rows at the most; a root comes for each such member. Of the revision, see `root_windows`.
     """
     params = {"after": after, "size": most}
     return Query(_driven_roots(condition, driver), params, parse=parse_rows)
 
 
-def outermost_roots() -> Query:
-    """Select the smallest and the largest id of a root, or nulls."""
-    root = t.resource_providers
-    ends = sa.select(sa.func.min(root.c.id), sa.func.max(root.c.id))
-    return Query(ends.where(root.c.parent_provider_id.is_(None)))
-
-
-# -- one provider -----------------------------------------------------------------------------
+# -- whole trees ------------------------------------------------------------------------------
 
 
 def _serving_members(condition: MemberCondition) -> Selection:
@@ -78,44 +62,7 @@ def _serving_members(condition: MemberCondition) -> Selection:
 
     It is for the members of one tree: each is looked up in the inventories.
     """
-    member = _member
-    where = [_has_room(class_id, amount) for class_id, amount in condition.resources]
-    where += [_has_some(class_id) for class_id in condition.parts_of]
-    where += [fragments.has_any_trait(member.c.id, traits) for traits in condition.traits]
-    if condition.forbidden:
-        where.append(~fragments.has_any_trait(member.c.id, condition.forbidden))
-    if condition.aggregates:
-        in_all = _in_all(member.c.id, condition.aggregates)
-        if condition.spans:
-            in_all = sa.or_(in_all, _in_all(member.c.root_provider_id, condition.aggregates))
-        where.append(in_all)
-    if condition.not_aggregates:
-        aggregates = condition.not_aggregates
-        where.append(~fragments.in_any_aggregate(member.c.id, aggregates))
-        if condition.spans:
-            where.append(~fragments.in_any_aggregate(member.c.root_provider_id, aggregates))
-    if condition.tree is not None:
-        where.append(member.c.root_provider_id == condition.tree)
-    return sa.select(member.c.root_provider_id).where(*where)
-
-
-def _has_room(class_id: int, amount: int) -> ColumnElement[bool]:
-    return fragments.stock_with_room(_member.c.id, class_id, amount).correlate(_member).exists()
-
-
-def _has_some(class_id: int) -> ColumnElement[bool]:
-    return fragments.stock_with_some(_member.c.id, class_id).correlate(_member).exists()
-
-
-def _in_all(
-    provider_id: ColumnElement[int], aggregate_sets: Sequence[frozenset[int]]
-) -> ColumnElement[bool]:
-    return sa.and_(
-        *(fragments.in_any_aggregate(provider_id, aggregates) for aggregates in aggregate_sets)
-    )
-
-
-# -- whole trees ------------------------------------------------------------------------------
+    return sa.select(_member.c.root_provider_id).where(*member_meets(_member, condition))
 
 
 def _reached_roots(aggregates: Collection[int]) -> Selection:
@@ -257,37 +204,7 @@ def _is_outermost(root: sa.FromClause) -> ColumnElement[bool]:
     return by_no_index(root.c.parent_provider_id).is_(None)
 
 
-def _revision(root: sa.FromClause) -> ColumnElement[int | None]:
-    # Not as a condition: PostgreSQL would take it for a rare one, and sort all roots first.
-    return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
-
-
 _SIZE = sa.bindparam("size", type_=sa.Integer)
-_in_order = sa.select(t.resource_providers.c.id, _revision(t.resource_providers)).order_by(
-    t.resource_providers.c.id
-)
-_window = _in_order.where(*_after(t.resource_providers)).limit(_SIZE).subquery("roots")
-_NEXT_ROOTS = sa.select(JsonRows(_window.c.id, _window.c.revision))
-
-KIND = "roots"
-FIRST = 64  # roots that come with names
-_first = (
-    _in_order.where(t.resource_providers.c.parent_provider_id.is_(None))
-    .limit(FIRST)
-    .subquery("roots")
-)
-# (`KIND`, 0, text, 0), as `names` has rows of one name; the text is that of all first roots.
-FIRST_ROOTS: Selection = sa.select(
-    sa.literal(KIND).label("kind"),
-    sa.literal_column("0").label("id"),
-    JsonRows(_first.c.id, _first.c.revision).label("text"),
-    sa.literal_column("0").label("number"),
-)
-
-
-def parse_first(text: str | None) -> list[list[Any]]:
-    """Return the (id, revision) rows in the text of `FIRST_ROOTS`, in the order of ids."""
-    return sorted(parse_text(text))
 
 
 # PERF: schedulers ask for the same few flavors again and again.
@@ -296,7 +213,7 @@ def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
     driving = _DRIVEN_BY[driver](condition)
     (root_id,) = driving.selected_columns
     rows = (
-        driving.with_only_columns(_root.c.id, _revision(_root))
+        driving.with_only_columns(_root.c.id, revision_of_root(_root))
         .join(_root, _root.c.id == root_id)
         .where(*_after(_root))
         .limit(_SIZE)
@@ -330,7 +247,7 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
     # All else is checked root by root. It is selected, for as a condition of the rows engines
     # would begin with it.
     matches = _tree_meets(root.c.id, conditions, tree_filter.root).label("matches")
-    rows = sa.select(root.c.id, _revision(root), matches).select_from(source).where(*where)
+    rows = sa.select(root.c.id, revision_of_root(root), matches).select_from(source).where(*where)
 
     roots = rows.subquery("roots")
     number = sa.case((roots.c.matches, 1), else_=0)

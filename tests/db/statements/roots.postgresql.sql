@@ -238,19 +238,3 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
   FROM resource_providers AS root
   WHERE root.parent_provider_id IS NULL AND root.id > :after::INTEGER AND root.id = 1) AS roots
 GROUP BY roots.id >> 12;
-
-
--- roots.next_roots: Select (id, revision) of the next `size` roots, in the order of ids.
-SELECT CAST(json_agg(json_build_array(roots.id, roots.revision)) AS TEXT) AS json_rows_1
-FROM (SELECT resource_providers.id AS id, CASE WHEN (resource_providers.root_provider_id =
-    resource_providers.id) THEN resource_providers.revision END AS revision
-  FROM resource_providers
-  WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > :after::INTEGER
-  ORDER BY resource_providers.id
-  LIMIT :size::INTEGER) AS roots;
-
-
--- roots.outermost_roots: Select the smallest and the largest id of a root, or nulls.
-SELECT min(resource_providers.id) AS min_1, max(resource_providers.id) AS max_1
-FROM resource_providers
-WHERE resource_providers.parent_provider_id IS NULL;

@@ -1,0 +1,54 @@
+"""Roots in the order of their ids, whatever their trees have.
+
+They are not filtered, for a tree in memory is checked faster there; the first come with the names
+of a request. With a root comes its revision, null where the row names another root, as in a damaged
+database.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db import tables as t
+from placement.db.fragments import Selection, revision_of_root
+from placement.db.json_rows import JsonRows, parse_rows, parse_text
+from placement.db.statement import Query
+
+KIND = "roots"
+FIRST = 64  # roots that come with names
+
+_root = t.resource_providers
+_is_root = _root.c.parent_provider_id.is_(None)
+_in_order = sa.select(_root.c.id, revision_of_root(_root)).where(_is_root).order_by(_root.c.id)
+_window = (
+    _in_order.where(_root.c.id > sa.bindparam("after", type_=_root.c.id.type))
+    .limit(sa.bindparam("size", type_=sa.Integer))
+    .subquery("roots")
+)
+_NEXT_ROOTS = sa.select(JsonRows(_window.c.id, _window.c.revision))
+
+
+def next_roots(after: int, size: int) -> Query:
+    """Select (id, revision) of the next `size` roots, in the order of ids."""
+    return Query(_NEXT_ROOTS, {"after": after, "size": size}, parse=parse_rows)
+
+
+_first = _in_order.limit(FIRST).subquery("roots")
+# (`KIND`, 0, text, 0), as `names` has rows of one name; the text is that of all first roots.
+FIRST_ROOTS: Selection = sa.select(
+    sa.literal(KIND).label("kind"),
+    sa.literal_column("0").label("id"),
+    JsonRows(_first.c.id, _first.c.revision).label("text"),
+    sa.literal_column("0").label("number"),
+)
+
+
+def parse_first(text: str | None) -> list[list[Any]]:
+    """Return the (id, revision) rows in the text of `FIRST_ROOTS`, in the order of ids."""
+    return sorted(parse_text(text))
+
+
+def outermost_roots() -> Query:
+    """Select the smallest and the largest id of a root, or nulls."""
+    ends = sa.select(sa.func.min(_root.c.id), sa.func.max(_root.c.id))
+    return Query(ends.where(_is_root))
