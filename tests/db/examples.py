@@ -1,6 +1,7 @@
 """Arguments for every function of `db.statements`, with which its SQL is shown."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from placement.db.conditions import (
@@ -205,7 +206,7 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "roots.driven_roots": {
         f"beginning with {driver.value}": (0, condition, driver, 65)
         for driver, condition in (
-            (Driver.AGGREGATES, UNSUFFIXED),
+            (Driver.AGGREGATES, replace(UNSUFFIXED, aggregates=(frozenset({5}), frozenset({7})))),
             (Driver.TRAITS, SUFFIXED),
             (Driver.RESOURCES, WITH_ROOM),
             (Driver.PARTS, MemberCondition(parts_of=(0,))),

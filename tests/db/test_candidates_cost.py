@@ -134,6 +134,31 @@ def test_of_what_few_trees_have_the_database_checks_nothing_else(
     assert statements == (5 if are_few else 6)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"member_of={aggregate_uuid(1)}&member_of={aggregate_uuid(2)}",
+        "required=CUSTOM_RARE,CUSTOM_RARER",
+    ],
+)
+def test_what_few_have_together_is_found_though_many_have_each(tmp_path: Path, asked: str) -> None:
+    def fill(cloud: CloudBuilder) -> None:
+        for number in range(1000):
+            kinds = {1, 2} if number in {500, 800, 999} else {1 + number // 100 % 2}
+            traits = [{1: "CUSTOM_RARE", 2: "CUSTOM_RARER"}[kind] for kind in sorted(kinds)]
+            aggregates = [aggregate_uuid(kind) for kind in sorted(kinds)]
+            cloud.add(f"h{number}", {"VCPU": 8}, traits=traits, aggregates=aggregates)
+
+    both = searcher(tmp_path, fill)
+    found, statements, trees = both.find_cold(f"resources=VCPU:1&{asked}")
+    assert [tuple(each.allocations) for each in found.candidates] == [
+        (provider_uuid(number + 1),) for number in (500, 800, 999)
+    ]
+    assert trees == TUNING.first_window + 3
+    # names and a window, its trees and their traits; those with both, and theirs
+    assert statements == 6
+
+
 def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path) -> None:
     def fill(cloud: CloudBuilder) -> None:
         root = cloud.add("host", {})

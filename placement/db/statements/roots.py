@@ -32,6 +32,7 @@ from placement.db.statement import Query
 _member = t.resource_providers.alias("member")
 _reached = t.resource_providers.alias("reached")
 _link = t.resource_provider_aggregates.alias("link")
+_trait_link = t.resource_provider_traits.alias("trait_link")
 _root = t.resource_providers.alias("root")
 _inventory = t.inventories
 
@@ -94,17 +95,27 @@ def _tree_meets(
 
 
 def _roots_in_aggregates(condition: MemberCondition) -> Selection:
-    """Select the roots of trees with a member in one of the first set of aggregates."""
-    return _reached_roots(condition.aggregates[0])
+    """Select the roots of trees with a member in one of each set of aggregates.
+
+    Whoever spans meets that too: then the member is the root.
+    """
+    first, *others = condition.aggregates
+    return _reached_roots(first).where(
+        *(fragments.in_any_aggregate(_reached.c.id, aggregates) for aggregates in others)
+    )
 
 
 def _roots_with_traits(condition: MemberCondition) -> Selection:
-    """Select the roots of trees with a member that has one of the first set of traits."""
-    link = t.resource_provider_traits
+    """Select the roots of trees with a member that has one of each set of traits."""
+    link = _trait_link
+    first, *others = condition.traits
     return (
         sa.select(_member.c.root_provider_id)
         .select_from(link.join(_member, _member.c.id == link.c.resource_provider_id))
-        .where(link.c.trait_id.in_(sorted(condition.traits[0])))
+        .where(
+            link.c.trait_id.in_(sorted(first)),
+            *(fragments.has_any_trait(_member.c.id, traits) for traits in others),
+        )
     )
 
 

@@ -7,18 +7,25 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
   FROM resource_provider_aggregates AS link JOIN resource_providers AS reached ON reached.id =
       link.resource_provider_id JOIN resource_providers AS root ON root.id =
       reached.root_provider_id
-  WHERE link.aggregate_id IN (5) AND root.parent_provider_id IS NULL AND root.id > :after
+  WHERE link.aggregate_id IN (5) AND (EXISTS (SELECT 1 AS anon_1
+      FROM resource_provider_aggregates
+      WHERE resource_provider_aggregates.resource_provider_id = reached.id AND
+          resource_provider_aggregates.aggregate_id IN (7))) AND root.parent_provider_id IS NULL AND
+          root.id > :after
   LIMIT :size OFFSET 0) AS roots;
 
 -- beginning with traits
 SELECT json_group_array(json_array(roots.id, roots.revision)) AS json_rows_1
 FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN root.revision END AS
     revision
-  FROM resource_provider_traits JOIN resource_providers AS member ON member.id =
-      resource_provider_traits.resource_provider_id JOIN resource_providers AS root ON root.id =
+  FROM resource_provider_traits AS trait_link JOIN resource_providers AS member ON member.id =
+      trait_link.resource_provider_id JOIN resource_providers AS root ON root.id =
       member.root_provider_id
-  WHERE resource_provider_traits.trait_id IN (1) AND root.parent_provider_id IS NULL AND root.id >
-      :after
+  WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_1
+      FROM resource_provider_traits
+      WHERE resource_provider_traits.resource_provider_id = member.id AND
+          resource_provider_traits.trait_id IN (2, 3))) AND root.parent_provider_id IS NULL AND
+          root.id > :after
   LIMIT :size OFFSET 0) AS roots;
 
 -- beginning with resources
@@ -112,10 +119,13 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
               resource_provider_aggregates.aggregate_id IN (6))) AND member.root_provider_id =
               root.id)) AS matches
   FROM (SELECT DISTINCT member.root_provider_id AS root_provider_id
-    FROM resource_provider_traits JOIN resource_providers AS member ON member.id =
-        resource_provider_traits.resource_provider_id
-    WHERE resource_provider_traits.trait_id IN (1)) AS first JOIN resource_providers AS root ON
-        root.id = first.root_provider_id
+    FROM resource_provider_traits AS trait_link JOIN resource_providers AS member ON member.id =
+        trait_link.resource_provider_id
+    WHERE trait_link.trait_id IN (1) AND (EXISTS (SELECT 1 AS anon_9
+        FROM resource_provider_traits
+        WHERE resource_provider_traits.resource_provider_id = member.id AND
+            resource_provider_traits.trait_id IN (2, 3)))) AS first JOIN resource_providers AS root
+            ON root.id = first.root_provider_id
   WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
