@@ -4,7 +4,7 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql import ColumnElement, visitors
 from sqlalchemy.sql.functions import FunctionElement
 
 from placement.db.dialects import DIALECTS, dialect_named
@@ -59,6 +59,20 @@ def by_no_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
     The others judge by the plain column, of which they have statistics.
     """
     return _ByNoIndex(column)
+
+
+def with_numbers(rows: Rows) -> Rows:
+    """Have the numbers that a statement was built with stand in its text.
+
+    Where it is prepared, PostgreSQL has a plan for these numbers: for parameters it would soon have
+    one for all values. How rare a trait is decides where to begin.
+    """
+
+    def show(parameter: sa.BindParameter[Any]) -> None:
+        if parameter.value is not None and isinstance(parameter.type, sa.Integer):
+            parameter.literal_execute = True
+
+    return visitors.cloned_traverse(rows, {}, {"bindparam": show})
 
 
 class _InOrder(FunctionElement[bool]):

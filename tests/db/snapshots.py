@@ -102,7 +102,7 @@ def _sql(statement: Query | Write, dialect: sa.Dialect) -> str:
 
     def value(match: re.Match[str]) -> str:
         """Return what is always the same, or was given for the example; else the parameter."""
-        name = match["list"] or match["name"]
+        name = match["list"] or match["number"] or match["name"]
         constant = compiled.params.get(name)
         if name in statement.params or constant is None or isinstance(constant, datetime):
             return f"(:{name} …)" if match["list"] else match[0]
@@ -113,7 +113,10 @@ def _sql(statement: Query | Write, dialect: sa.Dialect) -> str:
 
 
 # PostgreSQL is told the types of parameters.
-_PLACEHOLDER = re.compile(r"\(__\[POSTCOMPILE_(?P<list>\w+)\]\)|(?<!:):(?P<name>\w+)(::\w+)?")
+_PLACEHOLDER = re.compile(
+    r"\(__\[POSTCOMPILE_(?P<list>\w+)\]\)|__\[POSTCOMPILE_(?P<number>\w+)\]"
+    r"|(?<!:):(?P<name>\w+)(::\w+)?"
+)
 
 _CLAUSE = re.compile(
     r" ((?:WHERE|ORDER BY|GROUP BY|HAVING|LIMIT|SET|VALUES|ON CONFLICT|ON DUPLICATE|UNION"

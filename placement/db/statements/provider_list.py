@@ -11,6 +11,7 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import bulk, fragments
 from placement.db import tables as t
 from placement.db.conditions import ProviderCondition
+from placement.db.constructs import with_numbers
 from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
 from placement.db.statement import CHUNK, Queries, Query
@@ -82,17 +83,17 @@ def page(condition: ProviderCondition, after: str, size: int) -> Query:
 # PERF: clients ask the same again and again, and building it takes a third of a short answer.
 @lru_cache(maxsize=256)
 def _listed(condition: ProviderCondition) -> Selection:
-    return _LISTED.where(*_meets(condition))
+    return with_numbers(_LISTED.where(*_meets(condition)))
 
 
 @lru_cache(maxsize=256)
 def _revisions(condition: ProviderCondition) -> Selection:
-    return _REVISIONS.where(*_meets(condition))
+    return with_numbers(_REVISIONS.where(*_meets(condition)))
 
 
 @lru_cache(maxsize=256)
 def _page(condition: ProviderCondition) -> Selection:
-    return _PAGE.where(_provider.c.uuid > _AFTER, *_meets_in_order(condition))
+    return with_numbers(_PAGE.where(_provider.c.uuid > _AFTER, *_meets_in_order(condition)))
 
 
 def _meets(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:

@@ -22,7 +22,7 @@ from placement.db.conditions import (
     member_meets,
     root_meets,
 )
-from placement.db.constructs import by_no_index, in_written_order
+from placement.db.constructs import by_no_index, in_written_order, with_numbers
 from placement.db.fragments import Selection, Union, revision_of_root
 from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import Query
@@ -226,11 +226,11 @@ def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
     rows = (
         driving.with_only_columns(_root.c.id, revision_of_root(_root))
         .join(_root, _root.c.id == root_id)
-        .where(*_after(_root))
+        .where(_is_outermost(_root), root_id > _AFTER)
         .limit(_SIZE)
     )
     roots = in_written_order(rows).subquery("roots")
-    return sa.select(JsonRows(roots.c.id, roots.c.revision))
+    return with_numbers(sa.select(JsonRows(roots.c.id, roots.c.revision)))
 
 
 _ROOTS_IN_TEXT = 12  # bits of an id: roots in one text, of some 30 bytes each
@@ -263,7 +263,8 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
     roots = rows.subquery("roots")
     number = sa.case((roots.c.matches, 1), else_=0)
     texts = sa.select(JsonRows(roots.c.id, roots.c.revision, number))
-    return in_written_order(texts.group_by(roots.c.id.bitwise_rshift(_ROOTS_IN_TEXT)))
+    texts = texts.group_by(roots.c.id.bitwise_rshift(_ROOTS_IN_TEXT))
+    return with_numbers(in_written_order(texts))
 
 
 def _pinned_trees(conditions: Sequence[MemberCondition]) -> list[int]:

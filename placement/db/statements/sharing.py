@@ -11,6 +11,7 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.conditions import RootCondition, root_meets
+from placement.db.constructs import with_numbers
 from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection
 from placement.db.json_rows import JsonRow, JsonRows
 from placement.db.statement import Query
@@ -165,7 +166,8 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
         mask = sa.func.sum(sa.case(bits, value=pairs.c.aggregate_id, else_=0))
         masks.append(mask.label(f"mask{number}"))
     sums = sa.select(*masks).group_by(pairs.c.root_id).subquery("sums")
-    return Query(sa.select(*sums.c).distinct(), parse=partial(_parse_masks, aggregates))
+    rows = with_numbers(sa.select(*sums.c).distinct())
+    return Query(rows, parse=partial(_parse_masks, aggregates))
 
 
 def _parse_masks(aggregates: Sequence[int], rows: Sequence[Any]) -> list[frozenset[int]]:

@@ -12,7 +12,7 @@ FROM (SELECT STRAIGHT_JOIN root.id AS id, CASE WHEN (root.root_provider_id = roo
       FROM resource_provider_aggregates
       WHERE resource_provider_aggregates.resource_provider_id = reached.id AND
           resource_provider_aggregates.aggregate_id IN (7))) AND root.parent_provider_id IS NULL AND
-          root.id > :after
+          reached.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with traits
@@ -27,7 +27,7 @@ FROM (SELECT STRAIGHT_JOIN root.id AS id, CASE WHEN (root.root_provider_id = roo
       FROM resource_provider_traits
       WHERE resource_provider_traits.resource_provider_id = `member`.id AND
           resource_provider_traits.trait_id IN (2, 3))) AND root.parent_provider_id IS NULL AND
-          root.id > :after
+          `member`.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with resources
@@ -40,7 +40,7 @@ FROM (SELECT STRAIGHT_JOIN root.id AS id, CASE WHEN (root.root_provider_id = roo
       `member`.root_provider_id
   WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
       inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0 AND
-      root.parent_provider_id IS NULL AND root.id > :after
+      root.parent_provider_id IS NULL AND `member`.root_provider_id > :after
   LIMIT :size) AS roots;
 
 -- beginning with parts_of
@@ -52,7 +52,7 @@ FROM (SELECT STRAIGHT_JOIN root.id AS id, CASE WHEN (root.root_provider_id = roo
       inventories.resource_provider_id INNER JOIN resource_providers AS root ON root.id =
       `member`.root_provider_id
   WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity AND
-      root.parent_provider_id IS NULL AND root.id > :after
+      root.parent_provider_id IS NULL AND `member`.root_provider_id > :after
   LIMIT :size) AS roots;
 
 

@@ -11,7 +11,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       FROM resource_provider_aggregates
       WHERE resource_provider_aggregates.resource_provider_id = reached.id AND
           resource_provider_aggregates.aggregate_id IN (7))) AND root.parent_provider_id IS NULL AND
-          root.id > :after::INTEGER
+          reached.root_provider_id > :after::INTEGER
   LIMIT :size::INTEGER) AS roots;
 
 -- beginning with traits
@@ -25,7 +25,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       FROM resource_provider_traits
       WHERE resource_provider_traits.resource_provider_id = member.id AND
           resource_provider_traits.trait_id IN (2, 3))) AND root.parent_provider_id IS NULL AND
-          root.id > :after::INTEGER
+          member.root_provider_id > :after::INTEGER
   LIMIT :size::INTEGER) AS roots;
 
 -- beginning with resources
@@ -36,7 +36,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       JOIN resource_providers AS root ON root.id = member.root_provider_id
   WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
       inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0 AND
-      root.parent_provider_id IS NULL AND root.id > :after::INTEGER
+      root.parent_provider_id IS NULL AND member.root_provider_id > :after::INTEGER
   LIMIT :size::INTEGER) AS roots;
 
 -- beginning with parts_of
@@ -46,7 +46,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
   FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
       JOIN resource_providers AS root ON root.id = member.root_provider_id
   WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity AND
-      root.parent_provider_id IS NULL AND root.id > :after::INTEGER
+      root.parent_provider_id IS NULL AND member.root_provider_id > :after::INTEGER
   LIMIT :size::INTEGER) AS roots;
 
 
