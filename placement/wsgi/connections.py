@@ -115,9 +115,9 @@ class Connections:
         give_way: waits while others had better accept a newcomer. timeout: seconds. Nothing is
         returned after them, and where somebody else was faster.
         """
-        if self._newcomers and (newcomer := self._newcomer()):
-            return newcomer
-        for file, _ in self._events.poll(timeout, maxevents=1):
+        is_left_to_us = bool(self._newcomers)
+        # Those who were accepted come first, so that none of them waits for ever.
+        for file, _ in self._events.poll(0 if is_left_to_us else timeout, maxevents=1):
             with self._lock:
                 if file not in self._listeners:
                     return self._watched.pop(file, None)
@@ -127,7 +127,8 @@ class Connections:
                 if file in self._newcomers:
                     self._newcomers.remove(file)
                     return self._accept_at(file)
-        return None
+            return None
+        return self._newcomer() if is_left_to_us else None
 
     def watch(self, conn: Connection, event: int, act: Callable[[Connection], None]) -> None:
         """Let whichever thread hears of the event act."""

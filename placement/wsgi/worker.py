@@ -37,7 +37,8 @@ from placement.wsgi.connections import (
     Connections,
 )
 
-MOMENT = 0.001  # seconds
+MOMENT = 0.001  # seconds, in which some request is done if none waits for the database
+MOMENTS = 20  # for which a thread gives way
 BETWEEN_SIGNS = 1.0  # seconds between signs of life
 BETWEEN_LOOKS = 0.1  # seconds between looks at the end whether all is done
 
@@ -199,7 +200,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn is not typed
         answer wait for the database, so that none is done for a while.
         """
         answered = None
-        while self._room < self.cfg.threads and answered != self._answered:
+        for _ in range(MOMENTS):
+            if self._room == self.cfg.threads or answered == self._answered:
+                return
             answered = self._answered
             time.sleep(MOMENT)
 

@@ -12,7 +12,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
 from placement.wsgi.arrival import LONGEST_HEAD
-from placement.wsgi.worker import Worker
+from placement.wsgi.worker import MOMENTS, Worker
 
 MOST = 10  # connections
 
@@ -49,7 +49,7 @@ def serve(worker: Worker, application: Any) -> None:
 
 def turn(worker: Worker) -> None:
     """Do what there is to do."""
-    while worker.turn(0.1):
+    while worker.turn(0.3):
         pass
 
 
@@ -217,3 +217,6 @@ def test_a_newcomer_waits_while_others_are_answered_and_not_where_they_wait_too(
     worker._room = 0
     worker._give_way()
     assert answered == [4]
+    answered = list(range(2 * MOMENTS))
+    worker._give_way()
+    assert len(answered) == MOMENTS  # nobody waits for ever
