@@ -62,8 +62,9 @@ def tree_conditions(
 
     for position, slot in enumerate(plan.slots):
         with_traits = plan.alone or slot.group.suffixed
-        reach = sharing.reach(position)
-        member = _member_condition(resolved, slot, reach, with_traits, tuning)
+        member = _member_condition(resolved, slot, with_traits, tuning)
+        if reach := sharing.reach(member, position):
+            member = replace(member, reach=reach)
         if position in plan.splittable:
             member = _of_part(member)
         if plan.splittable == (position,):
@@ -72,7 +73,9 @@ def tree_conditions(
         of_member(member).slots.add(position)
     for traits in plan.collective_traits:
         # Any provider of the unsuffixed group may bring them.
-        member = MemberCondition(traits=(resolved.ids_of_traits(traits),), reach=sharing.aggregates)
+        member = MemberCondition(traits=(resolved.ids_of_traits(traits),))
+        if reach := sharing.reach(member):
+            member = replace(member, reach=reach)
         of_member(member).trait_sets.add(traits)
     return sorted(conditions.values(), key=lambda condition: _rarity(condition.member))
 
@@ -80,7 +83,6 @@ def tree_conditions(
 def _member_condition(
     resolved: ResolvedRequest,
     slot: Slot,
-    reach: frozenset[int],
     with_traits: bool,
     tuning: SearchTuning,
 ) -> MemberCondition:
@@ -96,7 +98,6 @@ def _member_condition(
         not_aggregates=resolved.ids_of_aggregates(group.not_member_of),
         spans=not group.suffixed,
         tree=None if tree is None else resolved.root_ids[tree],
-        reach=reach,
     )
 
 

@@ -76,7 +76,9 @@ def resolve(
         "tree": {},
         **{kind: {} for kind in others},
     }
-    further = [sharing.FIRST_PROVIDERS]
+    # Their traits matter to a request that names some.
+    first = sharing.FIRST_PROVIDERS_WITH_TRAITS if trait_names else sharing.FIRST_PROVIDERS
+    further = [first]
     if not trees:
         further.append(root_windows.FIRST_ROOTS)
     query = statements.with_trees(

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates.budget import Spend
 from placement.candidates.model import Pool, Root, SharingMember, Slot, Tree
 from placement.candidates.resolve import ResolvedRequest
-from placement.db.conditions import RootCondition
+from placement.db.conditions import MemberCondition, RootCondition
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements
 from placement.db.statements.sharing import SharingRow
@@ -21,12 +21,22 @@ from placement.objects.capacity import Stock, fits
 
 @dataclass(frozen=True, slots=True)
 class SharingProvider:
-    """A sharing provider as rows tell of it; aggregates and classes are ids."""
+    """A sharing provider as rows tell of it; aggregates, classes and traits are ids."""
 
     uuid: str
     root: Root
     aggregates: set[int]
     stocks: dict[int, Stock]
+    traits: set[int]
+
+    def is_as(self, condition: MemberCondition) -> bool:
+        """Whether it has the traits and stands in the aggregates that the condition asks for."""
+        return (
+            self.traits.isdisjoint(condition.forbidden)
+            and self.aggregates.isdisjoint(condition.not_aggregates)
+            and not any(map(self.traits.isdisjoint, condition.traits))
+            and not any(map(self.aggregates.isdisjoint, condition.aggregates))
+        )
 
     def has_room(self, resources: Iterable[tuple[int, int]]) -> bool:
         """Whether it could give all of the (class id, units) pairs."""
@@ -84,14 +94,15 @@ class Sharing:
         """The roots of their trees, each once."""
         return roots_of(self.providers)
 
-    @property
-    def aggregates(self) -> frozenset[int]:
-        """The aggregates through which trees reach any of them."""
-        return _aggregates(self.providers)
+    def reach(self, condition: MemberCondition, slot: int | None = None) -> frozenset[int]:
+        """Return the aggregates through which trees reach one that is as the condition says.
 
-    def reach(self, slot: int) -> frozenset[int]:
-        """Return the aggregates through which trees reach one that has room for the slot."""
-        return _aggregates(self.serving[slot])
+        slot: it has room for that; None: for any.
+        """
+        providers = self.providers if slot is None else self.serving[slot]
+        if condition.asks_for_names:  # PERF: most do not
+            return _aggregates(provider for provider in providers if provider.is_as(condition))
+        return _aggregates(providers)
 
 
 def roots_of(providers: Iterable[SharingProvider]) -> Collection[Root]:
@@ -131,6 +142,7 @@ def _provider(row: SharingRow) -> SharingProvider:
         Root(row.root_id, row.revision),
         {aggregate for aggregate, _name in row.aggregates},
         {class_id: Stock(*fields) for class_id, *fields in row.stocks},
+        {trait_id for (trait_id,) in row.traits},
     )
 
 

@@ -58,6 +58,11 @@ class MemberCondition:
     parts_of: tuple[int, ...] = ()
     reach: frozenset[int] = frozenset()
 
+    @property
+    def asks_for_names(self) -> bool:
+        """Whether it says anything of traits or aggregates."""
+        return bool(self.traits or self.forbidden or self.aggregates or self.not_aggregates)
+
 
 @dataclass(frozen=True, slots=True)
 class RootCondition:

@@ -95,6 +95,8 @@ def searches() -> Iterator[Step]:
         "an aggregate that is none": f"{FLAVOR}&member_of={uuids.uuid4()}",
         "one tree": f"{FLAVOR}&in_tree={HOST}",
         "a root with a rare trait": f"{FLAVOR}&root_required=CUSTOM_RARE",
+        "a rare trait beside a shared disk": f"{FLAVOR}&required=CUSTOM_RARE&limit=10",
+        "a trait that nobody has": f"{FLAVOR}&required={NOBODYS}",
         "shared disk": "resources=DISK_GB:100000",
         "more than a shared disk": "resources=DISK_GB:10000000",
         "groups of a tree": "resources_C=VCPU:1&required_C=CUSTOM_NUMA&resources_G=VGPU:1"
@@ -230,9 +232,6 @@ def whole_cloud() -> Iterator[Step]:
     """Yield requests that are answered by looking at every host, or at all that meet a part."""
     for name, query in {
         "all": FLAVOR,
-        # A shared disk may bring the trait, so hosts without it are looked at one by one.
-        "a rare trait beside a shared disk": f"{FLAVOR}&required=CUSTOM_RARE&limit=10",
-        "a trait that nobody has beside a shared disk": f"{FLAVOR}&required={NOBODYS}&limit=10",
         # One host in 20 is a rare match, so all of these are selected.
         "a large aggregate": f"{FLAVOR}&member_of={aggregate_uuid(3)}&limit=3",
     }.items():

@@ -159,6 +159,27 @@ def test_what_few_have_together_is_found_though_many_have_each(tmp_path: Path, a
     assert statements == 6
 
 
+@pytest.mark.parametrize("disk_has_it", [False, True])
+def test_a_rare_trait_is_looked_for_in_all_hosts_only_where_a_shared_disk_brings_it(
+    tmp_path: Path, disk_has_it: bool
+) -> None:
+    def fill(cloud: CloudBuilder) -> None:
+        rare = ["CUSTOM_RARE"]
+        for number in range(1000):
+            traits = rare if number in {50, 700, 999} else []
+            cloud.add(f"h{number}", {"VCPU": 8}, traits=traits, aggregates=[aggregate_uuid(1)])
+        traits = [SHARING, *rare] if disk_has_it else [SHARING]
+        cloud.add("disk", {"DISK_GB": 10**6}, traits=traits, aggregates=[aggregate_uuid(1)])
+
+    asked = searcher(tmp_path, fill)
+    found, _statements, trees = asked.find_cold("resources=VCPU:1,DISK_GB:1&required=CUSTOM_RARE")
+    hosts = range(1000) if disk_has_it else (50, 700, 999)
+    assert {uuid for each in found.candidates for uuid in each.allocations} == {
+        provider_uuid(1001), *(provider_uuid(number + 1) for number in hosts)
+    }  # fmt: skip
+    assert disk_has_it or trees <= 64 + 3 + 1
+
+
 def test_a_search_without_steps_left_gives_what_it_has_or_says_so(tmp_path: Path) -> None:
     def fill(cloud: CloudBuilder) -> None:
         root = cloud.add("host", {})

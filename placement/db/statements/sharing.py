@@ -1,7 +1,7 @@
 """Sharing providers, and the sets of them that trees reach."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import orjson
@@ -33,7 +33,7 @@ def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) ->
     )
 
 
-def _texts(sharing: sa.Subquery) -> Selection:
+def _texts(sharing: sa.Subquery, *, with_traits: bool) -> Selection:
     """Select (`KIND`, id, text, number) of sharing providers, in the form of rows of `names`.
 
     text: JSON of what `parse` tells, or null where the provider stands in no tree, as in a damaged
@@ -55,17 +55,22 @@ def _texts(sharing: sa.Subquery) -> Selection:
         _inventory,
         _inventory.c.resource_provider_id == sharing.c.id,
     )
+    parts = [tree, aggregates, stocks]
+    if with_traits:
+        of_provider = _trait_link.c.resource_provider_id == sharing.c.id
+        parts.append(_list(JsonRows(_trait_link.c.trait_id), _trait_link, of_provider))
+    text = reduce(lambda joined, part: joined + "," + part, parts)
     return sa.select(
         sa.literal(KIND).label("kind"),
         sharing.c.id,
-        ("[" + tree + "," + aggregates + "," + stocks + "]").label("text"),
+        ("[" + text + "]").label("text"),
         sharing.c.trait_id.label("number"),
     )
 
 
 # Engines take the trait for as common as others. So the first come in the order of an index, up
 # to a number; then no engine looks at all providers, and PostgreSQL compiles nothing.
-FIRST_PROVIDERS = _texts(
+_first = (
     sa.select(_trait_link.c.resource_provider_id.label("id"), _trait_link.c.trait_id)
     .where(
         _trait_link.c.trait_id
@@ -75,25 +80,29 @@ FIRST_PROVIDERS = _texts(
     .limit(FIRST)
     .subquery("sharing")
 )
+FIRST_PROVIDERS = _texts(_first, with_traits=False)
+FIRST_PROVIDERS_WITH_TRAITS = _texts(_first, with_traits=True)
 _OTHERS = _texts(
     sa.select(_trait_link.c.resource_provider_id.label("id"), _trait_link.c.trait_id)
     .where(
         _trait_link.c.trait_id == sa.bindparam("trait", type_=sa.Integer),
         _trait_link.c.resource_provider_id > sa.bindparam("after", type_=sa.Integer),
     )
-    .subquery("sharing")
+    .subquery("sharing"),
+    with_traits=True,
 )
 
 
 def others(trait_id: int, after: int) -> Query:
-    """Select the providers with the trait after one of them, as `FIRST_PROVIDERS` does."""
+    """Select the providers with the trait after one of them, as `FIRST_PROVIDERS_WITH_TRAITS`."""
     return Query(_OTHERS, {"trait": trait_id, "after": after})
 
 
 class SharingRow(NamedTuple):
     """A sharing provider with its tree, the id of its row and that of the trait.
 
-    aggregates: (id, as stored). stocks: lists of a class's id and the fields of `Stock`.
+    aggregates: (id, as stored). stocks: lists of a class's id and the fields of `Stock`. traits:
+    lists of one id; none where they were not selected.
     """
 
     id: int
@@ -103,6 +112,7 @@ class SharingRow(NamedTuple):
     uuid: str
     aggregates: list[tuple[int, str]]
     stocks: list[list[int]]
+    traits: Sequence[tuple[int]] = ()
 
 
 def parse(rows: Iterable[Sequence[Any]]) -> list[SharingRow]:
@@ -110,10 +120,8 @@ def parse(rows: Iterable[Sequence[Any]]) -> list[SharingRow]:
     providers = []
     for _kind, row_id, text, trait_id in rows:
         if text is not None:
-            (root_id, revision, uuid), aggregates, stocks = orjson.loads(text)
-            providers.append(
-                SharingRow(row_id, trait_id, root_id, revision, uuid, aggregates, stocks)
-            )
+            (root_id, revision, uuid), *parts = orjson.loads(text)
+            providers.append(SharingRow(row_id, trait_id, root_id, revision, uuid, *parts))
     return sorted(providers)
 
 

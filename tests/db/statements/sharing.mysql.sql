@@ -10,7 +10,7 @@ WHERE resource_providers.id IN (SELECT resource_provider_traits.resource_provide
 ORDER BY resource_providers.id;
 
 
--- sharing.others: Select the providers with the trait after one of them, as `FIRST_PROVIDERS` does.
+-- sharing.others: Select the providers with the trait after one of them, as `FIRST_PROVIDERS_WITH_TRAITS`.
 SELECT 'sharing' AS kind, sharing.id, concat('[', (SELECT CONCAT('[', IFNULL(root.id, 'null'), ',',
     IFNULL(root.revision, 'null'), ',', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ']') AS
     json_row_1
@@ -28,8 +28,12 @@ SELECT 'sharing' AS kind, sharing.id, concat('[', (SELECT CONCAT('[', IFNULL(roo
           IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
           IFNULL(inventories.step_size, 'null'), ']')), ']') AS json_rows_2
       FROM inventories
-      WHERE inventories.resource_provider_id = sharing.id), '[]'), ']') AS text, sharing.trait_id AS
-          number
+      WHERE inventories.resource_provider_id = sharing.id), '[]'), ',', coalesce((SELECT CONCAT('[',
+          GROUP_CONCAT(CONCAT('[', IFNULL(resource_provider_traits.trait_id, 'null'), ']')), ']') AS
+          json_rows_3
+      FROM resource_provider_traits
+      WHERE resource_provider_traits.resource_provider_id = sharing.id), '[]'), ']') AS text,
+          sharing.trait_id AS number
 FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
     AS trait_id
   FROM resource_provider_traits

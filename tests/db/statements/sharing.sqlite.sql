@@ -9,7 +9,7 @@ WHERE resource_providers.id IN (SELECT resource_provider_traits.resource_provide
 ORDER BY resource_providers.id;
 
 
--- sharing.others: Select the providers with the trait after one of them, as `FIRST_PROVIDERS` does.
+-- sharing.others: Select the providers with the trait after one of them, as `FIRST_PROVIDERS_WITH_TRAITS`.
 SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_array(root.id, root.revision,
     resource_providers.uuid) AS json_row_1
   FROM resource_providers JOIN resource_providers AS root ON root.id =
@@ -24,8 +24,11 @@ SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_array(root.id, root.re
         inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS
         json_rows_2
     FROM inventories
-    WHERE inventories.resource_provider_id = sharing.id), '[]') || ']' AS text, sharing.trait_id AS
-        number
+    WHERE inventories.resource_provider_id = sharing.id), '[]') || ',' || coalesce((SELECT
+        json_group_array(json_array(resource_provider_traits.trait_id)) AS json_rows_3
+    FROM resource_provider_traits
+    WHERE resource_provider_traits.resource_provider_id = sharing.id), '[]') || ']' AS text,
+        sharing.trait_id AS number
 FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
     AS trait_id
   FROM resource_provider_traits

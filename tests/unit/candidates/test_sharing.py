@@ -12,6 +12,7 @@ from placement.candidates.sharing import (
     sharing_members,
     sharing_pool,
 )
+from placement.db.conditions import MemberCondition
 from placement.objects.capacity import Stock
 
 RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
@@ -32,7 +33,7 @@ DISK = tree(4, "disk", RACK)
 
 
 def provider(*uuids: str) -> list[SharingProvider]:
-    return [SharingProvider(uuid, Root(3, 1), {7}, {}) for uuid in uuids]
+    return [SharingProvider(uuid, Root(3, 1), {7}, {}, set()) for uuid in uuids]
 
 
 def test_sharing_providers_are_found_where_they_stand() -> None:
@@ -43,7 +44,7 @@ def test_sharing_providers_are_found_where_they_stand() -> None:
     ]
 
 
-def test_an_anchor_reaches_those_in_an_aggregate_of_any_of_its_members() -> None:
+def test_an_anchor_reaches_those_in_an_aggregate_of_any_of_its_ids() -> None:
     sharing = sharing_members(provider("store1", "store2"), [STORE])
     pools = AnchorPools(sharing, free)
     pool = pools.pool(HOST)
@@ -95,5 +96,32 @@ def test_a_provider_has_room_for_all_or_does_not_serve(
     resources: list[tuple[int, int]], expected: bool
 ) -> None:
     stock = Stock(capacity=100, used=50, min_unit=10, max_unit=100, step_size=10)
-    sharing = SharingProvider("disk", Root(1, 1), {7}, {2: stock})
+    sharing = SharingProvider("disk", Root(1, 1), {7}, {2: stock}, set())
     assert sharing.has_room(resources) == expected
+
+
+def ids(*numbers: int) -> frozenset[int]:
+    return frozenset(numbers)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (MemberCondition(), True),
+        (MemberCondition(traits=(ids(1), ids(2, 3))), True),
+        (MemberCondition(traits=(ids(1), ids(4))), False),
+        (MemberCondition(forbidden=ids(2)), False),
+        (MemberCondition(forbidden=ids(4)), True),
+        (MemberCondition(aggregates=(ids(7, 9), ids(8))), True),
+        (MemberCondition(aggregates=(ids(7), ids(9))), False),
+        (MemberCondition(not_aggregates=ids(8)), False),
+        (MemberCondition(not_aggregates=ids(9)), True),
+        # Whether it has room is asked for each slot, and it stands in another tree.
+        (MemberCondition(resources=((2, 1),), tree=77), True),
+    ],
+)
+def test_a_tree_reaches_only_who_has_the_traits_and_aggregates_of_a_condition(
+    condition: MemberCondition, expected: bool
+) -> None:
+    disk = SharingProvider("disk", Root(1, 1), {7, 8}, {}, {1, 2})
+    assert disk.is_as(condition) == expected
