@@ -18,6 +18,7 @@ from placement.client.rest import RestClient
 from placement.loader import dump_cloud, load_cloud, load_file, preview_load
 from tests.kit.engines import ENGINE, share
 from tests.kit.listener import listening
+from tests.kit.printed import complaints
 from tests.kit.service import Service, claim
 
 DEMO = Path(__file__).parents[2] / "etc" / "demo-cloud.yaml"
@@ -304,7 +305,7 @@ def test_the_command_writes_to_standard_output(
     assert main(["dump-cloud", "--url", url]) == 0
     captured = capsys.readouterr()
     assert captured.out == text
-    assert captured.err.splitlines()[-1] == "1 providers, 1 consumers"
+    assert complaints(captured.err)[-1] == "1 providers, 1 consumers"
 
 
 def test_a_file_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
@@ -364,7 +365,7 @@ def test_a_dry_run_tells_each_change_and_makes_none(
         "provider disk: aggregates: + 5ac00000-0000-4000-8000-00000000000a",
         "consumer 00000000-0000-0000-0000-000000000007: host VCPU 2 → 3; user user → other",
     ]
-    assert captured.err.splitlines()[-1] == (
+    assert complaints(captured.err)[-1] == (
         f"{path}: nothing was changed; loading gives 2 providers: 1 created, 1 changed, "
         "0 as they were; 1 consumers: 0 created, 1 changed, 0 as they were; "
         "new resource classes: 1, new traits: 1"

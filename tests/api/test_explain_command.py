@@ -13,6 +13,7 @@ import pytest
 from placement import cli
 from placement.loader import load_cloud
 from tests.kit.listener import answering, listening
+from tests.kit.printed import complaints
 from tests.kit.service import Service, claim, inventories
 
 ROOT = Path(__file__).parents[2]
@@ -34,11 +35,7 @@ def explain(capsys: pytest.CaptureFixture[str]) -> Any:
         capsys.readouterr()
         code = cli.main(["explain", *arguments])
         printed = capsys.readouterr()
-        # A server of this process logs there, too.
-        complaints = [
-            line for line in printed.err.splitlines() if " placement.requestlog " not in line
-        ]
-        return code, printed.out, "".join(f"{line}\n" for line in complaints)
+        return code, printed.out, "".join(f"{line}\n" for line in complaints(printed.err))
 
     return run
 
