@@ -29,8 +29,23 @@ NOTHING = select.EPOLLONESHOT
 RECEIVE = select.EPOLLIN | NOTHING
 SEND = select.EPOLLOUT | NOTHING
 
-_NO_ROOM = {errno.EMFILE, errno.ENFILE}
-_NOT_NOW = {errno.EAGAIN, errno.EWOULDBLOCK, errno.ECONNABORTED}
+# Why no connection is accepted: nobody has come, or there is no room.
+_NOBODY = {errno.EAGAIN, errno.EWOULDBLOCK}
+_NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+# Or that one was lost on its way, which says nothing of the listener and of those behind.
+_LOST = {
+    errno.ECONNABORTED,
+    errno.EHOSTDOWN,
+    errno.EHOSTUNREACH,
+    errno.ENETDOWN,
+    errno.ENETUNREACH,
+    errno.ENONET,
+    errno.ENOPROTOOPT,
+    errno.EOPNOTSUPP,
+    errno.EPERM,
+    errno.EPROTO,
+}
+_LOST_IN_A_ROW = 64  # after which others have their turn
 
 
 class Connection(TConn):  # type: ignore[misc]  # gunicorn is not typed
@@ -186,16 +201,20 @@ class Connections:
 
     def _accept(self, listener: Any, server: Any) -> Connection | None:
         """Return a connection that has arrived, if one has; server: the address it came to."""
-        try:
-            sock, address = listener.accept()
-        except OSError as error:
-            if error.errno in _NO_ROOM:
-                self._make_room()
-            elif error.errno not in _NOT_NOW:
-                raise
-            return None
-        self.number += 1
-        return self._make(sock, address, server)
+        for _ in range(_LOST_IN_A_ROW):
+            try:
+                sock, address = listener.accept()
+            except OSError as error:
+                if error.errno in _LOST:
+                    continue
+                if error.errno in _NO_ROOM:
+                    self._make_room()
+                elif error.errno not in _NOBODY:
+                    raise
+                return None
+            self.number += 1
+            return self._make(sock, address, server)
+        return None
 
     def _make_room(self) -> None:
         """Drop the connection that has waited longest for its request, or for its client's end."""

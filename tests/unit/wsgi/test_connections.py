@@ -1,9 +1,12 @@
 """Which thread has a connection, and which connections there are."""
 
+import errno
+import os
 import select
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from gunicorn.config import Config
@@ -162,6 +165,66 @@ def test_who_was_accepted_comes_before_a_newcomer(
     for conn, client in zip(conns, clients, strict=True):
         connections.drop(conn)
         client.close()
+
+
+class Faulty(socket.socket):
+    """A listener that cannot hand out the first connection, which stays for the next time."""
+
+    def __init__(self, listener: socket.socket, code: int) -> None:
+        super().__init__(fileno=listener.detach())
+        self._codes = [code]
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        if self._codes:
+            code = self._codes.pop()
+            raise OSError(code, os.strerror(code))
+        return super().accept()
+
+
+LOST = [
+    errno.ECONNABORTED,
+    errno.EHOSTUNREACH,
+    errno.ENETDOWN,
+    errno.EPERM,
+    errno.EPROTO,
+]
+
+
+@pytest.fixture(params=LOST, ids=errno.errorcode.get)
+def faulty(request: pytest.FixtureRequest) -> Iterator[socket.socket]:
+    with Faulty(socket.create_server(("127.0.0.1", 0)), request.param) as bound:
+        yield bound
+
+
+def opened(listener: socket.socket) -> Connections:
+    connections = Connections(Config(), 1000, act)
+    connections.open([listener])
+    return connections
+
+
+def test_a_client_that_is_lost_on_the_way_keeps_nobody_from_being_accepted(
+    faulty: socket.socket,
+) -> None:
+    connections = opened(faulty)
+    with connect(faulty):
+        connections.drop(following(connections))
+    assert connections.number == 0
+
+
+def test_those_behind_a_client_that_is_lost_are_accepted_at_the_end(faulty: socket.socket) -> None:
+    connections = opened(faulty)
+    with connect(faulty) as client:
+        connections.shut()
+        assert connections.number == 1
+        client.sendall(b"x")
+        connections.drop(following(connections))
+
+
+@pytest.mark.parametrize("code", [errno.ENOBUFS, errno.ENOMEM], ids=errno.errorcode.get)
+def test_who_finds_no_memory_is_accepted_later(code: int) -> None:
+    with Faulty(socket.create_server(("127.0.0.1", 0)), code) as bound, connect(bound):
+        connections = opened(bound)
+        connections.drop(following(connections))
 
 
 def test_nobody_is_accepted_by_one_who_gave_way_until_the_end(
