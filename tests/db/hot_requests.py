@@ -220,7 +220,9 @@ def names(turn: int) -> Iterator[Step]:
     for kind in ("traits", "resource_classes"):
         path = f"/{kind}/CUSTOM_{turn}"
         for method in ("PUT", "GET", "DELETE"):
-            yield Step(f"{method} of {kind}", FEW, method, path)
+            # With statistics SQLite looks for the trees of a class among all.
+            looks_at_all = (ENGINE, method, kind) == ("sqlite", "DELETE", "resource_classes")
+            yield Step(f"{method} of {kind}", None if looks_at_all else FEW, method, path)
     yield Step("all classes", FEW, "GET", "/resource_classes")
     yield Step("all traits", SOME, "GET", "/traits")
     for word in ("true", "false"):

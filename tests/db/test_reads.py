@@ -4,18 +4,19 @@ The cloud is large enough for planners to choose as they do at scale, and known 
 a statement or of an index that has a table read whole shows here, whatever its plan looks like.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import os_traits
 import pytest
 import sqlalchemy as sa
 
 from placement import app
 from placement.db import schema
 from placement.db import tables as t
-from tests.db.hot_requests import Step, mixed, story
-from tests.kit.cloud import Cloud, load, write
+from tests.db.hot_requests import SEARCH, STOCK, Step, mixed, story
+from tests.kit.cloud import Cloud, Provider, load, write
 from tests.kit.engines import ENGINE
 from tests.kit.reads import Reads, counted_reads
 from tests.kit.rows import OURS, damage
@@ -114,6 +115,26 @@ def test_a_row_that_is_read_is_counted(
         with counted_reads(service.database) as reads, service.database.read() as conn:
             conn.execute(query).all()
     assert least <= total(reads) <= most
+
+
+def test_a_rare_trait_is_looked_up_also_where_the_usual_trait_is_one_of_all_hosts(
+    tmp_path: Path,
+) -> None:
+    """By statistics, a trait of hosts that are all alike is no place to begin."""
+    hosts, usual = 4000, sorted(os_traits.get_traits())[:50]
+    rare = {hosts // 3, hosts // 2, hosts - 4}
+
+    def members() -> Iterator[Provider]:
+        for number in range(hosts):
+            yield Provider(STOCK, (*usual, "CUSTOM_RARE") if number in rare else usual)
+
+    query = "/allocation_candidates?resources=VCPU:1&required=CUSTOM_RARE&limit=10"
+    with Service(tmp_path) as service:
+        load(service.database.writer, Cloud("alike", members))
+        with counted_reads(service.database) as reads:
+            answer = service.get(query)
+    assert len(answer["allocation_requests"]) == len(rare)
+    assert total(reads) <= SEARCH, reads
 
 
 def told(measured: Measured) -> str:

@@ -259,7 +259,7 @@ def _mend_sequences(conn: sa.Connection) -> None:
 
 def _analyze(engine: sa.Engine) -> None:
     """Let the planner know what there is, as it would after a while."""
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+    with engine.begin() as conn:
         if conn.dialect.name == "mysql":
             for table in t.metadata.tables:
                 conn.exec_driver_sql(f"ANALYZE TABLE {table}").all()

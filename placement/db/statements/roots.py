@@ -226,7 +226,7 @@ def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
     rows = (
         driving.with_only_columns(_root.c.id, revision_of_root(_root))
         .join(_root, _root.c.id == root_id)
-        .where(_is_outermost(_root), root_id > _AFTER)
+        .where(_is_outermost(_root), by_no_index(root_id) > _AFTER)
         .limit(_SIZE)
     )
     roots = in_written_order(rows).subquery("roots")
@@ -253,7 +253,7 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
         if driving_roots is not None:
             first = driving_roots.subquery("first")
             source = first.join(root, root.c.id == first.c[0])
-            where = [_is_outermost(root), first.c[0] > _AFTER]
+            where = [_is_outermost(root), by_no_index(first.c[0]) > _AFTER]
 
     # All else is checked root by root. It is selected, for as a condition of the rows engines
     # would begin with it.

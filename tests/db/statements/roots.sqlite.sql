@@ -11,7 +11,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       FROM resource_provider_aggregates
       WHERE resource_provider_aggregates.resource_provider_id = reached.id AND
           resource_provider_aggregates.aggregate_id IN (7))) AND +root.parent_provider_id IS NULL
-          AND reached.root_provider_id > :after
+          AND +reached.root_provider_id > :after
   LIMIT :size OFFSET 0) AS roots;
 
 -- beginning with traits
@@ -25,7 +25,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       FROM resource_provider_traits
       WHERE resource_provider_traits.resource_provider_id = member.id AND
           resource_provider_traits.trait_id IN (2, 3))) AND +root.parent_provider_id IS NULL AND
-          member.root_provider_id > :after
+          +member.root_provider_id > :after
   LIMIT :size OFFSET 0) AS roots;
 
 -- beginning with resources
@@ -36,7 +36,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
       JOIN resource_providers AS root ON root.id = member.root_provider_id
   WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
       inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0 AND
-      +root.parent_provider_id IS NULL AND member.root_provider_id > :after
+      +root.parent_provider_id IS NULL AND +member.root_provider_id > :after
   LIMIT :size OFFSET 0) AS roots;
 
 -- beginning with parts_of
@@ -46,7 +46,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
   FROM inventories JOIN resource_providers AS member ON member.id = inventories.resource_provider_id
       JOIN resource_providers AS root ON root.id = member.root_provider_id
   WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity AND
-      +root.parent_provider_id IS NULL AND member.root_provider_id > :after
+      +root.parent_provider_id IS NULL AND +member.root_provider_id > :after
   LIMIT :size OFFSET 0) AS roots;
 
 
@@ -75,7 +75,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
     WHERE inventories.resource_class_id = 0 AND inventories.used + 1 <= inventories.capacity AND
         inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
         AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- all conditions of a member, beginning with traits
@@ -126,7 +126,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
         WHERE resource_provider_traits.resource_provider_id = member.id AND
             resource_provider_traits.trait_id IN (2, 3)))) AS first JOIN resource_providers AS root
             ON root.id = first.root_provider_id
-  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- aggregates of the root or of a member, beginning with them
@@ -148,7 +148,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
         link.resource_provider_id
     WHERE link.aggregate_id IN (5)) AS first JOIN resource_providers AS root ON root.id =
         first.root_provider_id
-  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- of the root, beginning with its traits
@@ -184,7 +184,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
     GROUP BY resource_provider_traits.resource_provider_id
     HAVING count(*) = 1) AS first JOIN resource_providers AS root ON root.id =
         first.resource_provider_id
-  WHERE +root.parent_provider_id IS NULL AND first.resource_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND +first.resource_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- from elsewhere, or by a member of its own
@@ -208,7 +208,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
     WHERE inventories.resource_class_id = 2 AND inventories.used + 1 <= inventories.capacity AND
         inventories.min_unit <= 1 AND inventories.max_unit >= 1 AND 1 % inventories.step_size = 0)
         AS first JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- some of a class, beginning with it
@@ -230,7 +230,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
         inventories.resource_provider_id
     WHERE inventories.resource_class_id = 0 AND inventories.used < inventories.capacity) AS first
         JOIN resource_providers AS root ON root.id = first.root_provider_id
-  WHERE +root.parent_provider_id IS NULL AND first.root_provider_id > :after) AS roots
+  WHERE +root.parent_provider_id IS NULL AND +first.root_provider_id > :after) AS roots
 GROUP BY roots.id >> 12;
 
 -- in one tree
