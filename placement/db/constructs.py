@@ -54,7 +54,7 @@ def _column(element: _ByNoIndex, compiler: Any, **options: Any) -> str:
 
 
 def by_no_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Keep an engine that takes few rows for having a value from looking these up first.
+    """Keep an engine from looking rows up by the column first, which it wrongly takes for few.
 
     The others judge by the plain column, of which they have statistics.
     """

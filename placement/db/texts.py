@@ -2,9 +2,9 @@
 
 SQLAlchemy looks for a statement among those that it has compiled, and puts its parameters in place.
 That takes 20 to 50 µs each time, half as long as a database needs to find a row. So an engine keeps
-the text of each statement that is kept itself: a module constant, or what `lru_cache` remembers.
-What is built for a single call is executed by SQLAlchemy, and so is what it alone can do: to
-convert values of rows, and to tell the id of a new one.
+the text of each statement that is kept itself: a module constant, or what a cache remembers. What
+is built for a single call is executed by SQLAlchemy, and so is what it alone can do: to convert
+values of rows, and to tell the id of a new one.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -17,8 +17,8 @@ PIECE = 64 * 1024  # bytes read from that file together
 class Client:
     """A socket, in the form that gunicorn writes to: sending does not block.
 
-    A thread fills it, and the loop flushes it when the thread is done. The first piece, which is
-    the head, goes with the second one, or when it is flushed.
+    The thread that answers fills and flushes it; whichever hears that the client takes more flushes
+    the rest. The first piece, which is the head, goes with the second one, or when it is flushed.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -37,7 +37,7 @@ class Client:
         """Do nothing: the socket never blocks."""
 
     def send(self, data: bytes) -> int:
-        """Do nothing: gunicorn would tell the client to continue, which the loop has done."""
+        """Do nothing: gunicorn would tell the client to continue, which the worker has done."""
         return len(data)
 
     def say(self, data: bytes) -> None:

@@ -215,6 +215,11 @@ def _is_outermost(root: sa.FromClause) -> ColumnElement[bool]:
     return by_no_index(root.c.parent_provider_id).is_(None)
 
 
+def _is_after(root_id: ColumnElement[int]) -> ColumnElement[bool]:
+    # Nor with all after one: where hosts are alike, it takes any trait for one that all have.
+    return by_no_index(root_id) > _AFTER
+
+
 _SIZE = sa.bindparam("size", type_=sa.Integer)
 
 
@@ -226,7 +231,7 @@ def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
     rows = (
         driving.with_only_columns(_root.c.id, revision_of_root(_root))
         .join(_root, _root.c.id == root_id)
-        .where(_is_outermost(_root), by_no_index(root_id) > _AFTER)
+        .where(_is_outermost(_root), _is_after(root_id))
         .limit(_SIZE)
     )
     roots = in_written_order(rows).subquery("roots")
@@ -253,7 +258,7 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
         if driving_roots is not None:
             first = driving_roots.subquery("first")
             source = first.join(root, root.c.id == first.c[0])
-            where = [_is_outermost(root), by_no_index(first.c[0]) > _AFTER]
+            where = [_is_outermost(root), _is_after(first.c[0])]
 
     # All else is checked root by root. It is selected, for as a condition of the rows engines
     # would begin with it.
