@@ -106,7 +106,7 @@ def _any_of_each(terms: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], 
     if not terms:
         return ()
     sets = [frozenset([term] if isinstance(term, str) else term) for term in terms]
-    return tuple(dict.fromkeys(names for names in sets if names))
+    return tuple(dict.fromkeys(sets))
 
 
 def _rules(rules: Sequence[Mapping[str, Sequence[str]]]) -> tuple[SubtreeRule, ...]:
