@@ -13,7 +13,7 @@ from oslo_middleware import cors, http_proxy_to_wsgi
 
 from placement.api.authentication import Keystone, NoAuth
 from placement.api.metrics_page import MetricsPage
-from placement.api.request_log import REQUEST_ID, RequestLog
+from placement.api.request_log import REQUEST_ID, RequestLog, refuse
 from placement.explorer import Explorer
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def wrap(
     if conf.oslo_middleware.enable_proxy_headers_parsing:
         application = http_proxy_to_wsgi.HTTPProxyToWSGI(application, conf)
     if shows_explorer(conf):
-        application = Explorer(application, guarded=keystone)
+        application = Explorer(application, refuse, guarded=keystone)
     return RequestLog(application, conf.placement.slow_request)
 
 

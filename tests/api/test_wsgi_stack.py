@@ -114,3 +114,23 @@ def test_the_explorer_needs_no_token(tmp_path: Path) -> None:
     assert (
         client(tmp_path, explorer={"enabled": False}).simulate_get("/explorer/").status_code == 401
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/explorer/nothing", 404), ("POST", "/explorer/", 405)],
+)
+def test_errors_below_the_explorer_are_json_where_the_client_names_it(
+    tmp_path: Path, method: str, path: str, status: int
+) -> None:
+    service = client(tmp_path)
+    answer = service.simulate_request(method, path, headers={"Accept": "application/json"})
+    assert answer.status_code == status
+    (error,) = answer.json["errors"]
+    assert (error["status"], error["request_id"]) == (
+        status,
+        answer.headers["x-openstack-request-id"],
+    )
+    assert answer.headers.get("allow") == ("GET, HEAD" if status == 405 else None)
+    page = service.simulate_request(method, path, headers={"Accept": "text/html,*/*"})
+    assert (page.status_code, page.content) == (status, b"")
