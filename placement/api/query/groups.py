@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, Parameter, bad
+from placement.api.query.strings import PROVIDER_UUID, Pairs, Parameter, bad
 from placement.api.query.terms import Membership, Traits, effective, resources
 from placement.api.versioned import Versioned
 from placement.candidates.request import UNSUFFIXED, RequestGroup
@@ -85,7 +85,7 @@ class Group:
         else:
             uuid = value.strip()
             if not identifiers.canonical(uuid):
-                raise bad(key, value, "expected the UUID of a resource provider")
+                raise bad(key, value, PROVIDER_UUID)
             self.providers[keyword] = uuid
 
     def frozen(self, suffix: str) -> RequestGroup:
