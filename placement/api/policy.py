@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from operator import attrgetter
 from typing import Any
@@ -71,6 +72,8 @@ class Policy:
         self._answers: dict[tuple[object, ...], bool] = {}
         # The rules that the cached answers follow from; None: they outdate by themselves.
         self._answered_by: Mapping[str, Any] | None = None
+        # Names of rules in the files that do nothing and have been logged.
+        self._warned_of: set[str] = set()
         self._values: Callable[[RequestContext], tuple[Any, ...]] | None = None
         self._refresh_at = 0.0
         # While the library reads files, its rules are incomplete.
@@ -82,6 +85,7 @@ class Policy:
             raise ConfigurationError(
                 f"policy file {conf.oslo_policy.policy_file}: {text}"
             ) from None
+        self._forget_outdated()
 
     def rules(self) -> Mapping[str, policy.RuleDefault]:
         """Return the registered rules by name, with their defaults."""
@@ -185,8 +189,20 @@ class Policy:
         if rules == self._answered_by:
             return
         self._answers = {}
-        is_remote = any(check.kind in REMOTE_KINDS for check in _leaves(rules.values()))
+        leaves = list(_leaves(rules.values()))
+        self._warn_of_unknown(leaves)
+        is_remote = any(check.kind in REMOTE_KINDS for check in leaves)
         self._answered_by = None if is_remote else rules
+
+    def _warn_of_unknown(self, leaves: Iterable[policy.Check]) -> None:
+        """Log the rules of the files that are of no operation and that no other rule refers to."""
+        known = {*self._enforcer.registered_rules}
+        known |= {check.match for check in leaves if check.kind == "rule"}
+        for name in self._enforcer.file_rules.keys() - known - self._warned_of:
+            self._warned_of.add(name)
+            nearest = get_close_matches(name, sorted(known), 1)
+            hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+            LOG.warning("policy rule %s is not a rule of this service%s; it is ignored", name, hint)
 
     def _load(self) -> None:
         # The library looks at the files only here, not at each question.

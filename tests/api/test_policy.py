@@ -422,6 +422,22 @@ def test_an_answer_is_kept_for_one_target(tmp_path: Path, monkeypatch: pytest.Mo
     assert asked == [{"project_id": "p", "user_id": "u"}, {"project_id": "x"}, {"project_id": "y"}]
 
 
+def test_rules_that_are_misspelt_are_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = policy(
+        tmp_path,
+        '"placement:trait:list": "role:x"\n"auditors": "role:a"\n'
+        '"placement:traits:show": "rule:auditors"\n',
+    )
+    let_time_pass(monkeypatch)
+    assert rules.allows("placement:traits:show", caller("a"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "policy rule placement:trait:list is not a rule of this service (did you mean "
+        "placement:traits:list?); it is ignored"
+    ]
+
+
 @pytest.mark.parametrize(
     ("rule", "asked"),
     [("role:auditor", 1), ("not (role:x or http://127.0.0.1:9/rule)", 2)],
