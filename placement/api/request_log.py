@@ -19,6 +19,7 @@ from oslo_context import context
 
 from placement import events, stopwatch
 from placement.api import problems
+from placement.compat import oslo_context
 from placement.events import Event
 from placement.stopwatch import Phase
 
@@ -146,8 +147,7 @@ class _Answer:
                 ", ".join(f"{phase} {spent:.3f}" for phase, spent in facts.items()),
                 extra={"extra": facts},
             )
-        # The library can set a thread's context, but has no function that clears it.
-        context._request_store.context = None
+        oslo_context.clear()
 
 
 class _Whole(list[bytes]):

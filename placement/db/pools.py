@@ -10,6 +10,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
 
 from placement.bounded import Bounded
+from placement.compat.sqlalchemy import count_parameters
 from placement.config import DatabaseSettings
 from placement.db import texts
 from placement.db.dialects import Dialect, Role, dialect_of_url
@@ -63,7 +64,7 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
 
 def _parameters(compiled: sa.Compiled) -> int:
     """Return how many parameters a statement has, and one for itself."""
-    return 1 + len(getattr(compiled, "bind_names", ()))
+    return 1 + count_parameters(compiled)
 
 
 def _leave_inherited() -> None:

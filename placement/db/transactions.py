@@ -11,6 +11,7 @@ from sqlalchemy import exc
 from sqlalchemy.engine import Connection, RootTransaction
 
 from placement import events, stopwatch
+from placement.compat.sqlalchemy import connect
 from placement.db.messages import one_line
 from placement.errors import PlacementError
 from placement.events import Event
@@ -90,10 +91,7 @@ def _connection(engine: sa.Engine, *, begins: bool = True) -> Iterator[Connectio
 
 def _connect(engine: sa.Engine, *, begins: bool) -> Connection:
     try:
-        # SQLAlchemy begins a transaction with the first statement unless it is told not to. The
-        # public way is the isolation level AUTOCOMMIT, which is set and reset for each use of a
-        # connection: more round trips than are saved.
-        return Connection(engine, _allow_autobegin=begins)
+        return connect(engine, begins=begins)
     except exc.TimeoutError:
         events.tell(Event.NO_CONNECTION, pool=engine.logging_name)
         raise

@@ -3,16 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prometheus_client import Counter, Gauge, Histogram, values
-from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client import Counter, Gauge, Histogram
 
+from placement.compat.prometheus import count_in_files
 from placement.events import Details, Event
 from placement.metrics import declarations as d
 from placement.metrics.declarations import Kind, Metric
 
-# Whatever imported the library before: the processes of a service count together.
-if not values.ValueClass._multiprocess:
-    values.ValueClass = values.MultiProcessValue()
+count_in_files()
 
 
 class Counts:
@@ -103,7 +101,7 @@ class Counts:
         self._of(d.NO_CONNECTION, details["pool"]).inc()
 
 
-def _collector(metric: Metric) -> MetricWrapperBase:
+def _collector(metric: Metric) -> Counter | Gauge | Histogram:
     labels = tuple(metric.labels)
     if metric.kind is Kind.COUNTER:
         return Counter(metric.name, metric.help, labels, registry=None)

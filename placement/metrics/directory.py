@@ -122,11 +122,6 @@ def _lives(process: int) -> bool:
 
 def _add(path: Path, total: Path) -> None:
     # The library finds its directory in the environment when it is imported.
-    from prometheus_client.mmap_dict import MmapedDict  # noqa: PLC0415
+    from placement.compat import prometheus  # noqa: PLC0415
 
-    sums = MmapedDict(str(total))
-    try:
-        for key, value, _timestamp, _position in MmapedDict.read_all_values_from_file(str(path)):
-            sums.write_value(key, sums.read_value(key)[0] + value, 0.0)
-    finally:
-        sums.close()
+    prometheus.add_to_file(total, prometheus.read_file(path))

@@ -5,12 +5,12 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from oslo_context import context
 from oslo_context.context import RequestContext
 from oslo_log import log as oslo_log
 from oslo_log.formatters import ContextFormatter, JSONFormatter
 
 from placement import config, logs
+from placement.compat import oslo_context
 
 HOSTILE = "a\nb\r\x1b[31m\x00\x85\u2028\u2029\u202e\ud800\tc é😀"
 SHOWN = r"a\nb\r\x1b[31m\x00\x85\u2028\u2029\u202e\ud800\tc é😀"
@@ -63,7 +63,7 @@ def test_the_identity_of_a_caller_is_escaped_too(stream: io.StringIO) -> None:
     try:
         use(oslo()).warning("x")
     finally:
-        context._request_store.context = None
+        oslo_context.clear()
     assert f" [None req-1 {SHOWN} p - - - -] x" in stream.getvalue()
     assert stream.getvalue().removesuffix("\n").isprintable()
 
