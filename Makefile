@@ -10,7 +10,7 @@
 #   make lock              write locked/: hashes and licences of what constraints.txt pins
 #   make audit             known vulnerabilities of it, as far as the index knows any
 #   make screenshots       the explorer's views as pictures, in docs/images and .run (Chromium)
-#   make wheel             build the wheel and create a database with it alone
+#   make wheel             create a database with the wheel and with an editable installation
 
 PYTHON ?= python3
 PORT ?= 8778

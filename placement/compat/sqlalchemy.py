@@ -1,4 +1,4 @@
-"""What SQLAlchemy has no public function for, or tells only those who write types and dialects."""
+"""What SQLAlchemy has no public function for, or documents for authors of dialects only."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,31 +9,32 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 
 class Expanded(NamedTuple):
-    """A compiled statement, whose lists of parameters have become a parameter for each value."""
+    """A compiled statement with one parameter for each value of a list."""
 
     # As the driver gets it.
     sql: str
-    # Parameter -> value, of all of them.
+    # Parameter -> value, those that the statement itself has included.
     parameters: Mapping[str, Any]
     # Parameter that is a list -> the parameters of its values.
     lists: Mapping[str, Sequence[str]]
-    # Parameter -> the function that its value passes on the way to the driver; none: as it is.
+    # Parameter -> the function that converts its value for the driver; none where it needs none.
     converters: Mapping[str, Callable[[Any], Any]]
     # All parameters in order, for a driver that takes a sequence; else None.
     order: Sequence[str] | None
 
 
 def connect(engine: sa.Engine, *, begins: bool) -> Connection:
-    """Take a connection of which a statement begins a transaction by itself only if `begins`.
+    """Take a connection from the pool.
 
-    The public way is the isolation level AUTOCOMMIT, which is set and reset for each use of a
-    connection: more round trips than are saved.
+    begins: whether the first statement begins a transaction. The public way to turn that off is
+    the isolation level AUTOCOMMIT, which is set and reset for each use of a connection: more round
+    trips than are saved.
     """
     return Connection(engine, _allow_autobegin=begins)
 
 
 def expand(dialect: Dialect, statement: sa.ClauseElement, params: Mapping[str, Any]) -> Expanded:
-    """Compile a statement for these parameters; lists in them have the lengths of these."""
+    """Compile a statement for parameters with lists of these lengths."""
     compiled = statement.compile(dialect=dialect, column_keys=list(params))
     assert isinstance(compiled, SQLCompiler)
     state = compiled.construct_expanded_state(dict(params))
