@@ -20,6 +20,7 @@ from bench import report
 from bench.measure import measure
 from bench.scenarios import FAMILIES, SEPARATE, Scenario
 from bench.servers import REPOSITORY, serving
+from bench.tables import RESULTS
 from placement.db import tables as t
 from tests.kit.builders import prepare
 from tests.kit.cloud import Cloud, load
@@ -90,7 +91,7 @@ def main() -> None:
         help="measure an earlier checkout of this service, too, where `make test` ran",
     )
     parser.add_argument("--data", type=Path, help="keep the loaded clouds here for the next run")
-    parser.add_argument("--output", type=Path, default=Path("bench/results"))
+    parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
     scenarios = [each for name in options.only.split(",") for each in FAMILIES[name](sizes)]

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from bench.servers import REPOSITORY
+from bench.tables import RESULTS, Cell, Table
 
 
 def count(checkout: Path, data: Path, *arguments: str) -> dict[str, float]:
@@ -54,14 +55,19 @@ def main() -> None:
         if options.beside is not None:
             beside = options.beside.resolve()
             columns = {"beside": count(beside, data / beside.name, *arguments), **columns}
-    first, *others = columns
-    print(f"{'thousand instructions':32}" + "".join(f"{name:>24}" for name in columns))
-    for row, least in columns[first].items():
-        cells = [f"{least / 1000:24,.0f}"]
-        for name in others:
-            number = columns[name][row]
-            cells.append(f"{number / 1000:14,.0f} {100 * (number - least) / least:+7.1f} %")
-        print(f"{row:32}" + "".join(cells), flush=True)
+    heads: list[str] = []
+    rows: dict[str, list[Cell]] = {row: [] for row in next(iter(columns.values()))}
+    for name, counts in columns.items():
+        first = not heads
+        heads += [name] if first else [name, f"{name}, change"]
+        for row, cells in rows.items():
+            cells.append(round(counts[row] / 1000))
+            if not first:
+                least = next(iter(columns.values()))[row]
+                cells.append(f"{100 * (counts[row] - least) / least:+.1f} %")
+    table = Table.of_run("sqlite", "thousand instructions", heads, rows)
+    table.write(RESULTS / "sqlite-instructions.json")
+    print(table.text())
 
 
 if __name__ == "__main__":

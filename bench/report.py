@@ -34,7 +34,6 @@ class Results:
 
     def finish(self) -> None:
         """Write a table of all rows, and one of those that have an aim."""
-        self._directory.mkdir(parents=True, exist_ok=True)
         every = {str(row["scenario"]): cells(row, self._others) for row in self._rows}
         tables = {"all": Table.of_run(self._engine, "scenario", columns(self._others), every)}
         text = tables["all"].text()

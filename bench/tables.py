@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 Cell = float | str | None
+RESULTS = Path("bench/results")  # where runs write theirs
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Table:
         """Make the table of this run, of the commit that is checked out."""
         git = ["git", "log", "-1", "--format=%h, %cs"]
         commit = subprocess.run(git, stdout=subprocess.PIPE, text=True, check=False).stdout
-        command = shlex.join(["python", "-m", "bench", *sys.argv[1:]])
+        command = shlex.join(["python", *sys.orig_argv[1:]])
         return cls(command, engine, "", commit.strip(), first, columns, rows)
 
     @classmethod
@@ -49,6 +50,7 @@ class Table:
 
     def write(self, path: Path) -> None:
         """Write a file with a line for each row."""
+        path.parent.mkdir(parents=True, exist_ok=True)
         members = {name: each for name, each in asdict(self).items() if name != "rows"}
         lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in self.rows.items()]
         head = json.dumps(members, indent=1)[:-2]
