@@ -72,7 +72,7 @@ def replace(
         providers.check_generation(provider, generation)
         check_capacity(records, least_capacity)
         inventories = {provider.id: _inventories_of(provider)}
-        class_ids = _class_ids(conn, provider, records)
+        class_ids = _class_ids(provider, records)
         return inventory_change(conn, inventories, {provider.id: records}, class_ids)
 
     return _write(conn, uuid, records, decide)
@@ -93,7 +93,7 @@ def create(
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         check_capacity({resource_class: record}, least_capacity)
-        class_ids = _class_ids(conn, provider, [resource_class])
+        class_ids = _class_ids(provider, [resource_class])
         if not class_ids:
             raise UnknownResourceClasses([resource_class])
         if resource_class in _inventories_of(provider):
@@ -124,7 +124,7 @@ def update(
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         providers.check_generation(provider, generation)
         check_capacity({resource_class: record}, least_capacity)
-        if not _class_ids(conn, provider, [resource_class]):
+        if not _class_ids(provider, [resource_class]):
             raise ResourceClassNotFound(resource_class)
         inventory = _inventories_of(provider).get(resource_class)
         if inventory is None:
@@ -165,11 +165,9 @@ def _inventories_of(provider: ProviderSnapshot) -> dict[str, Inventory]:
     return inventory_rows.of_lists(provider.id, provider.parts)
 
 
-def _class_ids(
-    conn: Connection, provider: ProviderSnapshot, class_names: Collection[str]
-) -> dict[str, int]:
+def _class_ids(provider: ProviderSnapshot, class_names: Collection[str]) -> dict[str, int]:
     """Return the ids of those classes that exist."""
-    return catalog.match(conn, "resource_class", class_names, provider.entries)
+    return catalog.match(class_names, provider.entries)
 
 
 def _write(

@@ -122,16 +122,16 @@ def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = N
     Returns the name that the row `own_id` has.
     """
     own_name = None
-    taken_by: set[str] = set()
+    taken_by: dict[str, str] = {}
     for row_id, its_uuid, its_name in statements.clashing(uuid, name).rows(conn):
         if row_id == own_id:
             own_name = its_name
         else:
-            taken_by.add(its_uuid)
+            taken_by[identifiers.canonical(its_uuid) or its_uuid] = its_name
     if uuid in taken_by:
         raise ProviderUuidTaken(uuid)
     if taken_by:
-        raise ProviderNameTaken(name)
+        raise ProviderNameTaken(name, next(iter(taken_by.values())))
     return own_name
 
 

@@ -32,6 +32,11 @@ class TraitFilter:
     prefix: str | None = None
     associated: bool | None = None
 
+    def allows(self, name: str) -> bool:
+        """Whether a trait of this name may be listed."""
+        is_named = self.names is None or name in self.names
+        return is_named and name.startswith(self.prefix or "")
+
 
 def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
     """Return the traits that meet the filter."""
@@ -39,17 +44,14 @@ def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
         "trait", trait_filter.names, trait_filter.prefix, is_used=trait_filter.associated
     )
     rows = query.rows(conn)
-    # Some databases compare prefixes without case.
-    prefix = trait_filter.prefix or ""
-    return [Trait(row.name, row.changed_at) for row in rows if row.name.startswith(prefix)]
+    # Some databases ignore case.
+    return [Trait(row.name, row.changed_at) for row in rows if trait_filter.allows(row.name)]
 
 
 def get(conn: Connection, name: str) -> Trait:
     """Return one trait.  Raises TraitNotFound."""
-    # Some databases compare names without case.
     for trait in find(conn, TraitFilter(names=frozenset([name]))):
-        if trait.name == name:
-            return trait
+        return trait
     raise TraitNotFound(name)
 
 
@@ -94,7 +96,7 @@ def replace(
 
     def decide(provider: ProviderSnapshot) -> tuple[set[int], Sequence[Trait]]:
         providers.check_generation(provider, generation)
-        ids = catalog.match(conn, "trait", trait_names, provider.entries)
+        ids = catalog.match(trait_names, provider.entries)
         unknown = set(trait_names) - ids.keys()
         if unknown:
             raise UnknownTraits(unknown)

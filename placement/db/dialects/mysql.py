@@ -78,6 +78,8 @@ class MySql(Dialect):
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     in_written_order = "STRAIGHT_JOIN"
     by_no_index = ""
+    # In one character set, whichever the column and the connection have.
+    bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

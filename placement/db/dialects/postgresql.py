@@ -85,6 +85,7 @@ class PostgreSql(Dialect):
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""
     by_no_index = ""
+    bytes_of_text = ""
     locks_before_update = True
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class Dialect(Protocol):
     unless_present: end of an INSERT that leaves out rows whose unique key is taken.
     in_written_order: word after SELECT that has tables joined in the order of FROM, or "".
     by_no_index: what before a column keeps an engine from beginning with it by an index, or "".
+    bytes_of_text: SQL of a text's bytes, `{}` standing for the text, where equality of texts
+        ignores differences; "" where it does not.
     locks_before_update: whether an UPDATE of several rows has to be told in which order to lock
         them.
     """
@@ -47,6 +49,7 @@ class Dialect(Protocol):
     unless_present: str
     in_written_order: str
     by_no_index: str
+    bytes_of_text: str
     locks_before_update: bool
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

@@ -27,7 +27,8 @@ _USES: Mapping[str, tuple[sa.Column[int], sa.Column[int]]] = {
 def ids(names: Mapping[str, Collection[str]]) -> Queries:
     """Select (kind, id, text, number) of names of every kind, a thousand in one statement.
 
-    text: the name as stored, which on some databases matches a name of another case. number: 0.
+    text: the name as stored. Some databases ignore case, accents and trailing spaces: their rows
+    may have names that are not among those given. number: 0.
     """
     return with_trees(names, ())
 

@@ -11,7 +11,7 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import bulk, fragments
 from placement.db import tables as t
 from placement.db.conditions import ProviderCondition
-from placement.db.constructs import with_numbers
+from placement.db.constructs import same_text, with_numbers
 from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
 from placement.db.statement import CHUNK, Queries, Query
@@ -165,7 +165,7 @@ def _of_row(condition: ProviderCondition) -> list[ColumnElement[bool]]:
     if condition.subtree is not None:
         where.append(_provider.c.id.in_(_subtree(condition.subtree)))
     if condition.name is not None:
-        where.append(_provider.c.name == condition.name)
+        where.append(same_text(_provider.c.name, condition.name))
     if condition.uuids is not None:
         where.append(_provider.c.uuid.in_(sorted(condition.uuids)))
     return where

@@ -125,7 +125,8 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'
                 IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
                 resource_providers.created_at), '"'), 'null'), ']')), ']') AS json_rows_1
 FROM resource_providers
-WHERE resource_providers.name = 'host' AND resource_providers.uuid IN
+WHERE (resource_providers.name = 'host' AND CAST(CONVERT(resource_providers.name USING utf8mb4) AS
+    BINARY) = CAST(CONVERT('host' USING utf8mb4) AS BINARY)) AND resource_providers.uuid IN
     ('c0ffee00-0000-4000-8000-000000000000')
 GROUP BY resource_providers.id >> 8;
 -- on postgresql

@@ -17,7 +17,8 @@ FROM consumers INNER JOIN projects ON projects.id = consumers.project_id INNER J
     allocations.consumer_id = consumers.uuid LEFT OUTER JOIN consumer_types ON consumer_types.id =
     consumers.consumer_type_id INNER JOIN resource_classes ON resource_classes.id =
     allocations.resource_class_id
-WHERE projects.external_id = 'p'
+WHERE (projects.external_id = 'p' AND CAST(CONVERT(projects.external_id USING utf8mb4) AS BINARY) =
+    CAST(CONVERT('p' USING utf8mb4) AS BINARY))
 GROUP BY consumer_types.name, resource_classes.name;
 
 -- of a user
@@ -37,7 +38,10 @@ FROM consumers INNER JOIN projects ON projects.id = consumers.project_id INNER J
     allocations.consumer_id = consumers.uuid LEFT OUTER JOIN consumer_types ON consumer_types.id =
     consumers.consumer_type_id INNER JOIN users ON users.id = consumers.user_id INNER JOIN
     resource_classes ON resource_classes.id = allocations.resource_class_id
-WHERE projects.external_id = 'p' AND users.external_id = 'u'
+WHERE (projects.external_id = 'p' AND CAST(CONVERT(projects.external_id USING utf8mb4) AS BINARY) =
+    CAST(CONVERT('p' USING utf8mb4) AS BINARY)) AND (users.external_id = 'u' AND
+    CAST(CONVERT(users.external_id USING utf8mb4) AS BINARY) = CAST(CONVERT('u' USING utf8mb4) AS
+    BINARY))
 GROUP BY consumer_types.name, resource_classes.name;
 
 
@@ -56,7 +60,8 @@ SELECT consumer_types.name AS type, count(DISTINCT consumers.uuid) AS count
 FROM consumers INNER JOIN projects ON projects.id = consumers.project_id INNER JOIN allocations ON
     allocations.consumer_id = consumers.uuid LEFT OUTER JOIN consumer_types ON consumer_types.id =
     consumers.consumer_type_id
-WHERE projects.external_id = 'p'
+WHERE (projects.external_id = 'p' AND CAST(CONVERT(projects.external_id USING utf8mb4) AS BINARY) =
+    CAST(CONVERT('p' USING utf8mb4) AS BINARY))
 GROUP BY consumer_types.name;
 
 -- of a user
@@ -72,5 +77,8 @@ SELECT consumer_types.name AS type, count(DISTINCT consumers.uuid) AS count
 FROM consumers INNER JOIN projects ON projects.id = consumers.project_id INNER JOIN allocations ON
     allocations.consumer_id = consumers.uuid LEFT OUTER JOIN consumer_types ON consumer_types.id =
     consumers.consumer_type_id INNER JOIN users ON users.id = consumers.user_id
-WHERE projects.external_id = 'p' AND users.external_id = 'u'
+WHERE (projects.external_id = 'p' AND CAST(CONVERT(projects.external_id USING utf8mb4) AS BINARY) =
+    CAST(CONVERT('p' USING utf8mb4) AS BINARY)) AND (users.external_id = 'u' AND
+    CAST(CONVERT(users.external_id USING utf8mb4) AS BINARY) = CAST(CONVERT('u' USING utf8mb4) AS
+    BINARY))
 GROUP BY consumer_types.name;
