@@ -226,6 +226,43 @@ def test_what_is_deleted_while_it_is_read_is_left_out(
     }
 
 
+@pytest.mark.parametrize("pages", [True, False])
+def test_a_child_is_left_out_with_the_parent_that_it_leaves_while_it_is_read(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: bool
+) -> None:
+    service, url = server
+    if not pages:
+        without_lists(monkeypatch)
+    parent, child, grandchild, other = (str(uuid.UUID(int=number)) for number in range(1, 5))
+    for name, each, above in (
+        ("parent", parent, None),
+        ("child", child, parent),
+        ("grandchild", grandchild, child),
+        ("other", other, None),
+    ):
+        body = {"name": name, "uuid": each, "parent_provider_uuid": above}
+        service.expect(200, "POST", "/resource_providers", body)
+    put(service, child, "inventories", {"VCPU": {"total": 8}})
+    consumer = f"/allocations/{uuid.UUID(int=7)}"
+    service.expect(204, "PUT", consumer, claim({child: {"VCPU": 2}}))
+
+    def moving(client: RestClient, path: str, member: str) -> list[Any]:
+        answer = items(client, path, member)
+        if path == "/resource_providers":
+            body = {"name": "child", "parent_provider_uuid": other}
+            service.expect(200, "PUT", f"/resource_providers/{child}", body)
+            service.expect(204, "DELETE", f"/resource_providers/{parent}")
+        return answer
+
+    items = RestClient.items
+    monkeypatch.setattr(RestClient, "items", moving)
+    dump(url, tmp_path / "cloud.yaml")
+    cloud = load_file(tmp_path / "cloud.yaml")
+    assert [each.name for each in cloud.providers] == ["other"]
+    # Nor is there what the file could not name.
+    assert cloud.consumers == ()
+
+
 @pytest.mark.parametrize("stop", range(1, 7))
 def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
     server: Server, empty: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int

@@ -128,6 +128,23 @@ def test_what_was_changed_is_written_and_nothing_else(
     assert client.get_provider_tree(HOST) == tree
 
 
+def test_what_goes_away_goes_before_what_comes_wherever_it_stands(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    """Or the same device would be offered twice meanwhile."""
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    # The one that gains is the first of the tree, and the ones that lose come after it.
+    tree.update_inventory("host1", {"DISK_GB": {"total": 100}, "VCPU": {"total": 6}})
+    tree.update_inventory("NUMA0", {"VCPU": {"total": 2}, "CUSTOM_X": {"total": 1}})
+    tree.update_inventory("NUMA1", {"CUSTOM_X": {"total": 1}})
+    recorder.requests.clear()
+    client.update_from_provider_tree(tree)
+    assert recorder.writes() == [
+        f"PUT /resource_providers/{uuid}/inventories" for uuid in (CHILD0, CHILD1, HOST)
+    ]
+
+
 def test_what_others_wrote_meanwhile_stays(client: ReportClient, recorder: Recorder) -> None:
     client.report(HOST, describe_host)
     tree = client.get_provider_tree(HOST)
@@ -189,6 +206,40 @@ def test_a_provider_that_is_deleted_while_the_tree_is_read_is_left_out(
     recorder.before = delete
     assert [each.name for each in client.get_provider_tree(HOST)] == ["host"]
     assert recorder.requests.count(f"GET /resource_providers?in_tree={HOST}") == 2
+
+
+def test_a_provider_that_is_deleted_before_it_is_written_is_created_again(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+
+    def delete(request: str) -> None:
+        if request == f"PUT /resource_providers/{CHILD1}/inventories":
+            recorder.before = lambda request: None
+            Recorder(recorder).delete(f"/resource_providers/{CHILD1}", microversion="1.39")
+
+    recorder.before = delete
+    tree = client.get_provider_tree(HOST)
+    tree.update_inventory("NUMA1", {"VCPU": {"total": 8}})
+    assert client.update_from_provider_tree(tree) == tree
+    assert "POST /resource_providers" in recorder.writes()
+    assert client.get_provider_tree(HOST) == tree
+
+
+def test_a_name_and_a_place_that_others_gave_show_although_no_generation_moved(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    body = {"name": "renamed", "parent_provider_uuid": CHILD1}
+    path = f"/resource_providers/{CHILD0}"
+    assert recorder.put(path, json=body, microversion="1.39").status_code == 200
+    tree.update_inventory("NUMA1", {"VCPU": {"total": 8}})
+    written = client.update_from_provider_tree(tree)
+    child = tree.data(CHILD0)
+    assert child.generation == shown(recorder, path)["generation"]
+    for now in (written.edit(), client.get_provider_tree(HOST)):
+        assert now.data(CHILD0) == replace(child, name="renamed", parent_uuid=CHILD1)
 
 
 def test_writers_who_never_end_are_told_of(client: ReportClient, recorder: Recorder) -> None:
