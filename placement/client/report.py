@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-ATTEMPTS = 5  # to write a tree that others write to
-PAUSE = 0.05  # seconds after the first of them, doubled after each
+# To write a tree that others write to: an attempt fails only where another write has succeeded.
+ATTEMPTS = 10
+PAUSE = 0.05  # seconds at the most after the first of them, doubled after each
+LONGEST_PAUSE = 1.0  # seconds
 # To reshape a tree on which others claim: each claim makes what was read of it stale.
 RESHAPES = 25
 NOAUTH2_ROLES = "admin,service"
@@ -103,16 +105,17 @@ class ReportClient:
         service refuses the reshape: read tree and allocations again; UpdateFailed, for anything
         else that cannot be written. The next update completes one that was cut short.
         """
-        for attempt in range(ATTEMPTS):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 return self._update(new_tree, allocations)
             except RefusedError as refusal:
                 if not may_pass(refusal):
                     raise
-                conflict = refusal
-            LOG.debug("attempt %s to write %r met another writer: %s", attempt, new_tree, conflict)
-            time.sleep(random.uniform(0, PAUSE * 2**attempt))
-        raise UpdateFailed(f"others keep changing {new_tree!r}: {conflict}") from conflict
+                LOG.debug("attempt %s to write %r: another writer: %s", attempt, new_tree, refusal)
+                if attempt == ATTEMPTS:
+                    raise UpdateFailed(f"others keep changing {new_tree!r}: {refusal}") from refusal
+            time.sleep(random.uniform(0, min(PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE)))
+        raise AssertionError("unreachable")
 
     def report(self, uuid: str, driver: ComputeDriver) -> TreeSnapshot:
         """Have a driver edit the tree of a provider, and write it; reshape if that is needed.

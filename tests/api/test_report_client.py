@@ -34,7 +34,7 @@ from placement.client.errors import (
 )
 from placement.client.negotiated import Version
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
-from placement.client.report import ComputeDriver, ReportClient
+from placement.client.report import ATTEMPTS, LONGEST_PAUSE, ComputeDriver, ReportClient
 from placement.client.request_errors import RequestError
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
@@ -90,6 +90,11 @@ def shown(recorder: Recorder, path: str) -> Any:
     answer = recorder.get(path, microversion="1.39")
     assert answer.status_code == 200, answer.text
     return answer.json()
+
+
+def generation(recorder: Recorder, path: str) -> int:
+    """The generation of a provider, by a request that is not recorded."""
+    return int(shown(Recorder(recorder), path)["generation"])
 
 
 # -- reading and writing a tree ---------------------------------------------------------------
@@ -187,6 +192,30 @@ def test_a_writer_who_comes_between_two_requests_is_met_and_the_update_repeated(
     assert now.data("host1").inventory["DISK_GB"]["total"] == 200
 
 
+def test_an_update_outlasts_several_writers_who_come_in_its_way(
+    client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("placement.client.report.time.sleep", pauses.append)
+    client.report(HOST, describe_host)
+    path = f"/resource_providers/{HOST}"
+    met: list[str] = []
+
+    def intervene(request: str) -> None:
+        if request == f"PUT {path}/inventories" and len(met) < 7:
+            met.append(request)
+            body = {"aggregates": [], "resource_provider_generation": generation(recorder, path)}
+            Recorder(recorder).put(f"{path}/aggregates", json=body, microversion="1.39")
+
+    recorder.before = intervene
+    tree = client.get_provider_tree(HOST)
+    tree.update_inventory("host1", {"DISK_GB": {"total": 200}})
+    client.update_from_provider_tree(tree)
+    assert len(met) == len(pauses) == 7
+    assert max(pauses) <= LONGEST_PAUSE
+    assert client.get_provider_tree(HOST).data("host1").inventory["DISK_GB"]["total"] == 200
+
+
 @pytest.mark.parametrize("version", FIRST_LINE)
 def test_a_provider_that_is_deleted_while_the_tree_is_read_is_left_out(
     recorder: Recorder, version: Version
@@ -242,14 +271,17 @@ def test_a_name_and_a_place_that_others_gave_show_although_no_generation_moved(
         assert now.data(CHILD0) == replace(child, name="renamed", parent_uuid=CHILD1)
 
 
-def test_writers_who_never_end_are_told_of(client: ReportClient, recorder: Recorder) -> None:
+def test_writers_who_never_end_are_told_of(
+    client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("placement.client.report.time.sleep", pauses.append)
     client.report(HOST, describe_host)
     path = f"/resource_providers/{HOST}"
 
     def intervene(request: str) -> None:
         if request == f"PUT {path}/traits":
-            generation = shown(Recorder(recorder), path)["generation"]
-            body = {"aggregates": [], "resource_provider_generation": generation}
+            body = {"aggregates": [], "resource_provider_generation": generation(recorder, path)}
             Recorder(recorder).put(f"{path}/aggregates", json=body, microversion="1.39")
 
     recorder.before = intervene
@@ -257,6 +289,7 @@ def test_writers_who_never_end_are_told_of(client: ReportClient, recorder: Recor
     tree.add_traits("host1", "CUSTOM_NEW")
     with pytest.raises(UpdateFailed, match="others keep changing"):
         client.update_from_provider_tree(tree)
+    assert len(pauses) == ATTEMPTS - 1  # none after the last
 
 
 def test_a_provider_that_the_service_has_lost_is_created_again(client: ReportClient) -> None:
@@ -330,6 +363,7 @@ def test_a_sharing_provider_below_another_is_read_with_its_tree(client: ReportCl
 def test_agents_that_write_at_the_same_time_lose_nothing(
     client: ReportClient, recorder: Recorder
 ) -> None:
+    """An attempt fails only where another agent has written, which is six times at the most."""
     client.report(HOST, describe_host)
 
     def add_three(agent: int) -> None:
@@ -338,6 +372,7 @@ def test_agents_that_write_at_the_same_time_lose_nothing(
             tree.add_traits("host1", f"CUSTOM_{agent}_{number}")
             client.update_from_provider_tree(tree)
 
+    assert ATTEMPTS > 2 * 3
     with ThreadPoolExecutor(3) as agents:
         list(agents.map(add_three, range(3)))
     traits = {f"CUSTOM_{agent}_{number}" for agent in range(3) for number in range(3)}
