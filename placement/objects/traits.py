@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from placement.db.statement import Unchanged, Unmatched
 from placement.db.statements import associations, names, provider_snapshots
 from placement.db.statements.provider_snapshots import ProviderSnapshot
-from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
+from placement.errors import NameNotDistinct, NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import catalog, provider_snapshot, providers
 from placement.objects.providers import Provider
 from placement.vocabulary import CUSTOM_PREFIX
@@ -56,12 +56,16 @@ def get(conn: Connection, name: str) -> Trait:
 
 
 def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
-    """Create a custom trait unless it exists; return it and whether it is new."""
-    try:
-        return get(conn, name), False
-    except TraitNotFound:
-        names.add("trait", [{"name": name}]).execute(conn)
-        return get(conn, name), True
+    """Create a custom trait unless it exists; return it and whether it is new.
+
+    Raises NameNotDistinct.
+    """
+    for row in names.dated("trait", [name]).rows(conn):
+        if row.name != name:
+            raise NameNotDistinct("trait", name, row.name)
+        return Trait(row.name, row.changed_at), False
+    names.add("trait", [{"name": name}]).execute(conn)
+    return get(conn, name), True
 
 
 def delete(conn: Connection, name: str) -> None:

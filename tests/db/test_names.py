@@ -219,6 +219,55 @@ def test_what_the_database_cannot_hold_is_refused_and_the_field_named(
             assert answer.status_code < 300, answer.text
 
 
+@pytest.mark.parametrize("kind", ["traits", "resource_classes"])
+def test_a_row_that_no_client_can_have_made_stands_for_no_other_name(
+    client: Service, kind: str
+) -> None:
+    """Names of traits and classes are in capitals; somebody has written to the table."""
+    with client.database.writer.begin() as conn:
+        insert(conn, kind, {"id": 20000, "name": "custom_low"})
+    path = f"/{kind}/CUSTOM_LOW"
+    assert client.send("GET", path).status_code == 404
+    key, value = ("required", "CUSTOM_LOW") if kind == "traits" else ("resources", "CUSTOM_LOW:1")
+    params = {"resources": "VCPU:1", key: value}
+    for read in ("/resource_providers", "/allocation_candidates"):
+        assert client.send("GET", read, params=params).status_code == 400
+    answer = client.send("PUT", path)
+    if FOLDS:
+        assert_error(answer, "placement.undefined_code", "CUSTOM_LOW", "custom_low")
+    else:
+        assert answer.status_code == 201
+
+
+@pytest.mark.skipif(ENGINE != "mariadb", reason="elsewhere names are equal or not")
+@pytest.mark.parametrize(
+    ("collation", "other"),
+    [
+        ("utf8mb4_general_ci", "\U0001f601"),  # all beyond U+FFFF are one
+        ("utf8mb4_unicode_ci", "\U0001f600\u200b"),  # what is not visible is nothing
+        ("utf8mb4_bin", "\U0001f600 "),
+    ],
+)
+def test_names_are_exact_in_the_character_sets_of_adopted_tables(
+    client: Service, collation: str, other: str
+) -> None:
+    one = "\U0001f600"
+    with client.database.writer.begin() as conn:
+        for table in ("projects", "resource_providers"):
+            charset, _, _ = collation.partition("_")
+            conversion = f"CONVERT TO CHARACTER SET {charset} COLLATE {collation}"
+            conn.exec_driver_sql(f"ALTER TABLE {table} {conversion}")
+    assert put(client, claim(one)).status_code == 204
+    assert_error(put(client, claim(other)), "placement.undefined_code", repr(one), repr(other))
+    assert (used(client, one), used(client, other)) == (1, 0)
+    assert client.send("POST", "/resource_providers", {"name": one}).status_code == 200
+    answer = client.send("POST", "/resource_providers", {"name": other})
+    assert_error(answer, "placement.duplicate_name", one, other)
+    for name, count in ((one, 1), (other, 0)):
+        found = client.send("GET", "/resource_providers", params={"name": name})
+        assert len(found.json["resource_providers"]) == count
+
+
 @pytest.mark.skipif(ENGINE != "mariadb", reason="elsewhere 0 is a number like any other")
 def test_the_first_class_has_id_0_in_a_table_that_generates_ids(tmp_path: Path) -> None:
     _settings, database = make_database(tmp_path)
