@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from placement.candidates.request import RequestGroup
-from placement.objects.capacity import Stock
+from placement.client.inventory import Stock
 
 # Slot -> the members of a pool, by position, that could serve it alone.
 Options = Sequence[Sequence[int]]

@@ -9,7 +9,7 @@ from itertools import starmap
 from placement.candidates.model import Member, Pool, Slot, Tree
 from placement.candidates.request import RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock, fits, sizes
+from placement.client.inventory import Stock, fits, sizes
 
 # Whether the member of the pool at this position meets one condition.
 Condition = Callable[[Pool, int], bool]

@@ -11,12 +11,12 @@ from sqlalchemy.engine import Connection
 from placement.candidates.budget import Spend
 from placement.candidates.model import Pool, Root, SharingMember, Slot, Tree
 from placement.candidates.resolve import ResolvedRequest
+from placement.client.inventory import Stock, fits
 from placement.db.conditions import MemberCondition, RootCondition
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements
 from placement.db.statements.sharing import SharingRow
 from placement.objects import identifiers
-from placement.objects.capacity import Stock, fits
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.interned import Interned
 from placement.candidates.model import Member, Root, Tree
 from placement.candidates.tree_cache import TreeCache
+from placement.client.inventory import Stock
 from placement.db.statements import trees as statements
 from placement.events import Event
 from placement.objects import identifiers
-from placement.objects.capacity import Stock
 
 # The work of reading a provider and making it part of a tree.
 LOOKS_PER_PROVIDER = 10 * LOOKS_PER_STEP

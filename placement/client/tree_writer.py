@@ -7,7 +7,7 @@ finds what is left to do.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from placement.client.allocation_records import AllocationRecords, record_to_write
@@ -192,7 +192,7 @@ def _gains(current: TreeSnapshot, provider: ProviderData) -> bool:
     """Return whether a provider is to have more of a class than it has."""
     old = _inventory_of(current.find(provider.uuid))
     return any(
-        name not in old or record["total"] > old[name]["total"]
+        name not in old or record.total > old[name].total
         for name, record in provider.inventory.items()
     )
 
@@ -219,4 +219,4 @@ def _providers_of(allocations: AllocationRecords) -> Iterable[str]:
 
 
 def _plain(inventories: Inventories) -> dict[str, dict[str, int | float]]:
-    return {name: dict(record) for name, record in inventories.items()}
+    return {name: asdict(record) for name, record in inventories.items()}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from placement.client.inventory import InventoryRecord
 from placement.client.rest import RestClient
-from placement.loader.cloud import CloudInventory
 from placement.loader.writing import inventory_text
 from placement.yamlfile.problems import on_one_line
 
@@ -92,7 +92,7 @@ def _by_name(part: Part) -> Mapping[str, Any]:
 def _shown(value: Any) -> str:
     """Return a value after a blank, nothing for an empty one; of a mapping its pairs."""
     if isinstance(value, Mapping) and "total" in value:
-        return f" {inventory_text(CloudInventory(**value))}"
+        return f" {inventory_text(InventoryRecord(**value))}"
     if isinstance(value, Mapping):
         return f" {{{', '.join(f'{key}: {member}' for key, member in value.items())}}}"
     return f" {value}" if value != "" else ""

@@ -1,11 +1,11 @@
 """Inventories of a provider: reading and writing them."""
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from sqlalchemy.engine import Connection
 
+from placement.client.inventory import InventoryRecord
 from placement.db.statements import provider_snapshots as statements
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
@@ -20,7 +20,7 @@ from placement.errors import (
 )
 from placement.objects import catalog, inventory_rows, provider_snapshot, providers
 from placement.objects.inventory_change import InventoryChange, NewInventory, inventory_change
-from placement.objects.inventory_rows import Inventory, Record, as_stored
+from placement.objects.inventory_rows import Inventory, as_stored
 from placement.objects.providers import Provider
 
 # -- reading --------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def replace(
     conn: Connection,
     uuid: str,
     generation: int,
-    records: Mapping[str, Record],
+    records: Mapping[str, InventoryRecord],
     *,
     least_capacity: int = 0,
 ) -> int:
@@ -82,7 +82,7 @@ def create(
     conn: Connection,
     uuid: str,
     resource_class: str,
-    record: Record,
+    record: InventoryRecord,
     *,
     least_capacity: int = 0,
 ) -> int:
@@ -111,7 +111,7 @@ def update(
     uuid: str,
     resource_class: str,
     generation: int,
-    record: Record,
+    record: InventoryRecord,
     *,
     least_capacity: int = 0,
 ) -> int:
@@ -193,9 +193,8 @@ def _write(
     return provider.generation + 1
 
 
-def check_capacity(records: Mapping[str, Record], least_capacity: int = 0) -> None:
-    """Raise BadCapacity for a record whose capacity, cut to an integer, is too small."""
+def check_capacity(records: Mapping[str, InventoryRecord], least_capacity: int = 0) -> None:
+    """Raise BadCapacity for a record whose capacity is too small."""
     for name, record in records.items():
-        capacity = math.trunc((record.total - record.reserved) * record.allocation_ratio)
-        if capacity < least_capacity:
-            raise BadCapacity(name, record.total, record.reserved, capacity, least_capacity)
+        if record.capacity < least_capacity:
+            raise BadCapacity(name, record.total, record.reserved, record.capacity, least_capacity)

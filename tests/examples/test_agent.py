@@ -70,7 +70,7 @@ def test_a_host_is_reported_as_its_file_says(recorder: Recorder) -> None:
         "agent-host-gpu1": ["VGPU"],
         "agent-host-gpu2": ["VGPU"],
     }
-    assert tree.data("agent-host").inventory["VCPU"]["allocation_ratio"] == 4.0
+    assert tree.data("agent-host").inventory["VCPU"].allocation_ratio == 4.0
     assert tree.has_traits("agent-host-gpu1", ["CUSTOM_GPU_T4"])
 
 

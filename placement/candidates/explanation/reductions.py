@@ -18,7 +18,7 @@ from placement.candidates.explanation.value import Relaxed
 from placement.candidates.explanation.verdicts import Judge, signatures
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock, fits
+from placement.client.inventory import Stock, fits
 
 MOST_PLANS = 256  # of smaller requests that are kept
 MOST_ANSWERS = 1000  # answers that are kept for hosts that are alike

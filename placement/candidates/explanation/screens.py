@@ -13,7 +13,7 @@ from placement.candidates.model import Member, Pool, Slot
 from placement.candidates.request import RequestGroup, RootTerms
 from placement.candidates.requirements import STOCK_CONDITIONS, Condition
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock, fits, sizes
+from placement.client.inventory import Stock, fits, sizes
 
 Masks = tuple[int, ...]
 

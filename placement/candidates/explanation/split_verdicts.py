@@ -21,7 +21,7 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms
 from placement.candidates.split_search import SplitSearches, by_room
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import sizes
+from placement.client.inventory import sizes
 
 MOST_AMOUNTS = 64  # tried, amounts of one class on one host
 MOST_VARIANTS = 256

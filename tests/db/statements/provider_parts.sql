@@ -48,7 +48,7 @@ WHERE allocations.resource_provider_id IN (:ids …)
 GROUP BY allocations.id & 63;
 
 
--- provider_parts.inventories: Select (provider id, class, used, fields of `Record`) of the providers' inventories.
+-- provider_parts.inventories: Select (provider id, class, used, fields of the record) of the providers' inventories.
 -- on sqlite
 SELECT json_group_array(json_array(inventories.resource_provider_id, resource_classes.name,
     inventories.used, inventories.total, inventories.reserved, inventories.min_unit,

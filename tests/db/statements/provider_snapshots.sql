@@ -160,7 +160,7 @@ FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …);
 
 
--- provider_snapshots.with_inventories: Select providers with (class id, class, id, used, fields of `Record`) of inventories.
+-- provider_snapshots.with_inventories: Select providers with (class id, class, id, used, fields of the record) of inventories.
 -- on sqlite
 SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1

@@ -22,7 +22,7 @@ from placement.candidates.request import CandidateRequest, RequestGroup, Subtree
 from placement.candidates.sharing import AnchorPools
 from placement.candidates.split_search import SplitSearches
 from placement.candidates.trace import Refusal, Trace
-from placement.objects.capacity import Stock
+from placement.client.inventory import Stock
 
 
 def tree(name: str, children: Sequence[int], traits: Sequence[frozenset[str]] = ()) -> Tree:

@@ -12,8 +12,8 @@ from placement.candidates.sharing import (
     sharing_members,
     sharing_pool,
 )
+from placement.client.inventory import Stock
 from placement.db.conditions import MemberCondition
-from placement.objects.capacity import Stock
 
 RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
 NONE: frozenset[str] = frozenset()

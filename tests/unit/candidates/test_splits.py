@@ -14,7 +14,7 @@ from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.model import Split
 from placement.candidates.splits import Giver, SplitNumbers, Splits
 from placement.candidates.sums import LOOKS_PER_RUN, NOTHING, Sums, largest_first
-from placement.objects.capacity import Stock, fits, sizes
+from placement.client.inventory import Stock, fits, sizes
 
 STOCKS = st.builds(
     Stock,

@@ -6,7 +6,7 @@ from placement.candidates.explanation.screens import Screen
 from placement.candidates.model import Member, Pool, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
-from placement.objects.capacity import Stock
+from placement.client.inventory import Stock
 
 TRAITS = ("A", "B", "C")
 AGGREGATES = ("x", "y")
