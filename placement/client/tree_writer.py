@@ -12,10 +12,10 @@ from typing import Any
 
 from placement.client.allocation_records import AllocationRecords, record_to_write
 from placement.client.answers import RefusedError
-from placement.client.errors import ReshapeFailed, ReshapeNeeded, UpdateFailed
-from placement.client.negotiated import NegotiatedApi, Version
+from placement.client.errors import ClientError, ReshapeFailed, ReshapeNeeded, UpdateFailed
 from placement.client.provider_data import Inventories, ProviderData
 from placement.client.provider_tree import TreeSnapshot
+from placement.client.rest import RestApi, Version
 from placement.vocabulary import CUSTOM_PREFIX
 
 # Consumers keep their types, also none at all, where the version cannot state one.
@@ -30,7 +30,7 @@ _PROVIDER_NAME = "Conflicting resource provider name:"
 class TreeWriter:
     """Writes trees to one service, and remembers the custom names that it has seen there."""
 
-    def __init__(self, api: NegotiatedApi) -> None:
+    def __init__(self, api: RestApi) -> None:
         self._api = api
         self._names: set[str] = set()
 
@@ -171,8 +171,10 @@ class TreeWriter:
             raise UpdateFailed(f"{provider.name}: {refusal}") from refusal
 
 
-def may_pass(refusal: RefusedError) -> bool:
+def may_pass(refusal: ClientError) -> bool:
     """Return whether another look at the tree may help: somebody wrote, created or deleted."""
+    if not isinstance(refusal, RefusedError):
+        return False
     created = refusal.code == _DUPLICATE_NAME and _PROVIDER_NAME not in refusal.detail
     return refusal.is_conflict or created or refusal.status == 404
 

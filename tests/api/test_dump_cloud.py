@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from placement.cli import main
-from placement.client.rest import RestClient
+from placement.client.command_client import RestClient
 from placement.loader import dump_cloud, load_cloud, load_file, preview_load
 from tests.kit.engines import ENGINE, share
 from tests.kit.listener import listening
@@ -148,7 +148,7 @@ def build(data: st.DataObject, service: Service) -> None:
 
 def without_lists(patch: pytest.MonkeyPatch) -> None:
     """Take the server for one that knows 1.x alone."""
-    patch.setattr("placement.loader.reading.LISTING", "none")
+    patch.setattr("placement.loader.reading.LISTING", (9, 9))
 
 
 def put(service: Service, provider: str, part: str, value: object) -> None:
@@ -273,7 +273,7 @@ def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
     one.expect(204, "PUT", f"/allocations/{uuid.UUID(int=8)}", claim({host: {"VCPU": 3}}))
     put(one, host, "inventories", {"VCPU": {"total": 2, "max_unit": 1, "reserved": 1}})
     text = dump(url, tmp_path / "cloud.yaml")
-    send, writes = RestClient._send, 0
+    send, writes = RestClient.send, 0
 
     def stopping(client: RestClient, method: str, *rest: Any) -> Any:
         nonlocal writes
@@ -282,9 +282,9 @@ def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
             raise KeyboardInterrupt
         return send(client, method, *rest)
 
-    monkeypatch.setattr(RestClient, "_send", stopping)
+    monkeypatch.setattr(RestClient, "send", stopping)
     code = load_cloud(str(tmp_path / "cloud.yaml"), there, "admin", out=io.StringIO())
-    monkeypatch.setattr(RestClient, "_send", send)
+    monkeypatch.setattr(RestClient, "send", send)
     # Five writes: a provider, room, two consumers, the inventory.
     assert code == (130 if stop <= 5 else 0)
     load(tmp_path / "cloud.yaml", there)
@@ -299,13 +299,13 @@ def test_a_server_with_pages_is_asked_little(
     load(DEMO, url)
     use(service)
     paths: list[str] = []
-    send = RestClient._send
+    send = RestClient.send
 
     def watching(client: RestClient, method: str, path: str, *rest: Any) -> Any:
         paths.append(path)
         return send(client, method, path, *rest)
 
-    monkeypatch.setattr(RestClient, "_send", watching)
+    monkeypatch.setattr(RestClient, "send", watching)
     text = dump(url, tmp_path / "cloud.yaml")
     # Classes, traits, names, versions, one page; then each of the trees.
     assert len(paths) == 5 + 54

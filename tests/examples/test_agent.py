@@ -15,7 +15,7 @@ import yaml
 
 from examples import agent
 from placement.client import NewConsumer, ProviderTree, ReportClient, ReshapeFailed
-from placement.client.negotiated import Version
+from placement.client.rest import Version
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
 from tests.kit.listener import listening
