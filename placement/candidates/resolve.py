@@ -8,7 +8,6 @@ from sqlalchemy.engine import Connection
 
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, RequestGroup, RootTerms
 from placement.candidates.trace import Refusal
-from placement.db.statements import names as statements
 from placement.db.statements import root_windows, sharing
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
@@ -69,52 +68,40 @@ def resolve(
         aggregates = aggregates.union(terms.not_member_of, *terms.member_of)
     trees: set[str] = set().union(*map(_trees, request.groups))
 
-    ids_by_kind: dict[str, dict[str, int]] = {
-        "resource_class": {},
-        "trait": {},
-        "aggregate": {},
-        "tree": {},
-        **{kind: {} for kind in others},
-    }
     # Their traits matter to a request that names some.
     first = sharing.FIRST_PROVIDERS_WITH_TRAITS if trait_names else sharing.FIRST_PROVIDERS
-    further = [first]
-    if not trees:
-        further.append(root_windows.FIRST_ROOTS)
-    query = statements.with_trees(
+    known = catalog.look_up(
+        conn,
         {
             "resource_class": class_names,
             "trait": trait_names,
-            "aggregate": identifiers.spellings(*aggregates),
+            "aggregate": aggregates,
             **others,
         },
-        identifiers.stored_forms(*trees),
-        further=further,
+        trees,
+        [first] if trees else [first, root_windows.FIRST_ROOTS],
     )
     sharing_rows: list[Any] = []
     roots = None
-    for row in query.rows(conn):
-        kind, row_id, text, _number = row
+    for row in known.further:
+        kind, _id, text, _number = row
         if kind == sharing.KIND:
             sharing_rows.append(row)
-        elif kind == root_windows.KIND:
-            roots = root_windows.parse_first(text)
         else:
-            ids_by_kind[kind][text] = row_id
-    class_ids, trait_ids = ids_by_kind["resource_class"], ids_by_kind["trait"]
+            roots = root_windows.parse_first(text)
+    class_ids, trait_ids = known.ids["resource_class"], known.ids["trait"]
     _refuse_unknown(conn, request, class_ids.keys(), trait_ids.keys())
 
-    aggregate_ids = identifiers.ids_by_key(ids_by_kind["aggregate"])
-    tree_ids = ids_by_kind["tree"]
-    stored_trees = identifiers.match(trees, {uuid: uuid for uuid in tree_ids})
+    aggregate_ids = known.aggregates
+    stored_trees = identifiers.match(trees, {uuid: uuid for uuid in known.trees})
     return ResolvedRequest(
         _as_stored(request, aggregate_ids.keys(), stored_trees),
         class_ids,
         trait_ids,
         aggregate_ids,
-        tree_ids,
+        known.trees,
         tuple(_unsatisfiable(request, aggregate_ids.keys(), stored_trees)),
-        {kind: ids_by_kind[kind] for kind in others},
+        {kind: known.ids[kind] for kind in others},
         sharing_rows,
         roots,
     )

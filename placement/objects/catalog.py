@@ -11,12 +11,13 @@ that differ in nothing else: one of them is never taken for the other, and canno
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import os_resource_classes
 import os_traits
 from sqlalchemy.engine import Connection
 
+from placement.db.fragments import Selection
 from placement.db.statement import Restart
 from placement.db.statements import names as statements
 from placement.errors import NameNotDistinct
@@ -52,6 +53,48 @@ def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
         else:
             ids[kind] = match(names[kind], rows)
     return ids
+
+
+class LookUp(NamedTuple):
+    """What exists of the names of a request."""
+
+    # Kind -> name -> id, for each kind; aggregates are not among them.
+    ids: Ids
+    # Key of an aggregate -> ids of all rows that mean it.
+    aggregates: Mapping[str, frozenset[int]]
+    # UUID of a provider, as its row has it -> id of the root of its tree.
+    trees: Mapping[str, int]
+    # The rows of the further statements.
+    further: Sequence[Any]
+
+
+def look_up(
+    conn: Connection,
+    names: Names,
+    trees: Collection[str] = (),
+    further: Sequence[Selection] = (),
+) -> LookUp:
+    """Look up names, with the roots of the trees of providers, in one statement.
+
+    names: of each kind; aggregates in any spelling. trees: UUIDs of providers in any form.
+    further: statements in the form of `names.with_trees`, whose rows come with the names.
+    Executes no statement where there is nothing to look up.
+    """
+    spelled = {
+        kind: identifiers.spellings(*values) if kind == "aggregate" else values
+        for kind, values in names.items()
+    }
+    query = statements.with_trees(spelled, identifiers.stored_forms(*trees), further=further)
+    ids: dict[str, dict[str, int]] = {kind: {} for kind in (*names, "aggregate", "tree")}
+    others = []
+    for row in query.rows(conn):
+        kind, row_id, name, _number = row
+        if kind in ids:
+            ids[kind][name] = row_id
+        else:
+            others.append(row)
+    aggregates = identifiers.ids_by_key(ids.pop("aggregate"))
+    return LookUp(ids, aggregates, ids.pop("tree"), others)
 
 
 def match(names: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, int]:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from sqlalchemy.engine import Connection
 
 from placement.db.conditions import ProviderCondition
-from placement.db.statements import names
 from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
@@ -178,29 +177,22 @@ def _provider(row: Sequence[Any]) -> Provider:
 
 def _resolve(conn: Connection, conditions: ProviderFilter, page: Page | None) -> _FilterIds:
     after = () if page is None or page.after is None else (page.after,)
-    query = names.with_trees(
+    known = catalog.look_up(
+        conn,
         {
             "trait": conditions.traits,
             "resource_class": conditions.classes,
-            "aggregate": identifiers.spellings(*conditions.aggregates),
+            "aggregate": conditions.aggregates,
         },
-        identifiers.stored_forms(*conditions.trees, *after),
+        {*conditions.trees, *after},
     )
-    ids: dict[str, dict[str, int]] = {
-        "trait": {},
-        "resource_class": {},
-        "aggregate": {},
-        "tree": {},
-    }
-    for kind, row_id, name, _number in query.rows(conn):
-        ids[kind][name] = row_id
     # A row may have another form of the uuid than the canonical one, and its place in the order.
-    rows = identifiers.match(after, {uuid: uuid for uuid in ids["tree"]})
+    rows = identifiers.match(after, {uuid: uuid for uuid in known.trees})
     return _FilterIds(
-        ids["trait"],
-        ids["resource_class"],
-        identifiers.ids_by_key(ids["aggregate"]),
-        identifiers.match(conditions.trees, ids["tree"]),
+        known.ids["trait"],
+        known.ids["resource_class"],
+        known.aggregates,
+        identifiers.match(conditions.trees, known.trees),
         "".join(rows.get(uuid) or identifiers.key(uuid) for uuid in after),
     )
 
