@@ -213,7 +213,7 @@ def test_an_update_outlasts_several_writers_who_come_in_its_way(
     client.update_from_provider_tree(tree)
     assert len(met) == len(pauses) == 7
     assert max(pauses) <= max(UPDATE_PAUSES)
-    assert client.get_provider_tree(HOST).data("host1").inventory["DISK_GB"]["total"] == 200
+    assert client.get_provider_tree(HOST).data("host1").inventory["DISK_GB"].total == 200
 
 
 @pytest.mark.parametrize("version", FIRST_LINE)
