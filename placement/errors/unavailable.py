@@ -73,3 +73,10 @@ class Outpaced(Unavailable):
             f"Others were faster at each of {tries} candidates that could be claimed; "
             f"send the request again"
         )
+
+
+class TooManyBodies(Unavailable):
+    """The server process has no room for the body of another request."""
+
+    def __init__(self) -> None:
+        super().__init__("The server has no room for the body of this request; retry later")

@@ -1,0 +1,378 @@
+"""Waitress, with the deadlines, bounds and strict framing that it lacks: all of its hooks."""
+
+import errno
+import re
+import select
+import socket
+import time
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+
+from waitress import parser, utilities, wasyncore
+from waitress.adjustments import Adjustments
+from waitress.buffers import OverflowableBuffer
+from waitress.channel import HTTPChannel
+from waitress.server import BaseWSGIServer
+from waitress.task import ErrorTask, WSGITask, build_http_date
+
+from placement.errors import TooManyBodies
+
+# Seconds that a client has to send its request, and again to take the answer; one more for each
+# MIN_RATE bytes in either direction, but never more than CLIENT_TIMEOUT from then on.
+CLIENT_TIMEOUT = 10.0
+MIN_RATE = 256 * 1024
+LINGER_TIMEOUT = 2.0  # seconds that a client has to see the end of its connection
+YIELD_SECONDS = 0.001  # for which a busy process leaves a new connection to idle ones
+
+MAX_HEAD = 256 * 1024  # bytes of request line and headers
+MAX_LINE = 8 * 1024  # bytes of the line before a chunk, and of a trailer
+MAX_FRAMING = 256 * 1024  # bytes of a chunked body that are not its content
+MAX_BODIES = 4  # of the largest size, which a worker gathers at the same time
+IN_MEMORY = 256 * 1024  # bytes of a body; a longer one is kept in a temporary file
+
+_TOKENS = {"X_AUTH_TOKEN", "X_STORAGE_TOKEN"}  # no operation reads a body without one
+_REQUEST_LINE = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.[01]")
+_BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
+_CODINGS = re.compile(rb"^transfer-encoding:[ \t]*(.*?)[ \t]*\r$", re.M)
+_NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+
+class Overloaded(utilities.Error):  # type: ignore[misc]  # waitress is not typed
+    """The answer to a head for which the worker has no memory left."""
+
+    code, reason = 503, "Service Unavailable"
+
+
+class Settings(Adjustments):  # type: ignore[misc]
+    """Settings of waitress and gunicorn, and what all connections of a worker share."""
+
+    def __init__(self, cfg: Any, log: Any, max_body: int) -> None:
+        super().__init__(backlog=cfg.backlog, ident="", clear_untrusted_proxy_headers=False)
+        self.log_socket_errors, self.inbuf_overflow = False, IN_MEMORY
+        self.max_request_header_size = MAX_HEAD
+        # The application refuses a longer body; so waitress, whose answers clients do not know,
+        # and its own bounds and clean-ups are never reached.
+        self.max_request_body_size = self.connection_limit = self.cleanup_interval = 2**60
+        self.cfg, self.log, self.max_body = cfg, log, max_body
+        self.stopping = False  # every answer is the last one of its connection
+        self.answered = 0  # requests
+        self.gathered = 0  # bytes of requests that are not answered yet
+        self._lock = Lock()
+
+    def gather(self, count: int) -> bool:
+        """Add bytes to those gathered, or take them off; return whether the bound holds."""
+        with self._lock:
+            self.gathered += count
+            return count < 0 or self.gathered <= MAX_BODIES * self.max_body
+
+
+class _Unread:
+    """The body of a request that was not gathered, or not to its end."""
+
+    def __init__(self, fault: Exception) -> None:
+        self._fault = fault
+
+    def read(self, _size: int = -1) -> bytes:
+        raise self._fault
+
+
+class Request(parser.HTTPRequestParser):  # type: ignore[misc]
+    """A request in bounds.  The application refuses one whose body is bad, in its own words."""
+
+    path = ""  # for messages about a head that could not be read
+    unread: Exception | None = None  # why the body was left; the connection ends with the answer
+
+    def __init__(self, adj: Settings) -> None:
+        super().__init__(adj)
+        self._head = bytearray()
+        self._held = 0  # bytes
+
+    def received(self, data: bytes) -> int:
+        """Gather bytes and return how many belong to this request."""
+        try:
+            consumed = self._receive_head(data) if self.body_rcv is None else self._receive(data)
+            self._account()
+        except OSError as error:  # no temporary file, or no room in it
+            self.adj.log.error("a body cannot be kept: %s", error)
+            self._leave(TooManyBodies())
+        return len(data) if self.unread or self.error else consumed
+
+    def _receive_head(self, data: bytes) -> int:
+        before, head = len(self._head), self._head
+        head += data
+        if head.find(b"\r\n\r\n", max(0, before - 3)) < 0 and len(head) < MAX_HEAD:
+            if _BARE_LINE_FEED.search(head, before):
+                self.error, self.completed = utilities.BadRequest("Bare LF in the head"), True
+            return len(data)
+        self._head = bytearray()
+        consumed: int = super().received(bytes(head)) - before
+        if self.error is None and self.body_rcv is not None:
+            if self.content_length > self.adj.max_body or not _TOKENS & self.headers.keys():
+                self._leave(OSError("the body was not waited for"))
+        else:
+            self.expect_continue = False
+        return consumed
+
+    def _receive(self, data: bytes) -> int:
+        consumed: int = super().received(data)
+        body, size = self.body_rcv, len(self.body_rcv)
+        lines = len(getattr(body, "control_line", b"")) + len(getattr(body, "trailer", b""))
+        if size > self.adj.max_body:
+            self.headers["CONTENT_LENGTH"] = str(size)  # by which the application refuses it
+            self._leave(OSError("the body is too long"))
+        elif self.error or lines > MAX_LINE or self.body_bytes_received - size > MAX_FRAMING:
+            self._leave(OSError("the chunks are malformed or too small"))
+        return consumed
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the head, which means one thing or is refused."""
+        line, *fields = header_plus.split(b"\r\n")
+        limit = self.adj.cfg.limit_request_fields, self.adj.cfg.limit_request_field_size
+        if len(fields) - 2 > limit[0] or max(map(len, fields), default=0) > limit[1]:
+            self.error = utilities.RequestHeaderFieldsTooLarge("too many or too long fields")
+            return
+        if not _REQUEST_LINE.fullmatch(line) or b"\r\n " in header_plus or b"\r\n\t" in header_plus:
+            raise parser.ParsingError("Malformed request line or header")
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:  # a length of 5,000 digits, half an IPv6 address
+            raise parser.ParsingError(str(error)) from None
+        lower = header_plus.lower()
+        codings = _CODINGS.findall(lower) if b"transfer-encoding" in lower else []
+        if codings and not (
+            codings == [b"chunked"] and self.chunked and "CONTENT_LENGTH" not in self.headers
+        ):
+            raise parser.ParsingError("The end of the body is ambiguous")
+
+    def _leave(self, fault: Exception) -> None:
+        """Hand the request to the application, which cannot read the body."""
+        self.unread, self.error, self.expect_continue, self.completed = fault, None, False, True
+        self.close()
+
+    def _account(self) -> None:
+        body = self.body_rcv
+        held = len(self._head) if body is None else 0 if self.unread else len(body)
+        change, self._held = held - self._held, held
+        if change and not self.adj.gather(change):
+            if body is None:
+                self.error, self.completed = Overloaded("Too many requests are being sent"), True
+                self._head.clear()
+            else:
+                self._leave(TooManyBodies())
+
+    def get_body_stream(self) -> Any:
+        """Return the body, as a file."""
+        return _Unread(self.unread) if self.unread else super().get_body_stream()
+
+    def close(self) -> None:
+        """Give up memory and temporary file, which may be full."""
+        self.adj.gather(-self._held)
+        self._held = 0
+        with suppress(OSError):
+            super().close()
+
+
+class _Head:
+    """The head of an answer: what the application says, and whether the connection goes on."""
+
+    def build_response_header(self: Any) -> bytes:
+        """Return the head, and mark the answer as chunked or as the last one."""
+        request, adj, length = self.request, self.channel.adj, self.content_length
+        self.chunked_response = length is None and self.has_body and self.version == "1.1"
+        asked = request.headers.get("CONNECTION", "").lower()
+        if (
+            self.close_on_finish or adj.stopping or not adj.cfg.keepalive or request.unread
+            or request.connection_close or "close" in asked
+            or (length is None and self.has_body and not self.chunked_response)
+        ):  # fmt: skip
+            self.set_close_on_finish()
+        elif self.version == "1.0":
+            self.response_headers.append(("Connection", "keep-alive"))
+        lines = [f"HTTP/{self.version} {self.status}", f"Date: {build_http_date(self.start_time)}"]
+        lines += map("%s: %s".__mod__, self.response_headers)
+        if self.chunked_response:
+            lines.append("Transfer-Encoding: chunked")
+        return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+class Answer(_Head, WSGITask):  # type: ignore[misc]
+    """An answer of the application."""
+
+    @property
+    def has_body(self) -> bool:
+        """Whether bytes follow the head."""
+        return self.request.command != "HEAD" and super().has_body
+
+    def get_environment(self) -> dict[str, Any]:
+        """Return the environment, with the path as it was sent: `//traits` is not `/traits`."""
+        environ: dict[str, Any] = super().get_environment()
+        environ["PATH_INFO"] = self.request.path
+        return environ
+
+    def write(self, data: bytes) -> None:
+        """Send the head with the first piece of the body, in one packet."""
+        if self.wrote_header or self.content_length is None or not (data and self.has_body):
+            super().write(data)
+            return
+        piece = data[: self.content_length]
+        self.content_bytes_written = len(piece)
+        head = self.build_response_header()
+        self.wrote_header = True
+        self.channel.write_soon(head + piece)
+
+
+class Refusal(_Head, ErrorTask):  # type: ignore[misc]
+    """The answer to what is no request, which the application does not see."""
+
+    def execute(self) -> None:
+        """Answer and say so in the log, as gunicorn does."""
+        error, client, self.version = self.request.error, self.channel.addr[0], "1.1"
+        self.channel.adj.log.warning("Invalid request from ip=%s: %s", client, error.body)
+        self.response_headers.append(("Content-Length", str(len(error.to_response("")[2]))))
+        super().execute()
+
+
+class Channel(HTTPChannel):  # type: ignore[misc]
+    """A connection with a deadline, which its client can see end."""
+
+    parser_class, task_class, error_task_class = Request, Answer, Refusal
+    linger = True  # whether the client may still be sending when the connection ends
+    lingers = False  # the client has everything, and what it still sends is ignored
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.deadline = time.monotonic() + CLIENT_TIMEOUT
+        super().__init__(*args, **options)
+
+    def readable(self) -> bool:
+        """Return whether the loop waits for the client to send."""
+        return bool(self.lingers or super().readable())
+
+    def received(self, data: bytes) -> bool:
+        """Take what the client has sent."""
+        if self.lingers:
+            return False
+        if self.request is None and data.strip():
+            self.deadline = time.monotonic() + CLIENT_TIMEOUT
+        self._extend(len(data))
+        return bool(super().received(data))
+
+    def _extend(self, size: int) -> None:
+        self.deadline = min(self.deadline + size / MIN_RATE, time.monotonic() + CLIENT_TIMEOUT)
+
+    def drop_late(self, now: float) -> None:
+        """End the connection if its time is over and nothing of the client has arrived."""
+        if now < self.deadline or self.requests:
+            return
+        if self.total_outbufs_len or self.lingers:
+            self.handle_close()
+        else:
+            self.handle_read()  # which closes where there is nothing to read
+
+    def service(self) -> None:
+        """Answer a request, on a thread for that."""
+        request = self.requests[0]
+        goes_on = len(self.requests) > 1 or self.request is not None or request.unread
+        self.linger = bool(goes_on or request.error or not request.connection_close)
+        super().service()
+        self.adj.answered += 1
+
+    def handle_write(self) -> None:
+        """Send; before the connection ends, let the client see that (it might be reset)."""
+        if self.will_close or not (self.close_when_flushed and self.linger):
+            super().handle_write()
+            return
+        self._flush_exception(self._flush_some)
+        if self.connected and not self.total_outbufs_len:
+            self.lingers, self.close_when_flushed = True, False
+            self.deadline = time.monotonic() + LINGER_TIMEOUT
+            self.socket.shutdown(socket.SHUT_WR)
+
+    def write_soon(self, data: bytes) -> int:
+        """Send what the client takes now and keep the rest."""
+        try:
+            return int(super().write_soon(data))
+        except OSError as error:  # no temporary file, or no room in it
+            self.adj.log.error("an answer cannot be kept: %s", error)
+            self.will_close = True
+            raise
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        """Do nothing: no thread waits for a client."""
+
+    def _flush_some(self, do_close: bool = True) -> bool:
+        before = self.total_outbufs_len
+        flushed = bool(super()._flush_some(do_close=do_close))
+        if self.requests or (self.request is None and not self.total_outbufs_len):
+            seconds = CLIENT_TIMEOUT if self.total_outbufs_len else self.adj.cfg.keepalive
+            self.deadline = time.monotonic() + seconds
+        else:
+            self._extend(before - self.total_outbufs_len)
+        if not self.total_outbufs_len and self.outbufs[-1].buf is not None:
+            self.outbufs[-1].close()
+            self.outbufs, self.current_outbuf_count = [OverflowableBuffer(2**20)], 0
+        return flushed
+
+    def handle_close(self) -> None:
+        """Close, and give up what was gathered."""
+        super().handle_close()
+        if self.request is not None:
+            self.request.close()
+
+
+class Server(BaseWSGIServer):  # type: ignore[misc]
+    """A listener, which makes room for a newcomer where there are too many connections."""
+
+    channel_class = Channel
+    full = False  # no file can be opened, and no connection closed for it
+
+    def getsockname(self) -> tuple[str, Any]:
+        """Return host and port, or the path of a socket of Unix."""
+        address = self.socket.getsockname()
+        return address[:2] if isinstance(address, tuple) else ("unix", address)
+
+    def fix_addr(self, addr: Any) -> tuple[str, Any]:
+        """Return the address of a client."""
+        return addr if isinstance(addr, tuple) else ("", "")
+
+    def set_socket_options(self, conn: socket.socket) -> None:
+        """Send small answers at once."""
+        if conn.family != socket.AF_UNIX:
+            conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def readable(self) -> bool:
+        """Return whether the loop waits for newcomers."""
+        return self.accepting and not self.full
+
+    def handle_accept(self) -> None:
+        """Accept a connection, unless an idle process is faster."""
+        if self.task_dispatcher.active_count and not self.adj.stopping:
+            time.sleep(YIELD_SECONDS)
+        super().handle_accept()
+        if len(self._map) > self.adj.cfg.worker_connections:
+            self._make_room()
+
+    def accept(self) -> Any:
+        """Return a connection and its address, or None."""
+        try:
+            return super().accept()
+        except OSError as error:  # else it was lost on its way
+            if error.errno in _NO_ROOM:
+                self.full = not self._make_room()
+            return None
+
+    def _make_room(self) -> bool:
+        """Close the connection that has done nothing for longest; return whether there is one."""
+        channels = [each for each in self._map.values() if isinstance(each, Channel)]
+        idle = [each for each in channels if not (each.requests or each.total_outbufs_len)]
+        if idle:
+            min(idle, key=lambda each: each.last_activity).handle_close()
+        return bool(idle)
+
+    def stop(self) -> None:
+        """Accept what the kernel has, and would reset, and no more."""
+        for _ in range(self.adj.backlog):
+            if not select.select([self.socket], [], [], 0)[0]:
+                break
+            self.handle_accept()
+        wasyncore.dispatcher.close(self)
