@@ -109,7 +109,7 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
         consumed: int = super().received(bytes(head)) - before
         if self.error is None and self.body_rcv is not None:
             if self.content_length > self.adj.max_body or not _TOKENS & self.headers.keys():
-                self._leave(OSError("the body was not waited for"))
+                self._leave(ValueError("the body was not waited for"))
         else:
             self.expect_continue = False
         return consumed
@@ -120,9 +120,9 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
         lines = len(getattr(body, "control_line", b"")) + len(getattr(body, "trailer", b""))
         if size > self.adj.max_body:
             self.headers["CONTENT_LENGTH"] = str(size)  # by which the application refuses it
-            self._leave(OSError("the body is too long"))
+            self._leave(ValueError("the body is too long"))
         elif self.error or lines > MAX_LINE or self.body_bytes_received - size > MAX_FRAMING:
-            self._leave(OSError("the chunks are malformed or too small"))
+            self._leave(ValueError("the chunks are malformed or too small"))
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
