@@ -5,6 +5,7 @@ import re
 import select
 import socket
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from threading import Lock
 from typing import Any
@@ -233,6 +234,24 @@ class Refusal(_Head, ErrorTask):  # type: ignore[misc]
         super().execute()
 
 
+def flushed(application: Any, environ: Any, start_response: Any) -> Iterator[bytes]:
+    """Have the application answer, and close its body when the client has even an empty one."""
+    written: list[Any] = []
+
+    def start(*status: Any) -> Any:
+        written[:] = [start_response(*status)]
+        return written[0]
+
+    body = application(environ, start)
+    try:
+        yield from body
+        for write in written:
+            write(b"")
+    finally:
+        if hasattr(body, "close"):
+            body.close()
+
+
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection with a deadline, which its client can see end."""
 
@@ -325,6 +344,7 @@ class Server(BaseWSGIServer):  # type: ignore[misc]
 
     channel_class = Channel
     full = False  # no file can be opened, and no connection closed for it
+    yields_until: float | None = None  # a newcomer is left to idle processes
 
     def getsockname(self) -> tuple[str, Any]:
         """Return host and port, or the path of a socket of Unix."""
@@ -342,15 +362,22 @@ class Server(BaseWSGIServer):  # type: ignore[misc]
 
     def readable(self) -> bool:
         """Return whether the loop waits for newcomers."""
-        return self.accepting and not self.full
+        yields = self.yields_until is not None and self._is_busy()
+        return self.accepting and not self.full and not yields
 
     def handle_accept(self) -> None:
         """Accept a connection, unless an idle process is faster."""
-        if self.task_dispatcher.active_count and not self.adj.stopping:
-            time.sleep(YIELD_SECONDS)
+        if self.yields_until is None and self._is_busy():
+            self.yields_until = time.monotonic() + YIELD_SECONDS
+            return
+        self.yields_until = None
         super().handle_accept()
         if len(self._map) > self.adj.cfg.worker_connections:
             self._make_room()
+
+    def _is_busy(self) -> bool:
+        late = self.yields_until is not None and time.monotonic() >= self.yields_until
+        return self.task_dispatcher.active_count > 0 and not late and not self.adj.stopping
 
     def accept(self) -> Any:
         """Return a connection and its address, or None."""

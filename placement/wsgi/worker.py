@@ -5,13 +5,14 @@ import resource
 import signal
 import sys
 import time
+from functools import partial
 from typing import Any
 
 from gunicorn.workers.base import Worker as BaseWorker
 from waitress import wasyncore
 from waitress.task import ThreadedTaskDispatcher, queue_logger
 
-from placement.wsgi.server import LINGER_TIMEOUT, Channel, Server, Settings
+from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Channel, Server, Settings, flushed
 
 MAX_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
 OPEN_FILES = 4096
@@ -49,7 +50,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
         threads.set_thread_count(self.cfg.threads)
         self.servers = [
             Server(
-                self.wsgi, self.map, _sock=listener.sock, dispatcher=threads,
+                partial(flushed, self.wsgi), self.map, _sock=listener.sock, dispatcher=threads,
                 adj=self.settings, sockinfo=(listener.sock.family, 0, 0, None), bind_socket=False,
             )
             for listener in self.sockets
@@ -73,7 +74,8 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
 
     def _turn(self, seconds: float) -> None:
         """Show the master that the worker lives, and serve for at most so many seconds."""
-        wasyncore.poll2(seconds, self.map)
+        yields = any(server.yields_until is not None for server in self.servers)
+        wasyncore.poll2(YIELD_SECONDS if yields else seconds, self.map)
         now = time.monotonic()
         if now < self.next_look:
             return

@@ -117,6 +117,8 @@ def serving(
         finally:
             worker.handle_exit(0, None)
             thread.join(PATIENCE)
+            for each in worker.servers:
+                each.trigger.close()
             worker.tmp.close()
         assert not thread.is_alive()
 
