@@ -42,7 +42,7 @@ Request = tuple[str, str, object, str]  # method, path, body, version
 def scrape(port: int) -> kit.Samples:
     """What the port of the metrics says, without a token."""
     with connected(port) as connection:
-        connection.request("GET", "/metrics")
+        connection.request("GET", "/metrics", headers={"Connection": "close"})
         answer = connection.getresponse()
         text = answer.read()
     assert answer.status == 200
