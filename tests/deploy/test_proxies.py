@@ -8,18 +8,22 @@ import time
 import uuid as uuids
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
 from tests.deploy.conftest import NewMachine, need
-from tests.deploy.proxies import PROXIES, proxying
+from tests.deploy.proxies import DEPLOY, PROXIES, proxying
 from tests.kit.builders import database_url
-from tests.kit.processes import ANSWER, HEADERS, Process, new_host, serving
+from tests.kit.processes import ANSWER, HEADERS, REPOSITORY, Process, new_host, serving
 
 MIB = 1024 * 1024
+# What ends a proxy's idle connections, and the seconds between requests around both ends.
+IDLE = {"keepalive_timeout 60s;": ["nginx"], "ttl=60": ["apache"]}
+GAPS = [0.9, 0.99, 1.0, 1.01, 1.1, 1.5, 1.9, 1.95, 2.0, 2.0, 2.05, 2.1] * 2
 DEVICES = 20  # of which candidates take three: an answer of some MB
 
 
@@ -74,6 +78,14 @@ def site(
     log = tmp_path_factory.mktemp(request.param) / "log"
     with proxying(proxy, new_machine(), service.port, log) as port:
         yield Site(port, service)
+
+
+def connections(port: int) -> set[str]:
+    """The ports of the clients that are, or were a moment ago, connected to a port."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {
+        row[1].partition(":")[2] for row in rows if int(row[2].partition(":")[2], 16) == port
+    } | {row[2].partition(":")[2] for row in rows if int(row[1].partition(":")[2], 16) == port}
 
 
 def named(name: str, padding: int = 0) -> bytes:
@@ -168,7 +180,9 @@ def test_a_body_beyond_what_the_service_takes_is_refused(site: Site) -> None:
         assert sock.recv(1000).startswith(b"HTTP/1.1 413 ")
 
 
-def test_a_client_keeps_its_connection_though_the_service_does_not(site: Site) -> None:
+def test_a_client_keeps_its_connection_and_the_proxy_uses_its_own_again(site: Site) -> None:
+    site.get("/placement/")
+    before = connections(site.service.port)
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=ANSWER)
     connection.connect()
     sock = connection.sock
@@ -181,6 +195,42 @@ def test_a_client_keeps_its_connection_though_the_service_does_not(site: Site) -
         assert answer.status == 200
         assert connection.sock is sock
     connection.close()
+    # The healthchecks of HAProxy have connections of their own.
+    assert len(connections(site.service.port) - before) < 15
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_a_proxy_never_writes_into_a_connection_that_the_service_closes(
+    name: str, new_machine: NewMachine, tmp_path: Path
+) -> None:
+    # The shipped numbers, 60 and 75 seconds, as 1 and 2.
+    proxy = PROXIES[name]
+    need(proxy.program)
+    shorter = {text: text.replace("60", "1") for text in IDLE if name in IDLE[text]}
+    proxy = replace(proxy, listens={**proxy.listens, **shorter})
+    database = database_url(tmp_path)
+    with (
+        serving(tmp_path / "service", [database], 2, GUNICORN_CMD_ARGS="--keep-alive=2") as [process],
+        proxying(proxy, new_machine(), process.port, tmp_path / "log") as port,
+    ):
+        site = Site(port, process)
+        for gap in GAPS:
+            answers = [
+                site.send("POST", "/placement/resource_providers", named("gap"))[0].status
+                for _ in range(4)
+            ]
+            assert answers == [200] * 4, gap
+            time.sleep(gap)
+
+
+def test_the_shipped_proxies_end_idle_connections_before_the_service_does() -> None:
+    settings = (REPOSITORY / "etc/gunicorn.conf.py").read_text()
+    kept = int(settings.partition("\nkeepalive = ")[2].partition("\n")[0])
+    assert kept > 60
+    for text, proxies in IDLE.items():
+        assert "60" in text
+        for each in proxies:
+            assert text in (DEPLOY / PROXIES[each].file).read_text()
 
 
 def test_clients_that_go_away_cost_nobody_anything(site: Site) -> None:
