@@ -38,9 +38,7 @@ def fill(disk: Path) -> None:
             os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), 4096)
 
 
-def test_a_full_directory_for_temporary_files_ends_one_request(
-    tmp_path: Path, disk: Path
-) -> None:
+def test_a_full_directory_for_temporary_files_ends_one_request(tmp_path: Path, disk: Path) -> None:
     metrics = tmp_path / "metrics"
     places = {"TMPDIR": str(disk), "OS_METRICS__DIRECTORY": str(metrics)}
     with serving(tmp_path, [database_url(tmp_path)], **places) as (process,):

@@ -84,15 +84,18 @@ def is_open(sock: socket.socket) -> bool:
 
 
 @contextmanager
-def serving(
-    application: Any = None, *, max_body: int = 1000, **options: Any
-) -> Iterator[Site]:
+def serving(application: Any = None, *, max_body: int = 1000, **options: Any) -> Iterator[Site]:
     """Serve until the block ends; without an application, say 200 and note what was asked."""
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as bound:
         patch.setattr(worker_module, "TICK", 0.05)
         patch.setattr(os, "_exit", lambda code: None)
         cfg = Config()
-        for name, value in {"threads": 2, "keepalive": 75, "graceful_timeout": 1, **options}.items():
+        for name, value in {
+            "threads": 2,
+            "keepalive": 75,
+            "graceful_timeout": 1,
+            **options,
+        }.items():
             cfg.set(name, value)
         bound.setblocking(False)
         conf_listener = TCPSocket(bound.getsockname(), cfg, Logger(cfg), fd=os.dup(bound.fileno()))

@@ -236,7 +236,9 @@ def test_an_idle_connection_whose_time_is_over_takes_what_has_arrived(
     with serving() as site, site.connect(GET) as sock:
         assert statuses(receive(sock)) == [200]
         (channel,) = site.channels()
-        monkeypatch.setattr(server.Channel, "readable", lambda self: False)  # the loop has not looked
+        monkeypatch.setattr(
+            server.Channel, "readable", lambda self: False
+        )  # the loop has not looked
         sock.sendall(GET)
         site.until(lambda: bool(select_one(channel)))
         channel.deadline = 0.0
