@@ -41,7 +41,7 @@ def fill(disk: Path) -> None:
 def test_a_full_directory_for_temporary_files_ends_one_request(tmp_path: Path, disk: Path) -> None:
     metrics = tmp_path / "metrics"
     places = {"TMPDIR": str(disk), "OS_METRICS__DIRECTORY": str(metrics)}
-    with serving(tmp_path, [database_url(tmp_path)], **places) as (process,):
+    with serving(tmp_path, [database_url(tmp_path)], 1, **places) as (process,):
         root = new_host(process.port)
         for _ in range(DEVICES):
             new_host(process.port, root, VGPU=1)
@@ -74,7 +74,7 @@ def test_a_worker_without_room_for_its_counts_serves_and_says_so(
     tmp_path: Path, disk: Path
 ) -> None:
     places = {"OS_METRICS__DIRECTORY": str(disk), "OS_METRICS__TOKEN_REQUIRED": "false"}
-    with serving(tmp_path, [database_url(tmp_path)], **places) as (process,):
+    with serving(tmp_path, [database_url(tmp_path)], 1, **places) as (process,):
         (worker,) = process.worker_ids()
         fill(disk)
         os.kill(worker, signal.SIGKILL)
