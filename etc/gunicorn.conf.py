@@ -40,7 +40,8 @@ limit_request_fields = 100
 limit_request_field_size = 8190
 
 # For gunicorn's own workers, where one of them is used instead: no header of a client names the
-# place where the service is mounted, and the parser in C takes lines that end with a bare line feed.
+# place where the service is mounted; and the parser in C takes lines that end with a bare line
+# feed.
 forwarder_headers = ""
 http_parser = "python"
 limit_request_line = 0

@@ -12,7 +12,8 @@ from gunicorn.workers.base import Worker as BaseWorker
 from waitress import wasyncore
 from waitress.task import ThreadedTaskDispatcher, queue_logger
 
-from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Channel, Server, Settings, flushed
+from placement.wsgi.request import Settings
+from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Channel, Server, flushed
 
 MAX_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
 OPEN_FILES = 4096
@@ -21,6 +22,8 @@ TICK = 1.0  # seconds between signs of life, and between looks at deadlines
 
 class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
     """A worker with one loop that watches all connections, and `threads` that answer."""
+
+    alive: bool
 
     @classmethod
     def check_config(cls, cfg: Any, _log: Any) -> None:
@@ -55,6 +58,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
             )
             for listener in self.sockets
         ]  # fmt: skip
+        self.settings.connection_limit = len(self.map) + self.cfg.worker_connections
         self.next_look = 0.0
         while self.alive and self.ppid == os.getppid():
             self._turn(TICK)

@@ -76,9 +76,13 @@ ANSWERED: dict[str, tuple[bytes, int, bytes]] = {
     "a body": (POST + b"Content-Length: 5\r\n\r\nhello", 2, b"hello"),
     "a length after zeros": (POST + b"Content-Length: 005\r\n\r\nhello", 2, b"hello"),
     "chunks": (CHUNKED + b"2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", 2, b"hello"),
-    "Chunks": (CHUNKED.replace(b": chunked", b":\tCHUNKED \t") + b"5\r\nhello\r\n0\r\n\r\n", 2, b"hello"),
+    "Chunks": (
+        CHUNKED.replace(b": chunked", b":\tCHUNKED \t") + b"5\r\nhello\r\n0\r\n\r\n",
+        2, b"hello",
+    ),
     "trailers": (
-        CHUNKED + b"5\r\nhello\r\n0\r\nContent-Length: 9\r\nX-Auth-Token: other\r\n\r\n", 2, b"hello",
+        CHUNKED + b"5\r\nhello\r\n0\r\nContent-Length: 9\r\nX-Auth-Token: other\r\n\r\n",
+        2, b"hello",
     ),
     "pipelining": (GET + b"\r\n", 2, b""),
     "empty lines before": (b"\r\n\r\n" + GET + b"\r\n", 2, b""),
@@ -101,7 +105,8 @@ ANSWERED: dict[str, tuple[bytes, int, bytes]] = {
         b"POST /first HTTP/1.1\r\nContent-Length: 9\r\n\r\n", 1, b"",
     ),
     "chunks without a token": (
-        b"POST /first HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 1, b"",
+        b"POST /first HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        1, b"",
     ),
 }  # fmt: skip
 
