@@ -79,7 +79,7 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
             self._account()
         except OSError as error:  # no temporary file, or no room in it
             self.adj.log.error("a body cannot be kept: %s", error)
-            self._leave(TooManyBodies())
+            self.leave(TooManyBodies())
         return len(data) if self.unread or self.error else consumed
 
     def _receive_head(self, data: bytes) -> int:
@@ -93,7 +93,7 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
         consumed: int = super().received(bytes(head)) - before
         if self.error is None and self.body_rcv is not None:
             if self.content_length > self.adj.max_body or not _TOKENS & self.headers.keys():
-                self._leave(ValueError("the body was not waited for"))
+                self.leave(ValueError("the body was not waited for"))
         else:
             self.expect_continue = False
         return consumed
@@ -104,9 +104,9 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
         lines = len(getattr(body, "control_line", b"")) + len(getattr(body, "trailer", b""))
         if size > self.adj.max_body:
             self.headers["CONTENT_LENGTH"] = str(size)  # by which the application refuses it
-            self._leave(ValueError("the body is too long"))
+            self.leave(ValueError("the body is too long"))
         elif self.error or lines > MAX_LINE or self.body_bytes_received - size > MAX_FRAMING:
-            self._leave(ValueError("the chunks are malformed or too small"))
+            self.leave(ValueError("the chunks are malformed or too small"))
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
@@ -129,7 +129,7 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
         ):
             raise parser.ParsingError("The end of the body is ambiguous")
 
-    def _leave(self, fault: Exception) -> None:
+    def leave(self, fault: Exception) -> None:
         """Hand the request to the application, which cannot read the body."""
         self.unread, self.error, self.expect_continue, self.completed = fault, None, False, True
         self.close()
@@ -143,7 +143,7 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
                 self.error, self.completed = Overloaded("Too many requests are being sent"), True
                 self._head.clear()
             else:
-                self._leave(TooManyBodies())
+                self.leave(TooManyBodies())
 
     def get_body_stream(self) -> Any:
         """Return the body, as a file."""

@@ -82,7 +82,7 @@ class Refusal(_Head, ErrorTask):  # type: ignore[misc]
     def execute(self) -> None:
         """Answer and say so in the log, as gunicorn does."""
         error, client, self.version = self.request.error, self.channel.addr[0], "1.1"
-        self.channel.adj.log.warning("Invalid request from ip=%s: %s", client, error.body)
+        self.channel.adj.log.warning("Invalid request from ip=%s: %r", client, error.body)
         self.response_headers.append(("Content-Length", str(len(error.to_response("")[2]))))
         super().execute()
 
@@ -122,6 +122,24 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         """Return whether the loop waits for the client to send."""
         return bool(self.lingers or super().readable())
 
+    def handle_read(self) -> None:
+        """Take what the client has sent, or its end: the application refuses half a body."""
+        try:
+            data = self.socket.recv(self.adj.recv_bytes)
+        except OSError:
+            self.handle_close()
+            return
+        request, self.last_activity = self.request, time.time()
+        if data:
+            self.received(data)
+        elif request is None or request.body_rcv is None:
+            self.handle_close()
+        else:
+            request.leave(ValueError("the body ends early"))
+            self.request = None
+            self.requests.append(request)
+            self.server.add_task(self)
+
     def received(self, data: bytes) -> bool:
         """Take what the client has sent."""
         if self.lingers:
@@ -141,7 +159,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         if self.total_outbufs_len or self.lingers:
             self.handle_close()
         else:
-            self.handle_read()  # which closes where there is nothing to read
+            wasyncore.read(self)  # which closes where nothing has arrived
 
     def service(self) -> None:
         """Answer a request, on a thread for that."""
@@ -178,7 +196,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         before = self.total_outbufs_len
         flushed = bool(super()._flush_some(do_close=do_close))
         if self.requests or (self.request is None and not self.total_outbufs_len):
-            seconds = CLIENT_TIMEOUT if self.total_outbufs_len else self.adj.cfg.keepalive
+            kept = 0 if self.adj.stopping else self.adj.cfg.keepalive
+            seconds = CLIENT_TIMEOUT if self.total_outbufs_len else kept or LINGER_TIMEOUT
             self.deadline = time.monotonic() + seconds
         else:
             self._extend(before - self.total_outbufs_len)
@@ -242,6 +261,10 @@ class Server(BaseWSGIServer):  # type: ignore[misc]
             if error.errno in _NO_ROOM:
                 self.full = not self._make_room()
             return None
+
+    def handle_error(self) -> None:
+        """Go on: what is wrong with a connection does not end its listener."""
+        self.adj.log.exception("a connection was not accepted")
 
     def _make_room(self) -> bool:
         """Close the connection that has done nothing for longest; return whether there is one."""
