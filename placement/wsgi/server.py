@@ -110,6 +110,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     parser_class, task_class, error_task_class = Request, Answer, Refusal
     outbufs: list[Any]
+    request: Any
     close_when_flushed: bool
     linger = True  # whether the client may still be sending when the connection ends
     lingers = False  # the client has everything, and what it still sends is ignored
