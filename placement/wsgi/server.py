@@ -219,7 +219,7 @@ class Server(BaseWSGIServer):  # type: ignore[misc]
 
     channel_class = Channel
     full = False  # no file can be opened, and no connection closed for it
-    yields_until: float | None = None  # a newcomer is left to idle processes
+    yields_until: float | None = None  # a newcomer is left to idle processes; 0: no longer
 
     def getsockname(self) -> tuple[str, Any]:
         """Return host and port, or the path of a socket of Unix."""
@@ -237,8 +237,11 @@ class Server(BaseWSGIServer):  # type: ignore[misc]
 
     def readable(self) -> bool:
         """Return whether the loop waits for newcomers."""
-        yields = self.yields_until is not None and self._is_busy()
-        return self.accepting and not self.full and not yields
+        if self.yields_until:
+            if self._is_busy() and time.monotonic() < self.yields_until:
+                return False
+            self.yields_until = 0.0
+        return self.accepting and not self.full
 
     def handle_accept(self) -> None:
         """Accept a connection, unless an idle process is faster."""
@@ -251,8 +254,7 @@ class Server(BaseWSGIServer):  # type: ignore[misc]
             self._make_room()
 
     def _is_busy(self) -> bool:
-        late = self.yields_until is not None and time.monotonic() >= self.yields_until
-        return self.task_dispatcher.active_count > 0 and not late and not self.adj.stopping
+        return self.task_dispatcher.active_count > 0 and not self.adj.stopping
 
     def accept(self) -> Any:
         """Return a connection and its address, or None."""

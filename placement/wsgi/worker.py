@@ -78,8 +78,10 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
 
     def _turn(self, seconds: float) -> None:
         """Show the master that the worker lives, and serve for at most so many seconds."""
-        yields = any(server.yields_until is not None for server in self.servers)
+        yields = any(server.yields_until for server in self.servers)
         wasyncore.poll2(YIELD_SECONDS if yields else seconds, self.map)
+        for server in self.servers:
+            server.yields_until = server.yields_until or None  # an idle process was faster
         now = time.monotonic()
         if now < self.next_look:
             return

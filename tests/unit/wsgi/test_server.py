@@ -181,6 +181,35 @@ def test_the_client_that_waits_longest_gives_way_to_a_newcomer() -> None:
             sock.close()
 
 
+def test_a_busy_worker_leaves_a_newcomer_for_a_moment_and_accepts_it_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "YIELD_SECONDS", 30.0)
+    go_on = threading.Event()
+
+    def application(environ: Any, start_response: Any) -> list[bytes]:
+        assert environ["PATH_INFO"] != "/wait" or go_on.wait(30)
+        return no_content(environ, start_response)
+
+    with serving(application) as site, site.connect(GET.replace(b"/ ", b"/wait ")) as first:
+        (listener,) = site.worker.servers
+        site.until(lambda: [bool(each.requests) for each in site.channels()] == [True])
+        with site.connect(GET) as second:
+            site.until(lambda: bool(listener.yields_until))
+            assert len(site.channels()) == 1
+            go_on.set()  # idle, it accepts before the time is over
+            assert statuses(receive(first) + receive(second)) == [204, 204]
+            go_on.clear()
+            first.sendall(GET.replace(b"/ ", b"/wait "))
+            site.until(lambda: any(each.requests for each in site.channels()))
+            with site.connect(GET) as third:
+                site.until(lambda: bool(listener.yields_until))
+                listener.yields_until = 1.0  # long ago
+                assert statuses(receive(third)) == [204]
+            site.until(lambda: listener.yields_until is None)
+            go_on.set()
+
+
 def test_a_worker_without_files_waits_and_does_not_spin(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
 
