@@ -12,7 +12,6 @@ from pathlib import Path
 from prometheus_client import values
 from prometheus_client.mmap_dict import MmapedDict
 
-
 FILE_SIZE = 1 << 16  # bytes of a new file, as the library makes it
 
 
@@ -29,7 +28,7 @@ class AllocatedFile(MmapedDict):
             except OSError:
                 path.unlink(missing_ok=True)  # a reader would take it for damaged
                 raise
-        super().__init__(filename, read_mode)
+        super().__init__(filename, read_mode)  # type: ignore[no-untyped-call]
 
     def reserve(self, size: int) -> None:
         """Make room for so many bytes more.  Raises OSError."""
@@ -43,7 +42,7 @@ class AllocatedFile(MmapedDict):
 
     def _init_value(self, key: str) -> None:
         self.reserve(_size_of(key))
-        super()._init_value(key)
+        super()._init_value(key)  # type: ignore[no-untyped-call]
 
 
 def _size_of(key: str) -> int:
@@ -52,7 +51,7 @@ def _size_of(key: str) -> int:
 
 def count_in_files() -> None:
     """Count in files that processes share, even if the library was imported without a directory."""
-    values.MmapedDict = AllocatedFile  # type: ignore[misc]
+    values.MmapedDict = AllocatedFile  # type: ignore[attr-defined]
     if not values.ValueClass._multiprocess:
         values.ValueClass = values.MultiProcessValue()
 
@@ -74,9 +73,10 @@ def add_to_file(path: Path, counts: dict[str, float]) -> None:
 
     All of them are added or none.  Raises OSError.
     """
-    sums = AllocatedFile(str(path))
+    file = AllocatedFile(str(path))
+    sums: MmapedDict = file
     try:
-        sums.reserve(sum(map(_size_of, counts)))
+        file.reserve(sum(map(_size_of, counts)))
         for key, value in counts.items():
             sums.write_value(key, sums.read_value(key)[0] + value, 0.0)
     finally:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from placement.compat.prometheus import FILE_SIZE, AllocatedFile
 from placement.errors import ConfigurationError
 from placement.metrics import directory
-from placement.metrics.files import SIZE, AllocatedFile
 from tests.kit import metrics as kit
 from tests.kit.builders import make_database
 
@@ -175,7 +175,7 @@ def test_a_file_has_all_its_blocks_when_it_is_made_and_when_it_grows(
         file.write_value(f"{number:050}", float(number), 0.0)
         found = path.stat()
         assert found.st_blocks * 512 >= found.st_size
-    assert found.st_size > SIZE
+    assert found.st_size > FILE_SIZE
     # Without room the values that are there can still be moved.
     monkeypatch.setattr(os, "posix_fallocate", no_room)
     with pytest.raises(OSError, match="No space"):
