@@ -84,7 +84,7 @@ def claim(
     pauses = Pauses()
     tries = 0
     while True:
-        with database.read() as conn:
+        with database.read_trees() as conn:
             choices, ids = find_choices(
                 conn, cache, demands, settings.candidates, tuning, explained=explained
             )

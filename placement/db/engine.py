@@ -1,8 +1,9 @@
 """Reads and writes: what is run again, and what failures become.
 
-A GET runs in one `Database.read()` block: one snapshot of the whole request; one that needs a
-single statement hands it to `Database.ask`, for that is a snapshot by itself. Any other request
-hands one function to `Database.write`, which runs it in one transaction and runs all of it
+A GET runs in one `Database.read()` block: one snapshot of the whole request; or in one
+`Database.read_trees()` block, if what it reads can be confirmed by the revisions of trees. One that
+needs a single statement hands it to `Database.ask`, for that is a snapshot by itself. Any other
+request hands one function to `Database.write`, which runs it in one transaction and runs all of it
 again when the engine or the function itself (`Restart`) asks for that. When a COMMIT
 fails, nobody may know yet whether it happened; the write then asks as `on_lost_commit` has said.
 """
@@ -26,7 +27,7 @@ from placement.db.messages import masked_url, one_line
 from placement.db.pools import make_pool
 from placement.db.retries import Pauses, Retries, cause_of
 from placement.db.statement import Restart, Unchanged
-from placement.db.transactions import alone, snapshot, transaction
+from placement.db.transactions import alone, reading, transaction
 from placement.errors import (
     ConfigurationError,
     DatabaseUnavailable,
@@ -42,6 +43,8 @@ Result = TypeVar("Result")
 # Decides in a new transaction whether an earlier one has committed; None if undecidable.
 Verify = Callable[[Connection], bool | None]
 _VERIFY = "verify"
+
+VIEWS = 3  # how many more are looked at, if what they show keeps changing
 
 
 class _CommitLostError(Exception):
@@ -101,7 +104,18 @@ class Database:
         Raises DatabaseUnavailable when the database fails, DatabaseUnusable when it will fail
         again, StatementTooLong, Unstorable.
         """
-        with _failures_of_reads(), snapshot(self.reader) as conn:
+        with _failures_of_reads(), reading(self.reader, one_view=True) as conn:
+            yield conn
+
+    @contextmanager
+    def read_trees(self) -> Iterator[Connection]:
+        """Enter a read-only transaction in which content of trees is confirmed by revisions.
+
+        Where a view of the database may be torn (`objects/revisions.py`), each statement has its
+        own, and two statements may see two moments. Elsewhere it is one snapshot. Raises what
+        `read` raises.
+        """
+        with _failures_of_reads(), reading(self.reader, one_view=False) as conn:
             yield conn
 
     def ask(self, work: Callable[[Connection], Result]) -> Result:
@@ -112,6 +126,22 @@ class Database:
         """
         with _failures_of_reads():
             return alone(self.reader, work)
+
+    def ask_twice(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` as `ask` does; where a view may be torn, until two views show the same.
+
+        What an earlier view has shown, with the generation of a consumer, the later one shows
+        whole: each write of a consumer moves its generation.
+        """
+        if not dialect_of_url(self.reader.url).tears_views:
+            return self.ask(work)
+        with self.read_trees() as conn:
+            result = work(conn)
+            for _ in range(VIEWS):
+                before, result = result, work(conn)
+                if result == before:
+                    break
+        return result
 
     def write(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` in one transaction and return what it returned, once committed.

@@ -26,23 +26,31 @@ from placement.objects.providers import Provider
 # -- reading --------------------------------------------------------------------------------
 
 
-def of_provider(conn: Connection, uuid: str) -> tuple[Provider, dict[str, Inventory]]:
-    """Return a provider and its inventories by class.  Raises ProviderNotFound."""
-    provider = providers.get(conn, uuid)
-    return provider, _read(conn, provider.id)
+def of_provider(
+    conn: Connection, uuid: str, seen: Callable[[Provider], object]
+) -> tuple[Provider, dict[str, Inventory]]:
+    """Return a provider and its inventories by class, as `providers.get_with` does."""
+    return providers.get_with(conn, uuid, lambda provider: _read(conn, provider.id), seen)
 
 
-def get(conn: Connection, uuid: str, resource_class: str) -> tuple[Provider, Inventory]:
-    """Return one inventory.  Raises ProviderNotFound, InventoryNotFound."""
-    provider, inventories = of_provider(conn, uuid)
+def get(
+    conn: Connection,
+    uuid: str,
+    resource_class: str,
+    seen: Callable[[Provider], object],
+) -> tuple[Provider, Inventory]:
+    """Return one inventory, as `of_provider` does.  Raises InventoryNotFound, too."""
+    provider, inventories = of_provider(conn, uuid, seen)
     if resource_class not in inventories:
         raise InventoryNotFound(resource_class, provider.uuid)
     return provider, inventories[resource_class]
 
 
-def usages(conn: Connection, uuid: str) -> tuple[Provider, Mapping[str, int]]:
-    """Return a provider and class -> what is used of it.  Raises ProviderNotFound."""
-    provider, inventories = of_provider(conn, uuid)
+def usages(
+    conn: Connection, uuid: str, seen: Callable[[Provider], object]
+) -> tuple[Provider, Mapping[str, int]]:
+    """Return a provider and class -> what is used of it, as `of_provider` does."""
+    provider, inventories = of_provider(conn, uuid, seen)
     return provider, {name: inventory.used for name, inventory in inventories.items()}
 
 

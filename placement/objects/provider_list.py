@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -12,6 +11,7 @@ from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
 from placement.objects.providers import Provider
+from placement.objects.revisions import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,15 @@ def resolve(
 
 
 class ProviderList(NamedTuple):
-    """Providers, whether there are more, and the revisions of their trees, if it is a page."""
+    """Providers, and whether there are more after them."""
 
     providers: list[Provider]
     are_more: bool = False
-    revisions: Mapping[int, int] = MappingProxyType({})
+
+    @property
+    def revisions(self) -> dict[int, int]:
+        """The revisions of their trees, by the ids of the providers."""
+        return {provider.id: provider.revision for provider in self.providers}
 
 
 def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
@@ -144,20 +148,18 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
         return ProviderList([_provider(row) for row in statements.listed(condition).rows(conn)])
     # One more than the page holds tells whether there is one.
     rows = statements.page(condition, page.after or "", page.size + 1).rows(conn)
-    providers = [_provider(row) for _revision, *row in rows[: page.size]]
-    revisions = {row_id: revision or 0 for revision, row_id, *_rest in rows[: page.size]}
-    return ProviderList(providers, len(rows) > page.size, revisions)
+    return ProviderList([_provider(row) for row in rows[: page.size]], len(rows) > page.size)
 
 
 def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:
     """Return the ids of the providers to list, in their order, and the revisions of their trees.
 
-    0 is that of one that is in no tree.
+    That of one that is in no tree is UNKNOWN.
     """
     if selection.condition is None:
         return {}
     rows = statements.revisions(selection.condition).rows(conn)
-    return {row_id: revision or 0 for row_id, revision in rows}
+    return {row_id: revision or UNKNOWN for row_id, revision in rows}
 
 
 def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -> list[Provider]:
@@ -171,8 +173,8 @@ def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -
 
 
 def _provider(row: Sequence[Any]) -> Provider:
-    row_id, *fields = row
-    return Provider._make([*fields, row_id])
+    row_id, *fields, revision = row
+    return Provider._make([*fields, row_id, revision or UNKNOWN])
 
 
 def _resolve(conn: Connection, conditions: ProviderFilter, page: Page | None) -> _FilterIds:

@@ -71,7 +71,8 @@ def reshape(conn: Connection, command: Reshape) -> None:
     moves = new_allocations.moves(new_inventories.created_ids(conn))
     inventory_statements.move_used(moves).execute(conn)
     new_inventories.delete(conn)
-    providers.bump_generations(conn, _increments(records, new_allocations.provider_ids))
+    increments = _increments(records, new_allocations.provider_ids)
+    providers.bump_generations(conn, increments, state.providers.values())
 
 
 def _records(state: AllocationState, command: Reshape) -> dict[int, Mapping[str, InventoryRecord]]:

@@ -1,6 +1,6 @@
 """Traits, and the traits of providers."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -82,11 +82,16 @@ def delete(conn: Connection, name: str) -> None:
         raise
 
 
-def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
-    """Return a provider and its traits.  Raises ProviderNotFound."""
-    provider = providers.get(conn, uuid)
-    rows = associations.traits_of(provider.id).rows(conn)
-    return provider, [Trait(row.name, row.changed_at) for row in rows]
+def of_provider(
+    conn: Connection, uuid: str, seen: Callable[[Provider], object]
+) -> tuple[Provider, list[Trait]]:
+    """Return a provider and its traits, as `providers.get_with` does."""
+
+    def read(provider: Provider) -> list[Trait]:
+        rows = associations.traits_of(provider.id).rows(conn)
+        return [Trait(row.name, row.changed_at) for row in rows]
+
+    return providers.get_with(conn, uuid, read, seen)
 
 
 def replace(

@@ -58,7 +58,7 @@ def explained(
     settings = cloud.settings.candidates
     if max_steps is not None:
         settings = replace(settings, max_search_steps=max_steps)
-    with counted(cloud.database) as statements, cloud.database.read() as conn:
+    with counted(cloud.database) as statements, cloud.database.read_trees() as conn:
         explanation = explain(conn, cloud.trees, request, settings, tuning)
     return explanation, len(statements)
 

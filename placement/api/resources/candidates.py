@@ -45,7 +45,7 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
     service = call.service
     settings, tuning = service.settings.candidates, service.tuning
     explained = None
-    with service.database.read() as conn:
+    with service.database.read_trees() as conn:
         result = find_candidates(conn, service.trees, request, settings, tuning)
         if request.explain:
             explained = Explained(explain(conn, service.trees, request, settings, tuning), body)

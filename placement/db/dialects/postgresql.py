@@ -81,6 +81,8 @@ class PostgreSql(Dialect):
         Role.READ: "AUTOCOMMIT",  # the BEGIN above says the rest
         Role.WRITE: "READ COMMITTED",
     }
+    tears_views = False
+    one_view = ""
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""

@@ -56,6 +56,8 @@ class Sqlite(Dialect):
     is_file = True
     begin: Mapping[Role, str] = {Role.READ: "BEGIN", Role.WRITE: "BEGIN IMMEDIATE"}
     isolation: Mapping[Role, str] = {}
+    tears_views = False
+    one_view = ""
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""

@@ -22,7 +22,7 @@ WHERE resource_providers.id = ANY (array((SELECT locked.id
           ((resource_providers.id NOT IN (:roots …)) OR resource_providers.id = :root_0 AND
           resource_providers.revision = :revision_0);
 
--- a root and its generation
+-- a root and its generation, as it was read
 -- on sqlite, mysql
 UPDATE resource_providers
 SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now ELSE
@@ -30,7 +30,8 @@ SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now ELSE
     (resource_providers.id IN (:bumped …)) THEN 1 ELSE 0 END), revision=CASE WHEN
     (resource_providers.id IN (:roots …)) THEN :new_revision ELSE resource_providers.revision END
 WHERE resource_providers.id IN (:ids …) AND ((resource_providers.id NOT IN (:roots …)) OR
-    resource_providers.id = :root_0 AND resource_providers.revision = :revision_0);
+    resource_providers.id = :root_0 AND resource_providers.revision = :revision_0) AND
+    (resource_providers.id != :provider_0 OR resource_providers.generation = :generation_0);
 -- on postgresql
 UPDATE resource_providers
 SET updated_at=CASE WHEN (resource_providers.id IN (:bumped …)) THEN :now ELSE
@@ -42,7 +43,8 @@ WHERE resource_providers.id = ANY (array((SELECT locked.id
       WHERE locked.id IN (:ids …)
       ORDER BY locked.id = locked.root_provider_id DESC, locked.id FOR NO KEY UPDATE))) AND
           ((resource_providers.id NOT IN (:roots …)) OR resource_providers.id = :root_0 AND
-          resource_providers.revision = :revision_0);
+          resource_providers.revision = :revision_0) AND (resource_providers.id != :provider_0 OR
+          resource_providers.generation = :generation_0);
 
 -- a root
 -- on sqlite, mysql

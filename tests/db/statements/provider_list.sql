@@ -9,7 +9,11 @@ SELECT json_group_array(json_array(resource_providers.id, resource_providers.uui
           ELSE (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.root_provider_id) END,
-          coalesce(resource_providers.updated_at, resource_providers.created_at))) AS json_rows_1
+          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN
+          resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
 FROM resource_providers
 WHERE resource_providers.id IN (:ids …)
 GROUP BY resource_providers.id >> 8;
@@ -26,7 +30,12 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'
             FROM resource_providers AS other
             WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',',
                 IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
-                resource_providers.created_at), '"'), 'null'), ']')), ']') AS json_rows_1
+                resource_providers.created_at), '"'), 'null'), ',', IFNULL(CASE WHEN
+                (resource_providers.root_provider_id = resource_providers.id) THEN
+                resource_providers.revision ELSE (SELECT other.revision
+          FROM resource_providers AS other
+          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
+              json_rows_1
 FROM resource_providers
 WHERE resource_providers.id IN (:ids …)
 GROUP BY resource_providers.id >> 8;
@@ -40,14 +49,17 @@ SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.
             resource_providers.uuid ELSE (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
+            coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.revision ELSE (SELECT other.revision
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END)) AS TEXT) AS json_rows_1
 FROM resource_providers
 WHERE resource_providers.id IN (:ids …)
 GROUP BY resource_providers.id >> 8;
 
 
--- provider_list.listed: Select the id and the other fields of `Provider` of those that meet the condition, by id.
+-- provider_list.listed: Select those that meet the condition, by id.
 
 -- all
 -- on sqlite
@@ -60,7 +72,11 @@ SELECT json_group_array(json_array(resource_providers.id, resource_providers.uui
           ELSE (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.root_provider_id) END,
-          coalesce(resource_providers.updated_at, resource_providers.created_at))) AS json_rows_1
+          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN
+          resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
 FROM resource_providers
 GROUP BY resource_providers.id >> 8;
 -- on mysql
@@ -76,7 +92,12 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'
             FROM resource_providers AS other
             WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',',
                 IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
-                resource_providers.created_at), '"'), 'null'), ']')), ']') AS json_rows_1
+                resource_providers.created_at), '"'), 'null'), ',', IFNULL(CASE WHEN
+                (resource_providers.root_provider_id = resource_providers.id) THEN
+                resource_providers.revision ELSE (SELECT other.revision
+          FROM resource_providers AS other
+          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
+              json_rows_1
 FROM resource_providers
 GROUP BY resource_providers.id >> 8;
 -- on postgresql
@@ -89,8 +110,11 @@ SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.
             resource_providers.uuid ELSE (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
+            coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.revision ELSE (SELECT other.revision
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END)) AS TEXT) AS json_rows_1
 FROM resource_providers
 GROUP BY resource_providers.id >> 8;
 
@@ -105,7 +129,11 @@ SELECT json_group_array(json_array(resource_providers.id, resource_providers.uui
           ELSE (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.root_provider_id) END,
-          coalesce(resource_providers.updated_at, resource_providers.created_at))) AS json_rows_1
+          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN
+          resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
 FROM resource_providers
 WHERE resource_providers.name = 'host' AND resource_providers.uuid IN
     ('c0ffee00-0000-4000-8000-000000000000')
@@ -123,7 +151,12 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'
             FROM resource_providers AS other
             WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',',
                 IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
-                resource_providers.created_at), '"'), 'null'), ']')), ']') AS json_rows_1
+                resource_providers.created_at), '"'), 'null'), ',', IFNULL(CASE WHEN
+                (resource_providers.root_provider_id = resource_providers.id) THEN
+                resource_providers.revision ELSE (SELECT other.revision
+          FROM resource_providers AS other
+          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
+              json_rows_1
 FROM resource_providers
 WHERE (resource_providers.name = 'host' AND CAST(CONVERT(resource_providers.name USING utf8mb4) AS
     BINARY) = CAST(CONVERT('host' USING utf8mb4) AS BINARY)) AND resource_providers.uuid IN
@@ -139,8 +172,11 @@ SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.
             resource_providers.uuid ELSE (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
+            coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.revision ELSE (SELECT other.revision
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END)) AS TEXT) AS json_rows_1
 FROM resource_providers
 WHERE resource_providers.name = 'host' AND resource_providers.uuid IN
     ('c0ffee00-0000-4000-8000-000000000000')
@@ -157,7 +193,11 @@ SELECT json_group_array(json_array(resource_providers.id, resource_providers.uui
           ELSE (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.root_provider_id) END,
-          coalesce(resource_providers.updated_at, resource_providers.created_at))) AS json_rows_1
+          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN
+          resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
 FROM resource_providers
 WHERE resource_providers.root_provider_id = 1 AND resource_providers.id IN (SELECT
     resource_provider_aggregates.resource_provider_id
@@ -194,7 +234,12 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'
             FROM resource_providers AS other
             WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',',
                 IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
-                resource_providers.created_at), '"'), 'null'), ']')), ']') AS json_rows_1
+                resource_providers.created_at), '"'), 'null'), ',', IFNULL(CASE WHEN
+                (resource_providers.root_provider_id = resource_providers.id) THEN
+                resource_providers.revision ELSE (SELECT other.revision
+          FROM resource_providers AS other
+          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
+              json_rows_1
 FROM resource_providers
 WHERE resource_providers.root_provider_id = 1 AND resource_providers.id IN (SELECT
     resource_provider_aggregates.resource_provider_id
@@ -228,8 +273,11 @@ SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.
             resource_providers.uuid ELSE (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
+            coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.revision ELSE (SELECT other.revision
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END)) AS TEXT) AS json_rows_1
 FROM resource_providers
 WHERE resource_providers.root_provider_id = 1 AND resource_providers.id IN (SELECT
     resource_provider_aggregates.resource_provider_id
@@ -265,7 +313,11 @@ SELECT json_group_array(json_array(resource_providers.id, resource_providers.uui
           ELSE (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.root_provider_id) END,
-          coalesce(resource_providers.updated_at, resource_providers.created_at))) AS json_rows_1
+          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN
+          resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
 FROM resource_providers
 WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_provider_id
   FROM resource_provider_aggregates
@@ -304,7 +356,12 @@ SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'
             FROM resource_providers AS other
             WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',',
                 IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
-                resource_providers.created_at), '"'), 'null'), ']')), ']') AS json_rows_1
+                resource_providers.created_at), '"'), 'null'), ',', IFNULL(CASE WHEN
+                (resource_providers.root_provider_id = resource_providers.id) THEN
+                resource_providers.revision ELSE (SELECT other.revision
+          FROM resource_providers AS other
+          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
+              json_rows_1
 FROM resource_providers
 WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_provider_id
   FROM resource_provider_aggregates
@@ -340,8 +397,11 @@ SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.
             resource_providers.uuid ELSE (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at))) AS TEXT) AS
-            json_rows_1
+            coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.revision ELSE (SELECT other.revision
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END)) AS TEXT) AS json_rows_1
 FROM resource_providers
 WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_provider_id
   FROM resource_provider_aggregates
@@ -369,36 +429,34 @@ WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_pro
 GROUP BY resource_providers.id >> 8;
 
 
--- provider_list.page: Select the next `size` of them after a uuid, by uuid: the tree's revision, then the same.
+-- provider_list.page: Select what `listed` does, of the next `size` of them after a uuid, by uuid.
 
 -- after one
 -- on sqlite
-SELECT json_array(CASE WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
-    resource_providers.revision ELSE (SELECT other.revision
-    FROM resource_providers AS other
-    WHERE other.id = resource_providers.root_provider_id) END, resource_providers.id,
-        resource_providers.uuid, resource_providers.name, resource_providers.generation, CASE WHEN
-        (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
+    resource_providers.generation, CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
+    THEN (SELECT other.uuid
     FROM resource_providers AS other
     WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
         (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
         ELSE (SELECT other.uuid
     FROM resource_providers AS other
     WHERE other.id = resource_providers.root_provider_id) END,
-        coalesce(resource_providers.updated_at, resource_providers.created_at)) AS json_row_1
+        coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+        (resource_providers.root_provider_id = resource_providers.id) THEN
+        resource_providers.revision ELSE (SELECT other.revision
+    FROM resource_providers AS other
+    WHERE other.id = resource_providers.root_provider_id) END) AS json_row_1
 FROM resource_providers
 WHERE resource_providers.uuid > :after
 ORDER BY resource_providers.uuid
 LIMIT :size OFFSET 0;
 -- on mysql
-SELECT CONCAT('[', IFNULL(CASE WHEN (resource_providers.root_provider_id = resource_providers.id)
-    THEN resource_providers.revision ELSE (SELECT other.revision
-      FROM resource_providers AS other
-      WHERE other.id = resource_providers.root_provider_id) END, 'null'), ',',
-          IFNULL(resource_providers.id, 'null'), ',', IFNULL(JSON_QUOTE(resource_providers.uuid),
-          'null'), ',', IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',',
-          IFNULL(resource_providers.generation, 'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN
-          (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
+    THEN (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.parent_provider_id) END), 'null'), ',',
             IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.root_provider_id =
@@ -406,26 +464,29 @@ SELECT CONCAT('[', IFNULL(CASE WHEN (resource_providers.root_provider_id = resou
         FROM resource_providers AS other
         WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',', IFNULL(CONCAT('"',
             coalesce(resource_providers.updated_at, resource_providers.created_at), '"'), 'null'),
-            ']') AS json_row_1
+            ',', IFNULL(CASE WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']') AS json_row_1
 FROM resource_providers
 WHERE resource_providers.uuid > :after
 ORDER BY resource_providers.uuid
 LIMIT :size;
 -- on postgresql
-SELECT CAST(json_build_array(CASE WHEN (resource_providers.root_provider_id = resource_providers.id)
-    THEN resource_providers.revision ELSE (SELECT other.revision
-      FROM resource_providers AS other
-      WHERE other.id = resource_providers.root_provider_id) END, resource_providers.id,
-          resource_providers.uuid, resource_providers.name, resource_providers.generation, CASE WHEN
-          (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
           (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
           ELSE (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.root_provider_id) END,
-          coalesce(resource_providers.updated_at, resource_providers.created_at)) AS TEXT) AS
-          json_row_1
+          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN
+          resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END) AS TEXT) AS json_row_1
 FROM resource_providers
 WHERE resource_providers.uuid > :after
 ORDER BY resource_providers.uuid
@@ -433,32 +494,30 @@ LIMIT :size;
 
 -- by tree
 -- on sqlite
-SELECT json_array(CASE WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
-    resource_providers.revision ELSE (SELECT other.revision
-    FROM resource_providers AS other
-    WHERE other.id = resource_providers.root_provider_id) END, resource_providers.id,
-        resource_providers.uuid, resource_providers.name, resource_providers.generation, CASE WHEN
-        (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name,
+    resource_providers.generation, CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
+    THEN (SELECT other.uuid
     FROM resource_providers AS other
     WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
         (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
         ELSE (SELECT other.uuid
     FROM resource_providers AS other
     WHERE other.id = resource_providers.root_provider_id) END,
-        coalesce(resource_providers.updated_at, resource_providers.created_at)) AS json_row_1
+        coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+        (resource_providers.root_provider_id = resource_providers.id) THEN
+        resource_providers.revision ELSE (SELECT other.revision
+    FROM resource_providers AS other
+    WHERE other.id = resource_providers.root_provider_id) END) AS json_row_1
 FROM resource_providers
 WHERE resource_providers.uuid > :after AND resource_providers.root_provider_id = 1
 ORDER BY resource_providers.uuid
 LIMIT :size OFFSET 0;
 -- on mysql
-SELECT CONCAT('[', IFNULL(CASE WHEN (resource_providers.root_provider_id = resource_providers.id)
-    THEN resource_providers.revision ELSE (SELECT other.revision
-      FROM resource_providers AS other
-      WHERE other.id = resource_providers.root_provider_id) END, 'null'), ',',
-          IFNULL(resource_providers.id, 'null'), ',', IFNULL(JSON_QUOTE(resource_providers.uuid),
-          'null'), ',', IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',',
-          IFNULL(resource_providers.generation, 'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN
-          (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+SELECT CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
+    THEN (SELECT other.uuid
         FROM resource_providers AS other
         WHERE other.id = resource_providers.parent_provider_id) END), 'null'), ',',
             IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.root_provider_id =
@@ -466,26 +525,29 @@ SELECT CONCAT('[', IFNULL(CASE WHEN (resource_providers.root_provider_id = resou
         FROM resource_providers AS other
         WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',', IFNULL(CONCAT('"',
             coalesce(resource_providers.updated_at, resource_providers.created_at), '"'), 'null'),
-            ']') AS json_row_1
+            ',', IFNULL(CASE WHEN (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']') AS json_row_1
 FROM resource_providers
 WHERE resource_providers.uuid > :after AND resource_providers.root_provider_id = 1
 ORDER BY resource_providers.uuid
 LIMIT :size;
 -- on postgresql
-SELECT CAST(json_build_array(CASE WHEN (resource_providers.root_provider_id = resource_providers.id)
-    THEN resource_providers.revision ELSE (SELECT other.revision
-      FROM resource_providers AS other
-      WHERE other.id = resource_providers.root_provider_id) END, resource_providers.id,
-          resource_providers.uuid, resource_providers.name, resource_providers.generation, CASE WHEN
-          (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+SELECT CAST(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
           (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
           ELSE (SELECT other.uuid
       FROM resource_providers AS other
       WHERE other.id = resource_providers.root_provider_id) END,
-          coalesce(resource_providers.updated_at, resource_providers.created_at)) AS TEXT) AS
-          json_row_1
+          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN
+          resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END) AS TEXT) AS json_row_1
 FROM resource_providers
 WHERE resource_providers.uuid > :after AND resource_providers.root_provider_id = 1
 ORDER BY resource_providers.uuid

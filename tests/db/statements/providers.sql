@@ -2,6 +2,11 @@
 UPDATE resource_providers
 SET updated_at=:now, generation=(resource_providers.generation + CASE resource_providers.id WHEN
     :id_0 THEN :increment_0 WHEN :id_1 THEN :increment_1 END)
+WHERE resource_providers.id IN (:ids …) AND resource_providers.generation = CASE
+    resource_providers.id WHEN :id_0 THEN :generation_0 WHEN :id_1 THEN :generation_1 END;
+UPDATE resource_providers
+SET updated_at=:now, generation=(resource_providers.generation + CASE resource_providers.id WHEN
+    :id_0 THEN :increment_0 END)
 WHERE resource_providers.id IN (:ids …);
 
 
@@ -108,7 +113,7 @@ WHERE resource_providers.id IN (:ids …);
 -- on sqlite
 SELECT json_array(resource_providers.uuid, resource_providers.name, resource_providers.generation,
     parent.uuid, root.uuid, coalesce(resource_providers.updated_at, resource_providers.created_at),
-    resource_providers.id) AS json_row_1
+    resource_providers.id, coalesce(root.revision, 0)) AS json_row_1
 FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
@@ -119,8 +124,8 @@ SELECT CONCAT('[', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
     IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
     'null'), ',', IFNULL(JSON_QUOTE(parent.uuid), 'null'), ',', IFNULL(JSON_QUOTE(root.uuid),
     'null'), ',', IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
-    resource_providers.created_at), '"'), 'null'), ',', IFNULL(resource_providers.id, 'null'), ']')
-    AS json_row_1
+    resource_providers.created_at), '"'), 'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
+    IFNULL(coalesce(root.revision, 0), 'null'), ']') AS json_row_1
 FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
@@ -129,7 +134,8 @@ ORDER BY resource_providers.id;
 -- on postgresql
 SELECT CAST(json_build_array(resource_providers.uuid, resource_providers.name,
     resource_providers.generation, parent.uuid, root.uuid, coalesce(resource_providers.updated_at,
-    resource_providers.created_at), resource_providers.id) AS TEXT) AS json_row_1
+    resource_providers.created_at), resource_providers.id, coalesce(root.revision, 0)) AS TEXT) AS
+    json_row_1
 FROM resource_providers LEFT OUTER JOIN resource_providers AS parent ON parent.id =
     resource_providers.parent_provider_id LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id

@@ -1,9 +1,10 @@
 -- trees.members: Select the members of trees, in any order; a row is a `MemberRow`.
 -- on sqlite
 SELECT resource_providers.root_provider_id, resource_providers.id,
-    resource_providers.parent_provider_id, resource_providers.uuid, (SELECT
-    json_group_array(json_array(resource_classes.name, inventories.capacity, inventories.used,
-    inventories.min_unit, inventories.max_unit, inventories.step_size)) AS json_rows_1
+    resource_providers.parent_provider_id, resource_providers.revision, resource_providers.uuid,
+    (SELECT json_group_array(json_array(resource_classes.name, inventories.capacity,
+    inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS
+    json_rows_1
   FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
   WHERE inventories.resource_provider_id = resource_providers.id) AS stocks, (SELECT
       json_group_array(json_array(resource_provider_traits.trait_id)) AS json_rows_2
@@ -17,9 +18,9 @@ FROM resource_providers
 WHERE resource_providers.root_provider_id IN (:ids …);
 -- on mysql
 SELECT resource_providers.root_provider_id, resource_providers.id,
-    resource_providers.parent_provider_id, resource_providers.uuid, (SELECT CONCAT('[',
-    GROUP_CONCAT(CONCAT('[', IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ',',
-    IFNULL(inventories.capacity, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
+    resource_providers.parent_provider_id, resource_providers.revision, resource_providers.uuid,
+    (SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(JSON_QUOTE(resource_classes.name), 'null'),
+    ',', IFNULL(inventories.capacity, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
     IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
     IFNULL(inventories.step_size, 'null'), ']')), ']') AS json_rows_1
   FROM inventories INNER JOIN resource_classes ON resource_classes.id =
@@ -38,9 +39,10 @@ FROM resource_providers
 WHERE resource_providers.root_provider_id IN (:ids …);
 -- on postgresql
 SELECT resource_providers.root_provider_id, resource_providers.id,
-    resource_providers.parent_provider_id, resource_providers.uuid, (SELECT
-    CAST(json_agg(json_build_array(resource_classes.name, inventories.capacity, inventories.used,
-    inventories.min_unit, inventories.max_unit, inventories.step_size)) AS TEXT) AS json_rows_1
+    resource_providers.parent_provider_id, resource_providers.revision, resource_providers.uuid,
+    (SELECT CAST(json_agg(json_build_array(resource_classes.name, inventories.capacity,
+    inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS TEXT)
+    AS json_rows_1
   FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
   WHERE inventories.resource_provider_id = resource_providers.id) AS stocks, (SELECT
       CAST(json_agg(json_build_array(resource_provider_traits.trait_id)) AS TEXT) AS json_rows_2
