@@ -18,7 +18,7 @@ from placement.events import Event
 from placement.objects import identifiers, revisions
 
 # The work of reading a provider and making it part of a tree.
-LOOKS_PER_PROVIDER = 10 * LOOKS_PER_STEP
+LOOKS_PER_PROVIDER = 15 * LOOKS_PER_STEP
 
 NO_TREES: Mapping[int, Tree] = MappingProxyType({})
 

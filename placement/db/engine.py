@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, make_url
 
-from placement import events, stopwatch
+from placement import deadline, events, stopwatch
 from placement.config import DatabaseSettings
 from placement.db import codes
 from placement.db.dialects import DIALECTS, Role, dialect_of, dialect_of_url
@@ -102,7 +102,7 @@ class Database:
         """Enter one read-only snapshot.
 
         Raises DatabaseUnavailable when the database fails, DatabaseUnusable when it will fail
-        again, StatementTooLong, Unstorable.
+        again, StatementTooLong, Unstorable, DeadlineExceeded.
         """
         with _failures_of_reads(), reading(self.reader, one_view=True) as conn:
             yield conn
@@ -151,7 +151,8 @@ class Database:
         through after a rollback. Raises LostRace when other writers keep changing what `work`
         depends on, DatabaseUnavailable when it cannot be committed within `[placement_database]
         write_timeout` seconds, DatabaseUnusable when it never can be, StatementTooLong, Unstorable,
-        and OutcomeUnknown when a COMMIT failed and it cannot be found out whether it happened.
+        DeadlineExceeded before it is committed, and OutcomeUnknown when a COMMIT failed and it
+        cannot be found out whether it happened.
         """
         retries, pauses = Retries(self._settings), Pauses()
         while True:
@@ -165,28 +166,32 @@ class Database:
                 retries.allow(error)
                 cause = cause_of(error)
             events.tell(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)
-            pauses.wait()
+            with deadline.waiting():
+                pauses.wait()
 
-    def _attempt(self, work: Callable[[Connection], Result], deadline: float) -> Result:
+    def _attempt(self, work: Callable[[Connection], Result], until: float) -> Result:
         """Run `work` once.  Raises the error of a COMMIT only if that has not happened."""
         try:
             with transaction(self.writer) as conn:
                 conn.info.pop(_VERIFY, None)  # of an earlier write on the pooled connection
                 result = work(conn)
+                deadline.check()
                 _commit(conn)
         except _CommitLostError as lost:
             # The connection is given back first: finding out needs one.
-            if not self._happened(lost.verify, deadline):
-                raise lost.error from None
+            with deadline.waiting():
+                if not self._happened(lost.verify, until):
+                    raise lost.error from None
         except Unchanged as unchanged:
             result = unchanged.result
         self._writes_fail = None
+        deadline.lift()  # it is done, so it is not to be answered as if it were not
         return result
 
-    def _happened(self, verify: Verify | None, deadline: float) -> bool:
+    def _happened(self, verify: Verify | None, until: float) -> bool:
         """Whether a transaction whose COMMIT was lost did happen.  Raises OutcomeUnknown."""
         pauses = Pauses()
-        while verify is not None and time.monotonic() < deadline:
+        while verify is not None and time.monotonic() < until:
             try:
                 committed = self._verify(verify)
             except (exc.DBAPIError, exc.TimeoutError, Restart) as error:

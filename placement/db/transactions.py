@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, RootTransaction
 
-from placement import events, stopwatch
+from placement import deadline, events, stopwatch
 from placement.compat.sqlalchemy import connect
 from placement.db.dialects import ONE_VIEW
 from placement.db.messages import one_line
@@ -39,7 +39,7 @@ def transaction(
     where each would have its own.
     """
     with _connection(engine, one_view=one_view) as conn:
-        with stopwatch.BEGIN:
+        with stopwatch.BEGIN, deadline.waiting():
             _on_living(conn, _begin)
         try:
             yield conn
@@ -86,7 +86,7 @@ def _connection(
     engine: sa.Engine, *, begins: bool = True, one_view: bool = False
 ) -> Iterator[Connection]:
     """Take a connection from the pool, and give it back."""
-    with stopwatch.BEGIN:
+    with stopwatch.BEGIN, deadline.waiting():
         conn = _connect(engine, begins=begins)
         if one_view:
             conn.execution_options(**{ONE_VIEW: True})

@@ -65,6 +65,17 @@ class SearchExhausted(Unavailable):
         )
 
 
+class DeadlineExceeded(Unavailable):
+    """The work of a request took longer than a request may take; nothing was changed."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The request was not done after {seconds:g} seconds of work, and nothing was changed; "
+            f"ask for less at once (limit, fewer groups, claims or members), or raise "
+            f"[placement]request_deadline"
+        )
+
+
 class Outpaced(Unavailable):
     """Other callers were faster at every candidate, for as long as a write may take."""
 

@@ -21,6 +21,11 @@ from placement.candidates.trace import Refusal
 
 Kinds = Sequence[type[Constraint]]
 
+# What it takes to plan a request: each slot of it, and each of its terms.
+LOOKS_PER_PLAN = 200
+LOOKS_PER_PLANNED_SLOT = 150
+LOOKS_PER_TERM = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Joins:
@@ -58,6 +63,7 @@ class Question:
     of slots that ask the same, one. place: slot -> its place among these. split: several
     providers may serve an amount in parts. groups: suffix -> slots, in the order of the request.
     looks: the work that one provider takes. relaxations: the request without each of its terms.
+    parts: how many slots and terms it has. plan_looks: the work of planning a request like it.
     """
 
     def __init__(
@@ -93,6 +99,12 @@ class Question:
         self._filter_of = [self._filters.index(screen.filters) for screen in self.distinct]
         self.looks = sum(screen.looks for screen in self.distinct)
         self.relaxations = _relaxations(self, stated)
+        self.parts = len(self.screens) + len(self.relaxations)
+        self.plan_looks = (
+            LOOKS_PER_PLAN
+            + LOOKS_PER_PLANNED_SLOT * len(self.screens)
+            + LOOKS_PER_TERM * self.parts
+        )
 
     def _screen(self, slot: Slot, stated: RequestGroup, spend: Spend) -> Screen:
         """Return the screen of a slot; the slots of one group share its filters."""

@@ -4,7 +4,7 @@ From the masks follows all that an explanation says of single groups. Hosts with
 alike, whatever numbers stand behind them.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from operator import or_
 
 from placement.candidates.budget import Spend, free
@@ -254,3 +254,11 @@ class RootScreen:
 def lowest(mask: int) -> int:
     """Return the lowest bit of a mask; 0 where there is none."""
     return mask & -mask
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the bits of a mask, the lowest first."""
+    while mask:
+        bit = lowest(mask)
+        yield bit
+        mask ^= bit

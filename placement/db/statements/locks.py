@@ -34,7 +34,7 @@ _REVISIONS = (
 
 def revisions(root_ids: Collection[int]) -> Queries:
     """Select (id, revision) of trees, once no other transaction has locked them."""
-    return bulk.select_by(_REVISIONS, root_ids)
+    return bulk.select_by(_REVISIONS, root_ids, locks=True)
 
 
 def renew_where_seen(root_ids: Mapping[int, int], bumped: Collection[int], revision: int) -> Writes:

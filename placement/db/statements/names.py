@@ -146,13 +146,14 @@ def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
     name = t.NAMES[kind]
     row_id = name.table.c.id
     rows = sa.select(row_id, name.label("name")).where(bulk.in_list(row_id))
-    return bulk.select_by(rows.with_for_update(read=True), row_ids)
+    return bulk.select_by(rows.with_for_update(read=True), row_ids, locks=True)
 
 
 def lock_exclusive(kind: str, name: str) -> Query:
     """Select an entry's id, once no other transaction has locked it."""
     column = t.NAMES[kind]
-    return Query(sa.select(column.table.c.id).where(column == name).with_for_update())
+    rows = sa.select(column.table.c.id).where(column == name)
+    return Query(rows.with_for_update(), locks=True)
 
 
 # -- writing -----------------------------------------------------------------------------------
