@@ -132,11 +132,11 @@ def domain_error(
         LOG.error("%s", error.complaint)
     if isinstance(error, errors.Unavailable) and error.retry_after is not None:
         resp.set_header("Retry-After", str(error.retry_after))
-    _render(
-        resp,
-        status,
-        envelope(status, str(error), req.context.request_id, _version(req), error.code),
-    )
+    version = _version(req)
+    # Of 503, versions of 1.x know no codes of their own.
+    is_coded = status != 503 or (version is not None and Feature.WHOLE_LANGUAGE.at(version))
+    code = error.code if is_coded else errors.UNDEFINED
+    _render(resp, status, envelope(status, str(error), req.context.request_id, version, code))
 
 
 def refusal(

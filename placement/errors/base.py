@@ -11,6 +11,15 @@ PROVIDER_NOT_FOUND = "placement.resource_provider.not_found"
 QUERY_DUPLICATE_KEY = "placement.query.duplicate_key"
 QUERY_BAD_VALUE = "placement.query.bad_value"
 QUERY_MISSING_VALUE = "placement.query.missing_value"
+# Of answers with 503, since 2.0.
+DATABASE_UNAVAILABLE = "placement.database.unavailable"
+DATABASE_UNUSABLE = "placement.database.unusable"
+OUTCOME_UNKNOWN = "placement.outcome_unknown"
+STATEMENT_TIMEOUT = "placement.statement_timeout"
+SEARCH_EXHAUSTED = "placement.search_exhausted"
+REQUEST_DEADLINE = "placement.request_deadline"
+CLAIM_CONTENTION = "placement.claim_contention"
+TOO_MANY_BODIES = "placement.too_many_bodies"
 
 
 class PlacementError(Exception):

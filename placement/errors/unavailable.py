@@ -1,6 +1,16 @@
 """Errors of requests that the service cannot answer now."""
 
-from placement.errors.base import PlacementError
+from placement.errors.base import (
+    CLAIM_CONTENTION,
+    DATABASE_UNAVAILABLE,
+    DATABASE_UNUSABLE,
+    OUTCOME_UNKNOWN,
+    REQUEST_DEADLINE,
+    SEARCH_EXHAUSTED,
+    STATEMENT_TIMEOUT,
+    TOO_MANY_BODIES,
+    PlacementError,
+)
 
 
 class Unavailable(PlacementError):
@@ -11,6 +21,8 @@ class Unavailable(PlacementError):
 
 class DatabaseUnavailable(Unavailable):
     """The database does not answer, or has no time for this request."""
+
+    code = DATABASE_UNAVAILABLE
 
     def __init__(self) -> None:
         super().__init__("The database is unavailable or overloaded; retry later")
@@ -23,6 +35,7 @@ class DatabaseUnusable(Unavailable):
     command and what to do.
     """
 
+    code = DATABASE_UNUSABLE
     retry_after = None
 
     def __init__(self, reason: str, complaint: str) -> None:
@@ -35,6 +48,8 @@ class DatabaseUnusable(Unavailable):
 class OutcomeUnknown(Unavailable):
     """The database failed at a COMMIT, and nobody can say whether it happened."""
 
+    code = OUTCOME_UNKNOWN
+
     def __init__(self) -> None:
         super().__init__(
             "The database failed while it committed, and whether the change was made could not be "
@@ -45,6 +60,7 @@ class OutcomeUnknown(Unavailable):
 class StatementTooLong(Unavailable):
     """A statement reached its limit of time, and would reach it again."""
 
+    code = STATEMENT_TIMEOUT
     retry_after = None
 
     def __init__(self) -> None:
@@ -57,6 +73,8 @@ class StatementTooLong(Unavailable):
 class SearchExhausted(Unavailable):
     """The budget of the search was spent before a first candidate was found."""
 
+    code = SEARCH_EXHAUSTED
+
     def __init__(self, steps: int) -> None:
         super().__init__(
             f"No candidate was found within {steps} steps of work and some were left to try; "
@@ -67,6 +85,8 @@ class SearchExhausted(Unavailable):
 
 class DeadlineExceeded(Unavailable):
     """The work of a request took longer than a request may take; nothing was changed."""
+
+    code = REQUEST_DEADLINE
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
@@ -79,6 +99,8 @@ class DeadlineExceeded(Unavailable):
 class Outpaced(Unavailable):
     """Other callers were faster at every candidate, for as long as a write may take."""
 
+    code = CLAIM_CONTENTION
+
     def __init__(self, tries: int) -> None:
         super().__init__(
             f"Others were faster at each of {tries} candidates that could be claimed; "
@@ -88,6 +110,8 @@ class Outpaced(Unavailable):
 
 class TooManyBodies(Unavailable):
     """The server process has no room for the body of another request."""
+
+    code = TOO_MANY_BODIES
 
     def __init__(self) -> None:
         super().__init__("The server has no room for the body of this request; retry later")

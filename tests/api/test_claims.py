@@ -102,7 +102,7 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
         """The service's, but for what happens before a write."""
 
         def __init__(self, database: Any) -> None:
-            self.read, self._database = database.read, database
+            self.read_trees, self._database = database.read_trees, database
 
         def write(self, work: Any) -> Any:
             if waiting:

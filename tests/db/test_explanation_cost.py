@@ -128,7 +128,7 @@ def test_a_host_that_takes_too_long_is_undecided(trees: Searcher) -> None:
     explanation, _statements = explained(trees, path, max_steps=160)
     assert not explanation.hosts.complete
     assert [each.code for each in explanation.blocked] == ["budget"]
-    assert explanation.blocked[0].detail == "not decided within [placement] max_search_steps"
+    assert explanation.blocked[0].detail == "not decided within the bound on work"
     assert explanation.together[-1].code == "budget"
 
 
@@ -261,6 +261,4 @@ def test_a_smaller_amount_that_is_known_to_be_the_largest_leaves_nothing_open(
 def test_not_even_one_host_may_be_looked_at(wide: Searcher) -> None:
     explanation, _statements = explained(wide, "resources=VCPU:9", max_steps=1)
     assert explanation.hosts == (1, 0, 0, False)
-    assert explanation.text == (
-        "No host of 1 could be looked at within [placement] max_search_steps."
-    )
+    assert explanation.text == ("No host of 1 could be looked at within the bound on work.")

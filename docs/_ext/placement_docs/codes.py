@@ -38,6 +38,17 @@ WHAT_TO_DO: Mapping[str, str] = {
     errors.QUERY_DUPLICATE_KEY: "Give the parameter once.",
     errors.QUERY_BAD_VALUE: "Correct the parameter that the detail names.",
     errors.QUERY_MISSING_VALUE: "Complete the parameter that the detail names.",
+    errors.DATABASE_UNAVAILABLE: "Send the request again after ``Retry-After`` seconds.",
+    errors.DATABASE_UNUSABLE: "Tell the operator: the log of the server says what the database "
+    "refuses. No retry helps before that.",
+    errors.OUTCOME_UNKNOWN: "Read what the request would have changed before sending it again.",
+    errors.STATEMENT_TIMEOUT: "Ask for less, or have ``[placement_database] statement_timeout`` "
+    "raised.",
+    errors.SEARCH_EXHAUSTED: "Narrow the request, or have ``[placement] max_search_steps`` raised.",
+    errors.REQUEST_DEADLINE: "Ask for less at once, or have ``[placement] request_deadline`` "
+    "raised. Nothing was changed.",
+    errors.CLAIM_CONTENTION: "Send the claim again: other claims were faster.",
+    errors.TOO_MANY_BODIES: "Send the request again after ``Retry-After`` seconds.",
 }
 
 

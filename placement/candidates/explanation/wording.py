@@ -180,7 +180,7 @@ _JOINED: Mapping[Refusal, Callable[[SearchPlan], str]] = {
     Refusal.ONE_PER_TREE: lambda _plan: "one provider of each tree",
     Refusal.ISOLATE: _isolated,
     Refusal.SAME_SUBTREE: _subtrees,
-    Refusal.BUDGET: lambda _plan: "not decided within [placement] max_search_steps",
+    Refusal.BUDGET: lambda _plan: "not decided within the bound on work",
 }
 
 # What is said of hosts in the text, where groups cannot be served together.
@@ -225,7 +225,7 @@ def _outcome(hosts: Hosts) -> str:
     if hosts.all is None and hosts.looked == 0:
         return "No host can serve the request."
     if hosts.looked == 0:
-        return f"No host of {hosts.all:,} could be looked at within [placement] max_search_steps."
+        return f"No host of {hosts.all:,} could be looked at within the bound on work."
     if hosts.looked == 1 and hosts.served == 0:
         only = "The only host" if hosts.all == 1 else "The only host looked at"
         return f"{only} cannot serve the request."

@@ -100,6 +100,18 @@ def test_an_error_is_told_in_one_envelope(
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [("1.39", "placement.undefined_code"), ("2.0", "placement.outcome_unknown")],
+)
+def test_answers_with_503_have_codes_of_their_own_since_the_second_line(
+    client: falcon.testing.TestClient, resource: Raising, stamp: Stamp, version: str, code: str
+) -> None:
+    stamp.version = v(version)
+    resource.error = errors.OutcomeUnknown()
+    assert error(client, 503)["code"] == code
+
+
 @pytest.mark.parametrize(("version", "has_code"), [(NEWER, True), (OLDER, False), (None, False)])
 def test_codes_are_told_to_versions_that_have_them(
     client: falcon.testing.TestClient,
