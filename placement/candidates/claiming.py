@@ -7,8 +7,10 @@ been slower than others.
 """
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -25,6 +27,7 @@ from placement.db.retries import Pauses
 from placement.errors import (
     CapacityExceeded,
     LostRace,
+    NoCandidates,
     NoInventory,
     Outpaced,
     UnitsViolated,
@@ -84,13 +87,14 @@ def claim(
     """
     until = time.monotonic() + settings.database.write_timeout
     budget = Budget(settings.candidates.max_search_steps)
+    begin = partial(
+        DemandSearches, cache=cache, demands=demands, settings=settings.candidates, tuning=tuning
+    )
     pauses = Pauses()
     tries = 0
     while True:
-        with database.read_trees() as conn:
-            searches = DemandSearches(conn, cache, demands, settings.candidates, tuning)
-            choices = searches.choices(budget, explained=explained)
-        for attempt, snapshot in _attempts(demands, choices, searches.ids):
+        choices, ids = _choose(database, begin, budget, explained=explained)
+        for attempt, snapshot in _attempts(demands, choices, ids):
             try:
                 revision = _write(database, attempt.claims, snapshot)
             except TreesChanged:
@@ -111,6 +115,28 @@ def claim(
             raise Outpaced(tries)
         with deadline.waiting():
             pauses.wait()
+
+
+def _choose(
+    database: Database,
+    begin: Callable[[Connection], DemandSearches],
+    budget: Budget,
+    *,
+    explained: bool,
+) -> tuple[list[Choice], Ids]:
+    """Return ways to meet the demands, and the ids of names that claims need.
+
+    begin: makes the searches on a connection. Where each statement has its own view, allocations
+    that move from tree to tree during a search may be seen in both. So a search that finds nothing
+    there is repeated in one view.
+    """
+    if database.tears_views:
+        with suppress(NoCandidates), database.read_trees() as conn:
+            searches = begin(conn)
+            return searches.choices(budget, explained=False), searches.ids
+    with database.read() as conn:
+        searches = begin(conn)
+        return searches.choices(budget, explained=explained), searches.ids
 
 
 class _Attempt(NamedTuple):

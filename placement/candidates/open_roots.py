@@ -46,7 +46,7 @@ class OpenRoots:
         # What came of the roots that the source has returned.
         self._stats = RootStats()
         # Those that are being searched, and what came of the first of them.
-        self._part: Sequence[Root] = ()
+        self._part: Sequence[int] = ()
         self._outcomes: list[Outcome] = []
         # By id: those read and not refused, in their order; those refused; those not in the stats.
         self._open: dict[int, Root] = {}
@@ -78,8 +78,8 @@ class OpenRoots:
                 self._uncounted.update(root.id for root in roots)
             yield roots
 
-    def outcomes(self, part: Sequence[Root]) -> list[Outcome]:
-        """Return an empty list for what comes of these roots of a batch, in their order."""
+    def outcomes(self, part: Sequence[int]) -> list[Outcome]:
+        """Return an empty list for what comes of these roots of a batch (by id), in their order."""
         self._fold()
         self._part, self._outcomes = part, []
         return self._outcomes
@@ -92,11 +92,11 @@ class OpenRoots:
             self._stats = self._stats.plus(outcomes)
             return
         first = []
-        for root, outcome in zip(part, outcomes, strict=False):
-            if root.id in self._uncounted:
-                self._uncounted.discard(root.id)
+        for root_id, outcome in zip(part, outcomes, strict=False):
+            if root_id in self._uncounted:
+                self._uncounted.discard(root_id)
                 first.append(outcome)
             if not outcome.served:
-                self._open.pop(root.id, None)
-                self._refused.add(root.id)
+                self._open.pop(root_id, None)
+                self._refused.add(root_id)
         self._stats = self._stats.plus(first)

@@ -262,7 +262,7 @@ def _search_anchors(
             if pools is None:
                 members = sharing_members(sharing.providers, store.pinned())
                 pools = AnchorPools(members, budget.spend)
-            outcomes = roots.outcomes(part)
+            outcomes = roots.outcomes([tree.id for tree in trees])
             for tree in trees:
                 search = anchors.begin(pools.pool(tree))
                 outcomes.append(search.outcome)

@@ -82,6 +82,11 @@ class Database:
                 f"{_how_to_install(missing)}"
             ) from None
 
+    @property
+    def tears_views(self) -> bool:
+        """Whether a view may be torn, so that each statement of `read_trees` has its own."""
+        return dialect_of_url(self.reader.url).tears_views
+
     def limit_statements(self) -> None:
         """Let no statement take longer than `statement_timeout` from now on, unless that is 0.
 
@@ -133,7 +138,7 @@ class Database:
         What an earlier view has shown, with the generation of a consumer, the later one shows
         whole: each write of a consumer moves its generation.
         """
-        if not dialect_of_url(self.reader.url).tears_views:
+        if not self.tears_views:
             return self.ask(work)
         with self.read_trees() as conn:
             result = work(conn)

@@ -3,6 +3,7 @@
 import random
 import uuid as uuids
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,10 +43,12 @@ class Service(kit.Service):
         answer = self.expect(status, "POST", "/claims", body, VERSION).json
         return answer["errors"][0] if status >= 400 else answer
 
-    def take(self, host: int, amount: int) -> None:
-        """Claim on this host, for a consumer of its own."""
+    def take(self, host: int, amount: int) -> str:
+        """Claim on this host, for a consumer of its own, which is returned."""
         body = kit.claim({provider_uuid(host): {"VCPU": amount}})
-        self.expect(204, "PUT", f"/allocations/{uuids.uuid4()}", body)
+        consumer = str(uuids.uuid4())
+        self.expect(204, "PUT", f"/allocations/{consumer}", body)
+        return consumer
 
     def used(self) -> int:
         """VCPUs that are used on all hosts."""
@@ -102,7 +105,8 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
         """The service's, but for what happens before a write."""
 
         def __init__(self, database: Any) -> None:
-            self.read_trees, self._database = database.read_trees, database
+            self.tears_views, self.read_trees = database.tears_views, database.read_trees
+            self.read, self._database = database.read, database
 
         def write(self, work: Any) -> Any:
             if waiting:
@@ -114,6 +118,39 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
         "placement.api.resources.claims.claim",
         lambda database, *rest, **how: claim(cast("Any", Database(database)), *rest, **how),
     )
+
+
+def test_what_moves_while_several_views_are_searched_refuses_no_claim(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first search sees each host full, as it would see an allocation that moves along."""
+
+    class Database:
+        """The service's, as if each statement of its reads of trees had a view of its own."""
+
+        tears_views = True
+
+        def __init__(self, database: Any) -> None:
+            self.read, self.write = database.read, database.write
+            self._database = database
+
+        @contextmanager
+        def read_trees(self) -> Iterator[Any]:
+            consumers = [service.take(host + 1, 4) for host in range(HOSTS)]
+            try:
+                with self._database.read_trees() as conn:
+                    yield conn
+            finally:
+                for consumer in consumers:
+                    service.expect(204, "DELETE", f"/allocations/{consumer}")
+
+    claim = claiming.claim
+    monkeypatch.setattr(
+        "placement.api.resources.claims.claim",
+        lambda database, *rest, **how: claim(cast("Any", Database(database)), *rest, **how),
+    )
+    service.claim(201, body())
+    assert service.used() == 1
 
 
 # -- one -----------------------------------------------------------------------------------------
@@ -245,7 +282,7 @@ def test_the_search_begins_again_when_all_that_it_found_is_gone(
 ) -> None:
     """With a limit of 1 there is one candidate, and two more after two searches."""
 
-    def lose(host: int) -> Callable[[], None]:
+    def lose(host: int) -> Callable[[], object]:
         return lambda: service.take(host, 4)
 
     # What has changed is claimed after all else: the first host is met a second time.
