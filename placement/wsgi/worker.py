@@ -2,6 +2,7 @@
 
 import os
 import resource
+import select
 import signal
 import sys
 import time
@@ -18,6 +19,60 @@ from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Channel, Server
 MAX_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
 OPEN_FILES = 4096
 TICK = 1.0  # seconds between signs of life, and between looks at deadlines
+
+
+_READ, _WRITE = select.EPOLLIN | select.EPOLLPRI, select.EPOLLOUT
+
+
+class Watched(dict[int, Any]):
+    """What the loop watches, by file descriptor: listeners, connections and the loop's own trigger.
+
+    PERF: waitress' loop looks at all of them in each turn, which takes longer than an answer where
+    hundreds of connections are idle. Nothing but the client changes what an idle one waits for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._events = select.epoll()
+        # File descriptor -> what is waited for.
+        self._flags: dict[int, int] = {}
+        # Those that may have begun to wait for something else.
+        self._unsettled: set[int] = set()
+
+    def __setitem__(self, file: int, watched: Any) -> None:
+        super().__setitem__(file, watched)
+        self._unsettled.add(file)
+
+    def __delitem__(self, file: int) -> None:
+        super().__delitem__(file)
+        self._unsettled.discard(file)
+        self._wait_for(file, 0)
+
+    def turn(self, seconds: float) -> None:
+        """Act on what happens next, within so many seconds."""
+        for file in tuple(self._unsettled):
+            watched = self[file]
+            flags = _READ * watched.readable()
+            flags |= _WRITE * (watched.writable() and not watched.accepting)
+            self._wait_for(file, flags)
+            if flags == _READ and isinstance(watched, Channel):
+                self._unsettled.discard(file)  # idle
+        happened = [(file, events, self[file]) for file, events in self._events.poll(seconds)]
+        for file, events, watched in happened:
+            if self.get(file) is watched:  # not closed, and its number given to another one
+                self._unsettled.add(file)
+                wasyncore.readwrite(watched, events)
+
+    def _wait_for(self, file: int, flags: int) -> None:
+        before = self._flags.pop(file, 0)
+        if flags:
+            self._flags[file] = flags
+        if flags and before and flags != before:
+            self._events.modify(file, flags)
+        elif flags and not before:
+            self._events.register(file, flags)
+        elif before and not flags:
+            self._events.unregister(file)
 
 
 class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
@@ -47,7 +102,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
     def run(self) -> None:
         """Serve until the master stops the worker, and then the requests that have arrived."""
         queue_logger.disabled = True  # a request that waits for a thread is no event
-        self.map: dict[int, Any] = {}  # by file descriptor: what the loop watches
+        self.map = Watched()
         self.settings = Settings(self.cfg, self.log, getattr(self.wsgi, "max_body_size", MAX_BODY))
         threads = ThreadedTaskDispatcher()
         threads.set_thread_count(self.cfg.threads)
@@ -79,7 +134,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
     def _turn(self, seconds: float) -> None:
         """Show the master that the worker lives, and serve for at most so many seconds."""
         yields = any(server.yields_until for server in self.servers)
-        wasyncore.poll2(YIELD_SECONDS if yields else seconds, self.map)
+        self.map.turn(YIELD_SECONDS if yields else seconds)
         for server in self.servers:
             server.yields_until = server.yields_until or None  # an idle process was faster
         now = time.monotonic()
