@@ -262,7 +262,7 @@ def test_a_fault_of_ours_is_told_without_its_text(
     def fail(self: Database) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(Database, "read", fail)
+    monkeypatch.setattr(Database, "read_trees", fail)
     answer = client.simulate_get("/resource_providers", headers=HEADERS)
     assert "secret" not in error(answer, 500)
     assert answer.headers["openstack-api-version"] == f"placement {LATEST}"
