@@ -18,7 +18,7 @@ from placement.candidates.explanation.relaxed import with_amount, without_class,
 from placement.candidates.explanation.verdicts import LOOKS_PER_SLOT, Case, Judge, signatures
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms
+from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.split_search import SplitSearches, by_room
 from placement.candidates.trace import Refusal
 from placement.objects.capacity import sizes
@@ -113,7 +113,7 @@ class _SplitCase(Case):
         request = self._question.request
         if self._root:
             # The root is to blame already. What else is, the request says that asks nothing of it.
-            request = replace(request, root=RootTerms())
+            request = replace(request, root=())
         return self._serves(request)
 
     def _fall_together(self, possible: bool | None) -> Fall | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.trace import Refusal
 
 # The codes of explanations, in their order.
@@ -70,7 +70,7 @@ class Blocked(NamedTuple):
 class Relaxed(NamedTuple):
     """How many hosts would be served without a term; or, where `to` says so, with less of it."""
 
-    term: Term
+    term: StatedTerm
     hosts: int
     to: int | None = None
 

@@ -12,9 +12,10 @@ from placement.candidates.anchors import solutions
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.explanation.profiles import ORDER, Fall, Profile, Verdict, first_fall
 from placement.candidates.explanation.question import Joins, Kinds, Question, Relaxation
-from placement.candidates.explanation.screens import Masks, Screen, lowest
+from placement.candidates.explanation.screens import Screen
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
+from placement.candidates.terms import Masks, lowest
 from placement.candidates.trace import Refusal
 
 # A host that takes the solver longer than this part of all work is left undecided.
@@ -51,8 +52,7 @@ class Judge:
         """Decide the hosts that have the profile of this pool.  Raises BudgetSpentError."""
         fall = None
         if profile.root:
-            bit = lowest(profile.root)
-            term = self.question.root.terms[bit.bit_length() - 1]
+            term = self.question.root_terms[lowest(profile.root).bit_length() - 1]
             fall = Fall(term.code, None, term, providers=(0,))
             if not profile.masks:
                 return Verdict(fall)
@@ -107,10 +107,9 @@ class Case:
         self._pool = pool
         self._root = profile.root
         self._masks = profile.masks
-        size = len(pool.members)
         # Slots that ask the same share a list of options, as constraints like them to.
         by_screen = [
-            screen.providers(of_screen, size)
+            screen.providers(of_screen)
             for screen, of_screen in zip(question.distinct, profile.masks, strict=True)
         ]
         self._options = [by_screen[place] for place in question.place]
@@ -158,15 +157,12 @@ class Case:
         """Return the term at which the last provider falls out."""
         screen = self._question.screens[slot]
         masks = self._masks[self._question.place[slot]]
-        bits = [lowest(mask & screen.hard) for mask in masks]
-        if 0 in bits:
+        bits = [(position, lowest(mask & screen.hard)) for position, mask in masks.each()]
+        last = max(bit for _position, bit in bits)
+        if not all(bit for _position, bit in bits):
             return None  # somebody fails nothing
-        bit = max(bits)
-        term = screen.term(bit)
-        size = len(self._pool.members)
-        providers = dict.fromkeys(
-            place % size for place, failed in enumerate(bits) if failed == bit
-        )
+        term = screen.term(last)
+        providers = dict.fromkeys(position for position, bit in bits if bit == last)
         return Fall(term.code, term.suffix, term, slot, tuple(providers))
 
     def _missing_trait(self, suffix: str) -> Fall | None:
@@ -179,7 +175,7 @@ class Case:
         missing = first.soft
         for slot in slots:
             screen: Screen = self._question.screens[slot]
-            for mask in self._masks[self._question.place[slot]]:
+            for mask in self._masks[self._question.place[slot]].itself:
                 if not mask & screen.stock:
                     with_room += 1
                     missing &= mask
@@ -238,11 +234,10 @@ class Case:
             return None
         options = list(self._options)
         wider = False
-        size = len(self._pool.members)
         for slot, dropped in relaxation.slots.items():
             screen = self._question.screens[slot]
             masks = self._masks[self._question.place[slot]]
-            providers = screen.providers(masks, size, dropped)
+            providers = screen.providers(masks, dropped)
             if len(providers) > len(options[slot]):
                 options[slot] = providers
                 wider = True
@@ -258,7 +253,7 @@ def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
 def _failed_alone(screen: Screen, masks: Masks) -> int:
     """Return the bits of the terms that are all that some provider fails."""
     alone = 0
-    for mask in masks:
+    for _position, mask in masks.each():
         failed = mask & screen.hard
         if failed == lowest(failed):
             alone |= failed

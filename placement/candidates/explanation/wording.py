@@ -3,10 +3,11 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Blocked, Hosts, Relaxed
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import SubtreeRule
+from placement.candidates.terms import RequiredTraits, of_kind
 from placement.candidates.trace import Refusal
 
 MOST_NAMES = 5  # in a list of them
@@ -14,10 +15,10 @@ MOST_TERMS = 3  # of one step
 MOST_REASONS = 3  # in the text
 
 # A term, and the most, or least, that there is of it.
-TermExtreme = tuple[Term, int | None]
+TermExtreme = tuple[StatedTerm, int | None]
 
 
-def asked(terms: Iterable[Term]) -> str:
+def asked(terms: Iterable[StatedTerm]) -> str:
     """Return what terms of one code ask."""
     return _listed([_value(term) for term in terms], "; ")
 
@@ -33,7 +34,7 @@ def _any_of(names: Iterable[str]) -> str:
     return several[0] if len(several) == 1 else f"one of {_listed(several)}"
 
 
-def _value(term: Term) -> str:
+def _value(term: StatedTerm) -> str:
     value = term.value
     if isinstance(value, SubtreeRule):
         outside = f", outside it {_listed(sorted(value.outside))}" if value.outside else ""
@@ -43,7 +44,7 @@ def _value(term: Term) -> str:
     return value if isinstance(value, str) else _any_of(value)
 
 
-def _noun(term: Term) -> str:
+def _noun(term: StatedTerm) -> str:
     kind = _NOUNS.get(term.keyword.removeprefix("root."), "")
     value = term.value
     if isinstance(value, frozenset) and len(value) > 1:
@@ -95,7 +96,7 @@ _LACKING: Mapping[Refusal, str] = {
 }
 
 
-def _code_of(forms: Mapping[Refusal, str], term: Term) -> str:
+def _code_of(forms: Mapping[Refusal, str], term: StatedTerm) -> str:
     if term.code is not Refusal.ROOT_AGGREGATE:
         return forms[term.code]
     forbidden = term.keyword.endswith("not_member_of")
@@ -104,7 +105,7 @@ def _code_of(forms: Mapping[Refusal, str], term: Term) -> str:
     return "{have} a root in {noun}" if forbidden else "{have} a root not in {noun}"
 
 
-def _filled(form: str, term: Term, there: int | None, **more: str) -> str:
+def _filled(form: str, term: StatedTerm, there: int | None, **more: str) -> str:
     return form.format(
         value=_value(term), noun=_noun(term), name=term.resource_class, there=there, **more
     )
@@ -126,7 +127,7 @@ def lacking(terms: Sequence[TermExtreme], hosts: int, several: bool) -> str:
     return said
 
 
-def because(code: Refusal, terms: Sequence[Term], several: bool) -> str:
+def because(code: Refusal, terms: Sequence[StatedTerm], several: bool) -> str:
     """Return what a code means, and what terms it may be about, as said of some hosts."""
     group = _for_group(terms[0], several) if terms else ""
     what = f" ({asked(terms)})" if terms else ""
@@ -137,7 +138,7 @@ def _have(hosts: int) -> str:
     return "has" if hosts == 1 else "have"
 
 
-def _for_group(term: Term, several: bool) -> str:
+def _for_group(term: StatedTerm, several: bool) -> str:
     if not several or term.suffix is None:
         return ""
     return f" for group {term.suffix}" if term.suffix else " for the unsuffixed group"
@@ -162,7 +163,7 @@ def _isolated(plan: SearchPlan) -> str:
 
 def _subtrees(plan: SearchPlan) -> str:
     rules = [
-        _value(Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule))
+        _value(StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule))
         for rule in plan.request.same_subtree
     ]
     return _listed(rules, "; ", MOST_TERMS)
@@ -170,8 +171,9 @@ def _subtrees(plan: SearchPlan) -> str:
 
 def _traits(plan: SearchPlan) -> str:
     # Also where the plan says that one provider serves it all: others may serve parts.
-    required = next(group.required for group in plan.request.groups if not group.suffixed)
-    return f"{_listed(list(map(_any_of, dict.fromkeys(required))))} between its providers"
+    terms = next(group.terms for group in plan.request.groups if not group.suffixed)
+    required = [_any_of(term.any_of) for term in of_kind(terms, RequiredTraits)]
+    return f"{_listed(required)} between its providers"
 
 
 _JOINED: Mapping[Refusal, Callable[[SearchPlan], str]] = {

@@ -1,0 +1,183 @@
+"""Terms put to the providers of a pool: who meets them, and which of them a provider fails.
+
+A term is judged once for each different part of providers that it reads, however many hosts share
+that part.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from operator import and_, or_
+from typing import Any, NamedTuple
+
+from placement.candidates.budget import Spend, free
+from placement.candidates.model import Member, Pool, Tree
+from placement.candidates.terms.base import (
+    Check,
+    MemberTerm,
+    PlaceTerm,
+    Reader,
+    RootRole,
+    Term,
+)
+
+MAX_REMEMBERED = 10_000  # answers that are kept, of the terms that read the same
+
+# Of one term, put to one provider.
+LOOKS_PER_TERM = 4
+
+
+def lowest(mask: int) -> int:
+    """Return the lowest bit of a mask; 0 where there is none."""
+    return mask & -mask
+
+
+class Masks(NamedTuple):
+    """The bits of the terms that each member of a pool fails, by its position."""
+
+    # What it fails by itself.
+    itself: Sequence[int]
+    # What it fails where the root's aggregates stand for its own: either must be without fault.
+    # Empty where that makes no difference.
+    as_root: Sequence[int] = ()
+
+    def meeting(self, needed: int) -> list[int]:
+        """Return the positions of the members that fail none of the needed bits."""
+        positions = [position for position, mask in enumerate(self.itself) if not mask & needed]
+        if not self.as_root:
+            return positions
+        as_root = [position for position, mask in enumerate(self.as_root) if not mask & needed]
+        return sorted({*positions, *as_root})
+
+    def each(self) -> list[tuple[int, int]]:
+        """Return (position, mask) of all members by themselves, then of all as the root."""
+        return [*enumerate(self.itself), *enumerate(self.as_root)]
+
+
+class _Answers(dict[Any, int]):
+    """What is read of providers -> the bits of the terms that do not allow it."""
+
+    def __init__(self, terms: Sequence[tuple[int, MemberTerm]], spend: Spend) -> None:
+        super().__init__()
+        self._looks = LOOKS_PER_TERM * len(terms)
+        self._spend = spend
+        by_class: dict[type[MemberTerm], list[tuple[int, MemberTerm]]] = {}
+        for bit, term in terms:
+            by_class.setdefault(type(term), []).append((bit, term))
+        self._checks: list[Check] = [kind.check(pairs) for kind, pairs in by_class.items()]
+
+    def __missing__(self, value: Any) -> int:
+        self._spend(self._looks)
+        if len(self) >= MAX_REMEMBERED:
+            self.clear()
+        mask = 0
+        for failed in self._checks:
+            mask |= failed(value)
+        self[value] = mask
+        return mask
+
+
+class TermChecks:
+    """Terms, each with a bit: those with lower bits are looked at first."""
+
+    def __init__(
+        self, terms: Iterable[Term], *, spans: bool = False, first: int = 0, spend: Spend = free
+    ) -> None:
+        """spans: the root counts for its members, as it does for the unsuffixed group.
+
+        first: the number of the first bit. spend: told of what is judged.
+        """
+        self.terms = tuple(terms)
+        self._first = first
+        self._spend = spend
+        by_reader: dict[tuple[Reader, RootRole], list[tuple[int, MemberTerm]]] = {}
+        self._places: list[tuple[int, PlaceTerm]] = []
+        for number, term in enumerate(self.terms, first):
+            if isinstance(term, PlaceTerm):
+                self._places.append((1 << number, term))
+            elif isinstance(term, MemberTerm):
+                role = term.root_role if spans else RootRole.IGNORED
+                by_reader.setdefault((term.reads, role), []).append((1 << number, term))
+        self._answers = [
+            (reads, role, _Answers(pairs, spend)) for (reads, role), pairs in by_reader.items()
+        ]
+        # Of a single term, a member fails just what it and the root fail: there is no alternative.
+        substitutes = [
+            pairs for (_reads, role), pairs in by_reader.items() if role is RootRole.SUBSTITUTE
+        ]
+        self._alternative = sum(map(len, substitutes)) > 1
+        # The latest tree, and the positions in it that each term of places allows.
+        self._tree: Tree | None = None
+        self._allowed: list[tuple[int, Collection[int]]] = []
+
+    def term(self, bit: int) -> Term:
+        """Return the term that has the bit."""
+        return self.terms[bit.bit_length() - 1 - self._first]
+
+    def root_mask(self, root: Member) -> int:
+        """Return the bits of the terms that a root fails by itself, but for those of places."""
+        mask = 0
+        for reads, _role, failed in self._answers:
+            mask |= failed[reads(root)]
+        return mask
+
+    def required_of_root(self, root: Member) -> tuple[Any, ...]:
+        """Return all that is read of an anchor's root for members of other trees."""
+        return tuple(
+            [reads(root) for reads, role, _failed in self._answers if role is RootRole.REQUIRED]
+        )
+
+    def meeting(self, pool: Pool, positions: list[int]) -> list[int]:
+        """Return those of the positions in a pool whose members fail nothing."""
+        anchor, members = pool.anchor, pool.members
+        for reads, role, failed in self._answers:
+            own = 0  # members from here on have to meet the terms themselves
+            if role is not RootRole.IGNORED and anchor is not None:
+                root_fails = failed[reads(anchor.root)]
+                if root_fails and role is RootRole.REQUIRED:
+                    return []
+                if not root_fails and role is RootRole.SUBSTITUTE:
+                    own = pool.local
+            positions = [
+                position
+                for position in positions
+                if position < own or not failed[reads(members[position])]
+            ]
+        if self._places:
+            return [position for position in positions if not self._place_mask(pool, position)]
+        return positions
+
+    def masks(self, pool: Pool) -> Masks:
+        """Return what each member of a pool fails."""
+        anchor, members, local = pool.anchor, pool.members, pool.local
+        itself = [0] * len(members)
+        if self._places:
+            itself = [self._place_mask(pool, position) for position in range(len(members))]
+        as_root = itself
+        for reads, role, failed in self._answers:
+            masks = [failed[reads(member)] for member in members]
+            substituted = masks
+            if role is not RootRole.IGNORED and anchor is not None:
+                of_root = failed[reads(anchor.root)]
+                if role is RootRole.REQUIRED:
+                    masks = substituted = [mask | of_root for mask in masks]
+                else:
+                    substituted = [of_root] * local + masks[local:]
+                    if not self._alternative:
+                        masks = substituted = list(map(and_, masks, substituted))
+            itself = list(map(or_, itself, masks))
+            if self._alternative:
+                as_root = list(map(or_, as_root, substituted))
+        return Masks(itself, as_root if self._alternative and anchor is not None else ())
+
+    def _place_mask(self, pool: Pool, position: int) -> int:
+        self._spend(LOOKS_PER_TERM * len(self._places))
+        tree = pool.tree(position)
+        if self._tree is not tree:
+            self._tree = tree
+            self._allowed = [(bit, term.positions(tree)) for bit, term in self._places]
+        if position >= pool.local:
+            position = pool.sharing[position - pool.local].position
+        mask = 0
+        for bit, positions in self._allowed:
+            if position not in positions:
+                mask |= bit
+        return mask
