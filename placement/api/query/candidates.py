@@ -22,7 +22,7 @@ from placement.api.query.joined import (
 from placement.api.query.strings import Pairs, Parameter, bad, positive, unknown
 from placement.api.query.terms import TermReader
 from placement.candidates.request import UNSUFFIXED, CandidateRequest, SubtreeRule
-from placement.candidates.terms import Term, ordered
+from placement.candidates.terms import ROOT_TERMS, Term, ordered
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery
 
 EXPLAIN = ("summary", "providers")
@@ -159,16 +159,16 @@ def _explain(query: Pairs) -> str | None:
 def _root(query: Pairs, version: Microversion) -> tuple[Term, ...]:
     """Read what is asked of the root: since 2.0 any number of terms, with choices."""
     choices = Feature.WHOLE_LANGUAGE.at(version)
-    values = _values(query, "root_required")
-    if len(values) > 1 and not choices:
-        raise _repeated("root_required")
     reader = TermReader(version)
-    for value in values:
-        if value.startswith("in:") and not choices:
-            raise bad("root_required", value, "in: is not supported here")
-        reader.read("required", "root_required", value)
-    for value in _values(query, "root_member_of"):
-        reader.read("member_of", "root_member_of", value)
+    for parameter in dict.fromkeys(kind.parameter for kind in ROOT_TERMS):
+        key = f"root_{parameter}"
+        values = _values(query, key)
+        if len(values) > 1 and not choices:
+            raise _repeated(key)
+        for value in values:
+            if value.startswith("in:") and not choices:
+                raise bad(key, value, "in: is not supported here")
+            reader.read(parameter, key, value)
     return ordered(reader.terms)
 
 

@@ -29,11 +29,10 @@ from placement.errors import QUERY_BAD_VALUE, BadQuery
 Step = str | int
 
 # What errors call a part of a request -> the members of the body in which its names stand.
-_MEMBERS: Mapping[str, Sequence[Sequence[Step]]] = {
-    "root_required": (("root", "required"), ("root", "forbidden")),
-    "root_member_of": (("root", "member_of"),),
-    "required": (("required",), ("forbidden",)),
-}
+_MEMBERS: dict[str, list[Sequence[Step]]] = {}
+for _kind in GROUP_TERMS:
+    _MEMBERS.setdefault(_kind.parameter, []).append((_kind.keyword,))
+    _MEMBERS.setdefault(f"root_{_kind.parameter}", []).append(("root", _kind.keyword))
 
 
 def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> CandidateRequest:

@@ -18,7 +18,7 @@ from placement.api.query.strings import (
     positive,
 )
 from placement.api.query.terms import TermReader, effective, resources
-from placement.candidates.terms import InSubtree, InTree, ordered
+from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree, ordered
 from placement.errors import BadQuery
 from placement.objects import identifiers
 from placement.objects.provider_list import Page, ProviderFilter
@@ -31,6 +31,9 @@ MAX_CONDITIONS = 50
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
 _NAMES = "|".join(part.value for part in Part)
+
+# Parameters of terms that may be repeated.
+_LISTED_TERMS = {kind.parameter for kind in GROUP_TERMS if kind.is_listed}
 
 # Providers of a list with parts: an answer has a bound, and each part takes one statement.
 MOST_WITH_PARTS = 1_000
@@ -96,7 +99,7 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
             raise bad(key, values[key], "expected a UUID with dashes")
     reader = TermReader(version)
     for key, value in effective(query, version):
-        if key in ("required", "member_of"):
+        if key in _LISTED_TERMS:
             reader.read(key, key, value)
     amounts = resources("resources", values["resources"]) if "resources" in values else ()
     _check_number(choices(reader.terms) + len(amounts))

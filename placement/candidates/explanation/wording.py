@@ -7,8 +7,11 @@ from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Blocked, Hosts, Relaxed
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import SubtreeRule
-from placement.candidates.terms import RequiredTraits, of_kind
+from placement.candidates.terms import GROUP_TERMS, PlaceTerm, RequiredTraits, of_kind
 from placement.candidates.trace import Refusal
+
+# Keyword -> the class of terms that it states.
+_KINDS = {kind.keyword: kind for kind in GROUP_TERMS}
 
 MOST_NAMES = 5  # in a list of them
 MOST_TERMS = 3  # of one step
@@ -45,19 +48,17 @@ def _value(term: StatedTerm) -> str:
 
 
 def _noun(term: StatedTerm) -> str:
-    kind = _NOUNS.get(term.keyword.removeprefix("root."), "")
+    kind = _KINDS.get(_keyword(term))
+    noun = "" if kind is None or issubclass(kind, PlaceTerm) else kind.name_kind
     value = term.value
     if isinstance(value, frozenset) and len(value) > 1:
-        return f"one of the {kind}s {_listed(sorted(value))}"
-    return f"{kind} {_value(term)}"
+        return f"one of the {noun}s {_listed(sorted(value))}"
+    return f"{noun} {_value(term)}"
 
 
-_NOUNS = {
-    "required": "trait",
-    "forbidden": "trait",
-    "member_of": "aggregate",
-    "not_member_of": "aggregate",
-}
+def _keyword(term: StatedTerm) -> str:
+    return term.keyword.removeprefix("root.")
+
 
 # What is said of terms that fail, of one provider; {value}: what is asked, {there}: what there is.
 _REFUSED: Mapping[Refusal, str] = {
@@ -99,7 +100,7 @@ _LACKING: Mapping[Refusal, str] = {
 def _code_of(forms: Mapping[Refusal, str], term: StatedTerm) -> str:
     if term.code is not Refusal.ROOT_AGGREGATE:
         return forms[term.code]
-    forbidden = term.keyword.endswith("not_member_of")
+    forbidden = _KINDS[_keyword(term)].excludes
     if forms is _REFUSED:
         return "the root is in {value}" if forbidden else "the root is not in {value}"
     return "{have} a root in {noun}" if forbidden else "{have} a root not in {noun}"
@@ -241,17 +242,21 @@ def _without(relaxed: Relaxed, several: bool) -> str:
     if relaxed.to is not None:
         return f"With {relaxed.to} {term.resource_class}{_for_group(term, several)} {hosts}."
     where = " of the root" if term.keyword.startswith("root.") else _for_group(term, several)
-    dropped = _filled(_KEYWORDS[term.keyword.removeprefix("root.")], term, None)
+    dropped = _filled(_dropped(term), term, None)
     return f"Without {dropped}{where} {hosts}."
 
 
-_KEYWORDS: Mapping[str, str] = {
-    "required": "asking for {noun}",
-    "forbidden": "forbidding {noun}",
-    "member_of": "asking for {noun}",
-    "not_member_of": "forbidding {noun}",
-    "in_tree": "in_tree {value}",
-    "subtree": "subtree {value}",
+def _dropped(term: StatedTerm) -> str:
+    """Return what a request does not say without the term."""
+    kind = _KINDS.get(_keyword(term))
+    if kind is None:
+        return _DROPPED_JOINS[term.keyword]
+    if issubclass(kind, PlaceTerm):
+        return f"{kind.keyword} {{value}}"
+    return "forbidding {noun}" if kind.excludes else "asking for {noun}"
+
+
+_DROPPED_JOINS: Mapping[str, str] = {
     "isolate": "isolating {value}",
     "group_policy": "group_policy=isolate",
     "same_subtree": "same_subtree of {value}",

@@ -85,6 +85,7 @@ class NotMemberOf(MemberTerm):
     root_code = Refusal.ROOT_AGGREGATE
     keyword = "not_member_of"
     parameter = "member_of"
+    excludes = True
     name_kind = "aggregate"
     reads = AGGREGATES
     root_role = RootRole.REQUIRED

@@ -61,6 +61,8 @@ class Term:
     name_kind: ClassVar[str]
     # The reason why a request fails whose names do not exist; None: unknown names are errors.
     unknown_code: ClassVar[Refusal | None] = None
+    # Whether it is met by what a provider does not have.
+    excludes: ClassVar[bool] = False
     # Whether several providers may meet it together, where they serve one group.
     is_collective: ClassVar[bool] = False
     # What the root of an anchor is to it, where the root counts for its members.

@@ -99,11 +99,9 @@ class TermChecks:
         self._answers = [
             (reads, role, _Answers(pairs, spend)) for (reads, role), pairs in by_reader.items()
         ]
-        # Of a single term, a member fails just what it and the root fail: there is no alternative.
-        substitutes = [
-            pairs for (_reads, role), pairs in by_reader.items() if role is RootRole.SUBSTITUTE
-        ]
-        self._alternative = sum(map(len, substitutes)) > 1
+        # Of a single term, a member fails just what both it and the root fail.
+        roles = [role for (_reads, role), pairs in by_reader.items() for _pair in pairs]
+        self._has_alternatives = roles.count(RootRole.SUBSTITUTE) > 1
         # The latest tree, and the positions in it that each term of places allows.
         self._tree: Tree | None = None
         self._allowed: list[tuple[int, Collection[int]]] = []
@@ -127,46 +125,52 @@ class TermChecks:
 
     def meeting(self, pool: Pool, positions: list[int]) -> list[int]:
         """Return those of the positions in a pool whose members fail nothing."""
-        anchor, members = pool.anchor, pool.members
+        members = pool.members
         for reads, role, failed in self._answers:
-            own = 0  # members from here on have to meet the terms themselves
-            if role is not RootRole.IGNORED and anchor is not None:
-                root_fails = failed[reads(anchor.root)]
-                if root_fails and role is RootRole.REQUIRED:
-                    return []
-                if not root_fails and role is RootRole.SUBSTITUTE:
-                    own = pool.local
+            exempt = 0 if role is RootRole.IGNORED else self._exempt(pool, reads, role, failed)
+            if exempt is None:
+                return []
             positions = [
                 position
                 for position in positions
-                if position < own or not failed[reads(members[position])]
+                if position < exempt or not failed[reads(members[position])]
             ]
         if self._places:
             return [position for position in positions if not self._place_mask(pool, position)]
         return positions
 
+    @staticmethod
+    def _exempt(pool: Pool, reads: Reader, role: RootRole, failed: _Answers) -> int | None:
+        """Return before which position members need not meet terms themselves; None: none can."""
+        if pool.anchor is None:
+            return 0
+        fails = failed[reads(pool.anchor.root)]
+        if role is RootRole.REQUIRED:
+            return None if fails else 0
+        return 0 if fails else pool.local
+
     def masks(self, pool: Pool) -> Masks:
         """Return what each member of a pool fails."""
-        anchor, members, local = pool.anchor, pool.members, pool.local
-        itself = [0] * len(members)
+        positions = range(len(pool.members))
+        itself: Sequence[int] = [0] * len(positions)
         if self._places:
-            itself = [self._place_mask(pool, position) for position in range(len(members))]
+            itself = [self._place_mask(pool, position) for position in positions]
         as_root = itself
         for reads, role, failed in self._answers:
-            masks = [failed[reads(member)] for member in members]
-            substituted = masks
-            if role is not RootRole.IGNORED and anchor is not None:
-                of_root = failed[reads(anchor.root)]
+            masks = substituted = [failed[reads(member)] for member in pool.members]
+            if pool.anchor is not None and role is not RootRole.IGNORED:
+                of_root = failed[reads(pool.anchor.root)]
                 if role is RootRole.REQUIRED:
                     masks = substituted = [mask | of_root for mask in masks]
                 else:
-                    substituted = [of_root] * local + masks[local:]
-                    if not self._alternative:
+                    substituted = [of_root] * pool.local + masks[pool.local :]
+                    if not self._has_alternatives:
                         masks = substituted = list(map(and_, masks, substituted))
             itself = list(map(or_, itself, masks))
-            if self._alternative:
+            if self._has_alternatives:
                 as_root = list(map(or_, as_root, substituted))
-        return Masks(itself, as_root if self._alternative and anchor is not None else ())
+        has_alternatives = self._has_alternatives and pool.anchor is not None
+        return Masks(itself, as_root if has_alternatives else ())
 
     def _place_mask(self, pool: Pool, position: int) -> int:
         self._spend(LOOKS_PER_TERM * len(self._places))

@@ -51,6 +51,7 @@ class ForbiddenTrait(MemberTerm):
     root_code = Refusal.ROOT_TRAIT_FORBIDDEN
     keyword = "forbidden"
     parameter = "required"
+    excludes = True
     name_kind = "trait"
     reads = TRAITS
 
