@@ -53,7 +53,8 @@ def resolve(
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
     for _keyword, _suffix, terms in _parts(request):
         for term in terms:
-            names[term.name_kind].update(term.names)
+            for kind, names_of_term in term.names.items():
+                names[kind].update(names_of_term)
 
     ids_by_kind: dict[str, dict[str, int]] = {
         "resource_class": {},
@@ -159,8 +160,7 @@ def _refuse_unknown_traits(
 ) -> None:
     unknown: set[str] = set()
     for term in terms:
-        if term.name_kind == "trait":
-            unknown.update(set(term.names).difference(known))
+        unknown.update(set(term.names.get("trait", ())).difference(known))
     if unknown:
         place = request.place(f"{before}required", suffix, min(unknown))
         raise UnknownTraits(unknown, place, catalog.nearest(conn, "trait", unknown))

@@ -1,9 +1,11 @@
 """What the database knows of the names in a request."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from placement.objects import identifiers
+
+NamesByKind = Mapping[str, Collection[str]]
 
 
 @dataclass(frozen=True, slots=True)

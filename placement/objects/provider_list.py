@@ -12,7 +12,7 @@ from placement.db.statements import names
 from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
-from placement.objects.known_names import KnownNames
+from placement.objects.known_names import KnownNames, NamesByKind
 from placement.objects.providers import Provider
 from placement.vocabulary import ConditionKind, IdCondition
 
@@ -21,12 +21,8 @@ class FilterTerm(Protocol):
     """A condition on listed providers; those of requests for candidates are such conditions."""
 
     @property
-    def name_kind(self) -> str:
-        """The kind of its names: "trait", "aggregate" or "tree"."""
-
-    @property
-    def names(self) -> Collection[str]:
-        """The names to look up."""
+    def names(self) -> NamesByKind:
+        """Kind -> the names to look up."""
 
     def is_known(self, known: KnownNames) -> bool:
         """Whether enough of its names exist for some provider to meet it."""
@@ -47,8 +43,7 @@ class ProviderFilter:
 
     def names(self, kind: str) -> frozenset[str]:
         """Return all names of a kind that the terms have."""
-        names = [term.names for term in self.terms if term.name_kind == kind]
-        return frozenset[str]().union(*names)
+        return frozenset[str]().union(*(term.names.get(kind, ()) for term in self.terms))
 
     @property
     def classes(self) -> frozenset[str]:

@@ -120,13 +120,13 @@ def _relaxation(relaxed: Relaxed, body: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"drop": path, "value": _value(relaxed.term), "hosts": relaxed.hosts}
 
 
-def _value(term: StatedTerm) -> str | list[str] | Mapping[str, list[str]]:
+def _value(term: StatedTerm) -> str | int | list[str] | Mapping[str, list[str]]:
     value = term.value
     if isinstance(value, SubtreeRule):
         return {"of": sorted(value.inside), "not": sorted(value.outside)}
     if isinstance(value, frozenset):
         return sorted(value) if len(value) > 1 else min(value)
-    assert isinstance(value, str)
+    assert isinstance(value, str | int)
     return value
 
 
@@ -140,7 +140,7 @@ def path_of_term(term: StatedTerm, body: Mapping[str, Any]) -> str:
     stated: Any = body
     for step in steps:
         stated = stated[step]
-    if isinstance(stated, str):
+    if not isinstance(stated, list):
         return path_of(steps)
     return path_of([*steps, next(place for place, each in enumerate(stated) if _is(each, term))])
 

@@ -44,7 +44,7 @@ def _value(term: StatedTerm) -> str:
         return f"{_listed(sorted(value.inside))} in one subtree{outside}"
     if isinstance(value, tuple):
         return f"{value[1]} {value[0]}"
-    return value if isinstance(value, str) else _any_of(value)
+    return _any_of(value) if isinstance(value, frozenset) else str(value)
 
 
 def _noun(term: StatedTerm) -> str:

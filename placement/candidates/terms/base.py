@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Protocol, Self
 
 from placement.candidates.model import Member, Tree
 from placement.candidates.trace import Refusal
-from placement.objects.known_names import KnownNames
+from placement.objects.known_names import KnownNames, NamesByKind
 from placement.vocabulary import IdCondition
 
-# What a client states in one term: any of some names, or one name.
-StatedValue = frozenset[str] | str
+# What a client states in one term: any of some names, one name, or a number.
+StatedValue = frozenset[str] | str | int
 
 # Returns the bits of the terms that do not allow what a reader has returned.
 Check = Callable[[Any], int]
@@ -57,7 +57,7 @@ class Term:
     parameter: ClassVar[str]
     # Whether the JSON form has a list of them.
     is_listed: ClassVar[bool] = True
-    # The kind of its names: "trait", "aggregate" or "tree".
+    # What it states: a "trait", an "aggregate", a "tree" by one of its providers.
     name_kind: ClassVar[str]
     # The reason why a request fails whose names do not exist; None: unknown names are errors.
     unknown_code: ClassVar[Refusal | None] = None
@@ -76,10 +76,10 @@ class Term:
         raise NotImplementedError
 
     @property
-    def json(self) -> str | list[str]:
-        """What the JSON form has for it: one name, or several of which any will do."""
+    def json(self) -> str | int | list[str]:
+        """What the JSON form has for it: one value, or several of which any will do."""
         stated = self.stated
-        if isinstance(stated, str):
+        if not isinstance(stated, frozenset):
             return stated
         return sorted(stated) if len(stated) > 1 else min(stated)
 
@@ -89,9 +89,12 @@ class Term:
         return cls(value)  # type: ignore[call-arg]
 
     @property
-    def names(self) -> Collection[str]:
-        """The names to look up, as the client wrote them."""
-        return [self.stated] if isinstance(self.stated, str) else self.stated
+    def names(self) -> NamesByKind:
+        """Kind -> the names to look up, as the client wrote them."""
+        stated = self.stated
+        if isinstance(stated, int):
+            return {}
+        return {self.name_kind: [stated] if isinstance(stated, str) else stated}
 
     @property
     def meaning(self) -> Hashable:
