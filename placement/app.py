@@ -53,7 +53,7 @@ def create_app(
     policy = Policy(settings.conf, GUARDED)
     middleware: list[Any] = [Intake(), Negotiation()]
     app: falcon.App[Any, Any] = falcon.App(middleware=middleware)
-    problems.register(app)
+    problems.register(app, OPERATIONS)
     dispatch.add_routes(app, service, policy)
     page = None
     if metrics is not None:

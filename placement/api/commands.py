@@ -126,7 +126,7 @@ def _check_uuids(keys: Iterable[str], field: str) -> None:
     for key in keys:
         uuid = identifiers.canonical(key)
         if uuid is None:
-            raise BadBody(f"{field}: {key!r} is not a UUID")
+            raise BadBody(f"{field}: {key!r} is not a 'uuid'")
         if uuid in key_by_uuid:
             raise BadBody(f"{field}: {key_by_uuid[uuid]!r} and {key!r} are the same UUID")
         key_by_uuid[uuid] = key

@@ -16,7 +16,7 @@ import orjson
 from oslo_context.context import RequestContext
 
 from placement import stopwatch
-from placement.api import body_stream, json_body, tags
+from placement.api import body_stream, json_body, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import LINES, Feature
@@ -213,13 +213,11 @@ def _check_path(path: Mapping[str, str]) -> None:
 
 
 def _check_types(req: falcon.Request, route: Route) -> None:
-    if route.body_schema is not None:
-        media = (req.content_type or "").partition(";")[0].strip().lower()
-        if media != falcon.MEDIA_JSON:
-            raise RequestRefused(
-                415, f"Content-Type {req.content_type!r} is not supported: use application/json"
-            )
-    if route.accepts_json_only and not req.client_accepts(falcon.MEDIA_JSON):
+    if route.body_schema is not None and not media_types.is_json(req):
+        raise RequestRefused(
+            415, f"Content-Type {req.content_type!r} is not supported: use application/json"
+        )
+    if route.accepts_json_only and not media_types.accepts_json(req):
         raise RequestRefused(406, f"Accept {req.accept!r} leaves out application/json")
 
 

@@ -17,7 +17,7 @@ from placement.objects import identifiers
 
 ORDER = (
     "type", "maxLength", "maxItems", "maxProperties", "minLength", "minItems", "minProperties",
-    "required", "propertyNames", "additionalProperties", "minimum", "maximum", "format", "pattern",
+    "propertyNames", "additionalProperties", "required", "minimum", "maximum", "format", "pattern",
     "properties", "patternProperties", "items", "uniqueItems",
 )  # fmt: skip
 

@@ -3,7 +3,9 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from importlib.metadata import entry_points
 from operator import attrgetter
 from typing import Any
 
@@ -16,7 +18,10 @@ from placement.errors import ConfigurationError
 LOG = logging.getLogger(__name__)
 
 REFRESH = 1.0  # seconds
-MOST_ANSWERS = 1000
+MAX_ANSWERS = 1000
+
+# Kinds of checks that ask another service, such as `http`: the answer may differ each time.
+REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
 
 REASON = "the rule is granted to the service role in its own right"
 
@@ -49,8 +54,9 @@ def register_options(conf: cfg.ConfigOpts) -> None:
 class Policy:
     """The rules in force: defaults, and what the operator's policy files override.
 
-    Files are checked for changes every `REFRESH` seconds. Until then answers are kept: asking the
-    library takes 150 us, as much as a small request.
+    Files are checked for changes every `REFRESH` seconds. Answers are cached until the rules
+    change, because asking the library takes 150 us, as much as a small request. Where a rule asks
+    another service, answers are cached for `REFRESH` seconds only.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, operations: Iterable[tuple[str, str, str]]) -> None:
@@ -62,7 +68,12 @@ class Policy:
         self._enforcer = policy.Enforcer(conf)
         self._enforcer.suppress_deprecation_warnings = True
         self._enforcer.register_defaults(defaults(operations))
+        # (rule, target, what rules can read of the caller) -> whether it is allowed.
         self._answers: dict[tuple[object, ...], bool] = {}
+        # The rules that the cached answers follow from; None: they outdate by themselves.
+        self._answered_by: Mapping[str, Any] | None = None
+        # Names of rules in the files that do nothing and have been logged.
+        self._warned_of: set[str] = set()
         self._values: Callable[[RequestContext], tuple[Any, ...]] | None = None
         self._refresh_at = 0.0
         # While the library reads files, its rules are incomplete.
@@ -74,6 +85,7 @@ class Policy:
             raise ConfigurationError(
                 f"policy file {conf.oslo_policy.policy_file}: {text}"
             ) from None
+        self._forget_outdated()
 
     def rules(self) -> Mapping[str, policy.RuleDefault]:
         """Return the registered rules by name, with their defaults."""
@@ -119,11 +131,14 @@ class Policy:
         # All that a rule can read; lists are the only values that have no hash.
         values = (tuple(value) if type(value) is list else value for value in self._values(caller))
         question = (rule, target and tuple(target.items()), *values)
-        answer = self._answers.get(question)
+        # Rules that change while the library answers get another dictionary.
+        answers = self._answers
+        answer = answers.get(question)
         if answer is None:
             answer = self._ask(rule, _credentials(caller), target)
-            if len(self._answers) < MOST_ANSWERS:
-                self._answers[question] = answer
+            if len(answers) >= MAX_ANSWERS:
+                answers.clear()
+            answers[question] = answer
         return answer
 
     def _ask(
@@ -160,12 +175,34 @@ class Policy:
             if now < self._refresh_at:
                 return  # another thread was faster
             self._refresh_at = now + REFRESH
-            self._answers.clear()
             try:
                 self._load()
             except Exception:
                 # A file that is being edited must not stop the service.
                 LOG.exception("the policy files cannot be used; the rules from before them hold")
+            self._forget_outdated()
+
+    def _forget_outdated(self) -> None:
+        """Begin with no cached answers if a rule has changed, or asks another service."""
+        rules = dict(self._enforcer.rules)
+        # The library makes a new check of each rule that it reads again.
+        if rules == self._answered_by:
+            return
+        self._answers = {}
+        leaves = list(_leaves(rules.values()))
+        self._warn_of_unknown(leaves)
+        is_remote = any(check.kind in REMOTE_KINDS for check in leaves)
+        self._answered_by = None if is_remote else rules
+
+    def _warn_of_unknown(self, leaves: Iterable[policy.Check]) -> None:
+        """Log the rules of the files that are of no operation and that no other rule refers to."""
+        known = {*self._enforcer.registered_rules}
+        known |= {check.match for check in leaves if check.kind == "rule"}
+        for name in self._enforcer.file_rules.keys() - known - self._warned_of:
+            self._warned_of.add(name)
+            nearest = get_close_matches(name, sorted(known), 1)
+            hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+            LOG.warning("policy rule %s is not a rule of this service%s; it is ignored", name, hint)
 
     def _load(self) -> None:
         # The library looks at the files only here, not at each question.
@@ -174,6 +211,17 @@ class Policy:
             self._enforcer.load_rules()
         finally:
             self._enforcer.use_conf = False
+
+
+def _leaves(checks: Iterable[Any]) -> Iterator[policy.Check]:
+    """Yield the checks of rules that do not consist of others; constants are left out."""
+    for check in checks:
+        if isinstance(check, policy.AndCheck | policy.OrCheck):
+            yield from _leaves(check.rules)
+        elif isinstance(check, policy.NotCheck):
+            yield from _leaves([check.rule])
+        elif isinstance(check, policy.Check):
+            yield check
 
 
 def _credentials(caller: RequestContext, *more_roles: str) -> dict[str, Any]:

@@ -6,7 +6,9 @@ the service: 500, logged with its trace, of which the client learns only the req
 
 import http
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import falcon
@@ -26,6 +28,7 @@ STATUS: Mapping[type[Exception], int] = {
     errors.Unavailable: 503,
 }
 
+MAX_COMPARED = 255  # characters of an unknown path that is compared with those that exist
 MAX_DETAIL = 4000  # characters: a detail may repeat what a client sent
 
 FAULT = "The server met an unexpected fault; its log has the details under this request id"
@@ -155,12 +158,40 @@ def refusal(
 
 
 def http_error(
-    req: falcon.Request, resp: falcon.Response, error: falcon.HTTPError, _params: Any
+    req: falcon.Request,
+    resp: falcon.Response,
+    error: falcon.HTTPError,
+    _params: Any,
+    *,
+    paths: Iterable[str] = (),
 ) -> None:
-    """Answer what Falcon itself refuses: unknown paths, malformed lines."""
+    """Answer what Falcon itself refuses: unknown paths, malformed lines.
+
+    paths: those that exist, with variables in braces.
+    """
     status = falcon.http_status_to_code(error.status)
-    detail = error.description or (f"No resource at {req.path}" if status == 404 else title(status))
+    detail = error.description or title(status)
+    if status == 404 and not error.description:
+        detail = f"No resource at {req.path}{_did_you_mean(req.path, paths)}"
     _render(resp, status, envelope(status, detail, req.context.request_id, _version(req)))
+
+
+def _did_you_mean(path: str, paths: Iterable[str]) -> str:
+    """Return the existing path that an unknown one is most like, as part of a sentence."""
+    if len(path) > MAX_COMPARED:
+        return ""
+    segments = path.rstrip("/").split("/")
+    similar = [
+        "/".join(map(_filled, pattern.split("/"), segments))
+        for pattern in paths
+        if pattern.count("/") == len(segments) - 1
+    ]
+    matches = get_close_matches(path, similar, 1, cutoff=0.75)
+    return f"; did you mean {matches[0]}?" if matches else ""
+
+
+def _filled(pattern: str, segment: str) -> str:
+    return segment if pattern.startswith("{") else pattern
 
 
 def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _params: Any) -> None:
@@ -169,9 +200,12 @@ def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _pa
     _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
 
 
-def register(app: falcon.App[Any, Any]) -> None:
-    """Register the handlers of all errors with the application."""
+def register(app: falcon.App[Any, Any], paths: Iterable[str] = ()) -> None:
+    """Register the handlers of all errors with the application.
+
+    paths: those that the application answers, proposed where a path is nearly one of them.
+    """
     app.add_error_handler(Exception, unexpected)
-    app.add_error_handler(falcon.HTTPError, http_error)
+    app.add_error_handler(falcon.HTTPError, partial(http_error, paths=tuple(paths)))
     app.add_error_handler(errors.PlacementError, domain_error)
     app.add_error_handler(RequestRefused, refusal)

@@ -5,7 +5,8 @@ CORS, authentication, metrics. The second to the fourth are there only where the
 Metrics that need no token come before authentication.
 """
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from oslo_config import cfg
@@ -13,11 +14,11 @@ from oslo_middleware import cors, http_proxy_to_wsgi
 
 from placement.api.authentication import Keystone, NoAuth
 from placement.api.metrics_page import MetricsPage
-from placement.api.request_log import REQUEST_ID, RequestLog
+from placement.api.request_log import REQUEST_ID, RequestLog, refuse
 from placement.explorer import Explorer
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 CORS_DEFAULTS = {
     "expose_headers": [
@@ -39,6 +40,32 @@ CORS_DEFAULTS = {
         "OpenStack-API-Version",
     ],
 }
+
+
+# A path below which a proxy shows the service: segments that need no quoting, or nothing.
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*/?")
+
+
+class CheckedProxy:
+    """Refuse what a proxy says of the client's address where links could not be made of it."""
+
+    def __init__(self, application: "WSGIApplication") -> None:
+        self._application = application
+
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
+        """Answer one request; 400 for another scheme than http and https, or a malformed prefix."""
+        # Proxies may quote it.
+        scheme, prefix = environ["wsgi.url_scheme"].strip('"').lower(), environ["SCRIPT_NAME"]
+        environ["wsgi.url_scheme"] = scheme
+        if scheme not in {"http", "https"}:
+            detail = f"X-Forwarded-Proto or Forwarded: {scheme!r:.80}: expected http or https"
+            return refuse(environ, start_response, 400, detail)
+        if not _PREFIX.fullmatch(prefix):
+            detail = f"X-Forwarded-Prefix: {prefix!r:.80}: expected a path such as /placement"
+            return refuse(environ, start_response, 400, detail)
+        return self._application(environ, start_response)
 
 
 def register_options(conf: cfg.ConfigOpts) -> None:
@@ -69,9 +96,9 @@ def wrap(
     if conf.cors.allowed_origin:
         application = cors.CORS(application, conf)
     if conf.oslo_middleware.enable_proxy_headers_parsing:
-        application = http_proxy_to_wsgi.HTTPProxyToWSGI(application, conf)
+        application = http_proxy_to_wsgi.HTTPProxyToWSGI(CheckedProxy(application), conf)
     if shows_explorer(conf):
-        application = Explorer(application, guarded=keystone)
+        application = Explorer(application, refuse, guarded=keystone)
     return RequestLog(application, conf.placement.slow_request)
 
 

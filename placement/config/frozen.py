@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from oslo_config import cfg
 
+from placement.config.sources import complaint
 from placement.errors import ConfigurationError
 
 
@@ -103,7 +104,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
             conf=conf,
         )
     except cfg.Error as error:
-        raise ConfigurationError(" ".join(str(error).split())) from None
+        raise ConfigurationError(complaint(error)) from None
 
 
 def incomplete_consumer_owner(conf: cfg.ConfigOpts) -> tuple[str, str]:

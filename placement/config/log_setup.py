@@ -28,10 +28,8 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
         raise ConfigurationError(f"cannot log as [DEFAULT] log_* and use_* say: {text}") from None
     line_format.use(conf)
     logs.guard()
-    for path, group, name in unknown_options(conf):
-        LOG.warning(
-            "%s: [%s] %s is not an option of this service; it is ignored", path, group, name
-        )
+    for unknown in unknown_options(conf):
+        LOG.warning("%s", unknown)
 
 
 def log_to_stderr(conf: cfg.ConfigOpts) -> None:

@@ -1,8 +1,11 @@
 """Where options come from: files, the environment, the command line."""
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
 from oslo_config import cfg
 from oslo_log import log as oslo_log
@@ -12,6 +15,35 @@ from placement.config.option_groups import OPTIONS
 from placement.errors import ConfigurationError
 
 CONFIG_DIR_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
+
+# Groups of the libraries' options.
+LIBRARY_GROUPS = frozenset(
+    {"DEFAULT", "cors", "keystone_authtoken", "oslo_middleware", "oslo_policy"}
+)
+
+_BAD_VALUE = re.compile(
+    r"Value for option (\w+) from LocationInfo\(location=.*?, detail='(.*?)'\) is not valid: (.*)"
+)
+
+
+class UnknownOption(NamedTuple):
+    """A group, or an option of a group of this service, that nothing reads."""
+
+    # Path of the file that has it.
+    file: str
+    # Name of the group.
+    group: str
+    # Name of the option; empty where the whole group is unknown.
+    name: str
+    # The existing name that was probably meant, or empty.
+    nearest: str
+
+    def __str__(self) -> str:
+        """Return the warning for the operator."""
+        what = f"[{self.group}]" + (f" {self.name}" if self.name else "")
+        noun = "an option" if self.name else "a group"
+        hint = f" (did you mean {self.nearest}?)" if self.nearest else ""
+        return f"{self.file}: {what} is not {noun} of this service{hint}; it is ignored"
 
 
 def options() -> cfg.ConfigOpts:
@@ -73,11 +105,26 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
     except cfg.ConfigFilesNotFoundError as error:
         raise ConfigurationError(f"cannot read {', '.join(error.config_files)}") from None
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(" ".join(str(error).split())) from None
+        raise ConfigurationError(complaint(error)) from None
 
 
-def unknown_options(conf: cfg.ConfigOpts) -> Iterable[tuple[str, str, str]]:
-    """Yield (file, group, name) of what is in the service's groups and is not an option of it."""
+def complaint(error: Exception) -> str:
+    """Return the text of an error of oslo.config in one line, with the place of a bad value."""
+    text = " ".join(str(error).split())
+    bad_value = _BAD_VALUE.search(text)
+    if bad_value is None:
+        return text
+    name, place, reason = bad_value.groups()
+    groups = [group for group, opts in OPTIONS.items() if name in {opt.dest for opt in opts}]
+    option = f"[{groups[0]}] {name}" if groups else name
+    return f"{place}: {option}: {reason[:1].lower()}{reason[1:]}"
+
+
+def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
+    """Yield the groups of the files that nothing reads, and such options of this service's groups.
+
+    What is unknown in the groups of libraries is for them to say.
+    """
     names_by_group = {
         group: {opt.dest for opt in opts} | {opt.name for opt in opts}
         for group, opts in OPTIONS.items()
@@ -85,10 +132,20 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[tuple[str, str, str]]:
     for path in _files_read(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(path, sections).parse()
+        # Options of keystonemiddleware may stand in a group that another one names.
+        named = sections.get("keystone_authtoken", {}).get("auth_section", [])
+        groups = {*names_by_group, *LIBRARY_GROUPS, *named}
         for group, names in sections.items():
+            if group not in groups:
+                yield UnknownOption(path, group, "", _nearest(group, groups))
+            known = names_by_group.get(group, names.keys())
             for name in names:
-                if group in names_by_group and name not in names_by_group[group]:
-                    yield path, group, name
+                if name not in known:
+                    yield UnknownOption(path, group, name, _nearest(name, known))
+
+
+def _nearest(name: str, names: Collection[str]) -> str:
+    return next(iter(get_close_matches(name, sorted(names), 1)), "")
 
 
 def _files_read(conf: cfg.ConfigOpts) -> list[str]:

@@ -69,6 +69,7 @@ class Database:
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
 
     def _pool(self, url: str, role: Role) -> sa.Engine:
+        _refuse_bare_at(url)
         try:
             return make_pool(make_url(url), role, self._settings)
         except (exc.SQLAlchemyError, ImportError, TypeError, ValueError) as error:
@@ -217,6 +218,19 @@ class Database:
         """Close all pooled connections: before a fork, and at the end of a process."""
         self.writer.dispose()
         self.reader.dispose()
+
+
+def _refuse_bare_at(url: str) -> None:
+    """Raise ConfigurationError for a second @, which shows a part of the password as the host.
+
+    Errors of drivers, and URLs with masked passwords, would have it in the log.
+    """
+    address = url.partition("://")[2]
+    if not address.startswith("/") and "@" in address.partition("@")[2].partition("?")[0]:
+        raise ConfigurationError(
+            "[placement_database] connection cannot be used: write an @ within a name or a "
+            "password as %40"
+        )
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """Errors of requests whose path names something that does not exist."""
 
+from urllib.parse import quote
+from uuid import UUID
+
 from placement.errors.base import PlacementError
 
 
@@ -11,7 +14,17 @@ class ProviderNotFound(NotFound):
     """The path names a resource provider that does not exist."""
 
     def __init__(self, uuid: str) -> None:
-        super().__init__(f"No resource provider with uuid {uuid} found")
+        super().__init__(f"No resource provider with uuid {uuid} found{_use_name(uuid)}")
+
+
+def _use_name(uuid: str) -> str:
+    """Return how to find a provider by its name, where a text can be no UUID."""
+    try:
+        UUID(uuid)
+    except ValueError:
+        name = quote(uuid, errors="replace")
+        return f"; find a provider by its name with GET /resource_providers?name={name}"
+    return ""
 
 
 class InventoryNotFound(NotFound):

@@ -1,8 +1,9 @@
 """The files of the page, as a WSGI layer beside the API."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ CONTENT_SECURITY_POLICY = "; ".join(
     ]
 )
 
+_JSON = "application/json"
+
 HEADERS = [
     ("Cache-Control", "no-cache"),  # a copy is used as long as the tag says that it is true
     ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
@@ -57,12 +60,23 @@ class File:
     tag: str
 
 
+# Answers with an error as the API does; takes environ, start_response, status, detail, headers.
+Refuse = Callable[
+    ["WSGIEnvironment", "StartResponse", int, str, Sequence[tuple[str, str]]], Iterable[bytes]
+]
+
+
 class Explorer:
     """Answer for everything below /explorer; all else is the application's."""
 
-    def __init__(self, application: "WSGIApplication", *, guarded: bool) -> None:
-        """guarded: whether the API takes no token at its word, so that the page asks for one."""
+    def __init__(self, application: "WSGIApplication", refuse: Refuse, *, guarded: bool) -> None:
+        """Read the files.
+
+        refuse: answers clients that accept JSON. guarded: the API validates tokens, so the page
+        asks for one.
+        """
         self._application = application
+        self._refuse = refuse
         self._files = dict(_read(files(__package__) / "static", ""))
         if not guarded:
             index = self._files[INDEX].content.replace(GUARDED, UNGUARDED)
@@ -79,10 +93,11 @@ class Explorer:
         if not path.startswith(f"{PREFIX}/"):
             return self._application(environ, start_response)
         if environ["REQUEST_METHOD"] not in {"GET", "HEAD"}:
-            return _answer(start_response, "405 Method Not Allowed", Allow="GET, HEAD")
+            allowed = ("Allow", "GET, HEAD")
+            return self._fail(environ, start_response, 405, "the explorer is read only", allowed)
         file = self._files.get(path.removeprefix(f"{PREFIX}/") or INDEX)
         if file is None:
-            return _answer(start_response, "404 Not Found")
+            return self._fail(environ, start_response, 404, f"the explorer has no file {path}")
         if _names(environ.get("HTTP_IF_NONE_MATCH", ""), file.tag):
             return _answer(start_response, "304 Not Modified", ETag=file.tag)
         headers = {
@@ -92,6 +107,20 @@ class Explorer:
         }
         start_response("200 OK", [*HEADERS, *headers.items()])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [file.content]
+
+    def _fail(
+        self,
+        environ: "WSGIEnvironment",
+        start_response: "StartResponse",
+        status: int,
+        detail: str,
+        *headers: tuple[str, str],
+    ) -> Iterable[bytes]:
+        """Answer with an error: the API's where the client names JSON, else one without a body."""
+        if _JSON in environ.get("HTTP_ACCEPT", ""):
+            return self._refuse(environ, start_response, status, detail, [*HEADERS, *headers])
+        line = f"{status} {HTTPStatus(status).phrase}"
+        return _answer(start_response, line, **dict(headers))
 
 
 def _names(tags: str, tag: str) -> bool:

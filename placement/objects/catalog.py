@@ -78,10 +78,11 @@ def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list
     """
     rows = statements.all_names(kind, limit=MOST_COMPARED).rows(conn)
     names = {row.name.upper(): row.name for row in rows}
-    proposals: list[str] = []
+    proposals: dict[str, None] = {}
     for unknown in sorted(unknown_names)[:MOST_MEANT]:
-        proposals += [names[match] for match in get_close_matches(unknown.upper(), names, 1)]
-    return proposals
+        matches = get_close_matches(unknown.upper(), names, 1)
+        proposals |= dict.fromkeys(names[match] for match in matches)
+    return list(proposals)
 
 
 def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:

@@ -13,6 +13,7 @@ from oslo_context.context import RequestContext
 from oslo_policy.policy import Rules
 
 from placement import config
+from placement.api import policy as policy_module
 from placement.api.policy import REFRESH, Policy
 from placement.api.routes import GUARDED, ROUTES
 from placement.errors import ConfigurationError
@@ -419,3 +420,56 @@ def test_an_answer_is_kept_for_one_target(tmp_path: Path, monkeypatch: pytest.Mo
     for target in (None, {"project_id": "x"}, {"project_id": "x"}, {"project_id": "y"}, None):
         assert rules.allows("placement:usages", caller("reader"), target)
     assert asked == [{"project_id": "p", "user_id": "u"}, {"project_id": "x"}, {"project_id": "y"}]
+
+
+def test_rules_that_are_misspelt_are_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = policy(
+        tmp_path,
+        '"placement:trait:list": "role:x"\n"auditors": "role:a"\n'
+        '"placement:traits:show": "rule:auditors"\n',
+    )
+    let_time_pass(monkeypatch)
+    assert rules.allows("placement:traits:show", caller("a"))
+    assert [record.getMessage() for record in caplog.records] == [
+        "policy rule placement:trait:list is not a rule of this service (did you mean "
+        "placement:traits:list?); it is ignored"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked"),
+    [("role:auditor", 1), ("not (role:x or http://127.0.0.1:9/rule)", 2)],
+    ids=["rules that stand", "a rule that asks another service"],
+)
+def test_answers_outlive_a_look_at_the_files_unless_another_service_gives_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, asked: int
+) -> None:
+    rules = policy(tmp_path, f'"placement:traits:list": "{rule}"\n')
+    questions: list[str] = []
+
+    def authorize(name: str, _target: object, _credentials: object) -> bool:
+        questions.append(name)
+        return True
+
+    monkeypatch.setattr(rules._enforcer, "authorize", authorize)
+    assert rules.allows("placement:traits:list", caller("auditor"))
+    let_time_pass(monkeypatch)
+    assert rules.allows("placement:traits:list", caller("auditor"))
+    assert len(questions) == asked
+
+
+def test_callers_beyond_the_largest_number_of_answers_are_cached_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_module, "MAX_ANSWERS", 2)
+    rules = policy(tmp_path)
+    for user in "abc":
+        assert rules.allows(
+            "placement:traits:list", RequestContext(user_id=user, roles=["admin"], project_id="p")
+        )
+    monkeypatch.setattr(rules._enforcer, "authorize", pytest.fail)
+    assert rules.allows(
+        "placement:traits:list", RequestContext(user_id="c", roles=["admin"], project_id="p")
+    )

@@ -90,6 +90,34 @@ def test_the_headers_of_a_proxy_count_only_when_it_is_trusted(
     assert answer.headers["location"] == f"{location}traits/CUSTOM_T"
 
 
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("X-Forwarded-Proto", "javascript", 400),
+        ("Forwarded", "proto=ftp;host=a", 400),
+        ("X-Forwarded-Prefix", "//evil.example.org", 400),
+        ("X-Forwarded-Prefix", "/a b", 400),
+        ("X-Forwarded-Prefix", "placement", 400),
+        ("X-Forwarded-Prefix", "/cloud/placement-1", 201),
+        ("Forwarded", 'for=192.0.2.60;proto="HTTPS"', 201),
+    ],
+)
+def test_headers_of_a_proxy_of_which_no_link_can_be_made_are_refused(
+    tmp_path: Path, header: str, value: str, status: int
+) -> None:
+    at = client(tmp_path, oslo_middleware={"enable_proxy_headers_parsing": True})
+    headers = {**VERSION, "X-Auth-Token": "admin", header: value}
+    answer = at.simulate_put("/traits/CUSTOM_T", headers=headers)
+    assert answer.status_code == status
+    if status == 400:
+        assert answer.json["errors"][0]["detail"].startswith((f"{header}:", "X-Forwarded-Proto or"))
+    else:
+        prefix = value if header == "X-Forwarded-Prefix" else ""
+        scheme = "https" if header == "Forwarded" else "http"
+        assert answer.headers["location"].startswith(f"{scheme}://")
+        assert answer.headers["location"].endswith(f"{prefix}/traits/CUSTOM_T")
+
+
 # -- the explorer ---------------------------------------------------------------------------
 
 
@@ -114,3 +142,23 @@ def test_the_explorer_needs_no_token(tmp_path: Path) -> None:
     assert (
         client(tmp_path, explorer={"enabled": False}).simulate_get("/explorer/").status_code == 401
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/explorer/nothing", 404), ("POST", "/explorer/", 405)],
+)
+def test_errors_below_the_explorer_are_json_where_the_client_names_it(
+    tmp_path: Path, method: str, path: str, status: int
+) -> None:
+    service = client(tmp_path)
+    answer = service.simulate_request(method, path, headers={"Accept": "application/json"})
+    assert answer.status_code == status
+    (error,) = answer.json["errors"]
+    assert (error["status"], error["request_id"]) == (
+        status,
+        answer.headers["x-openstack-request-id"],
+    )
+    assert answer.headers.get("allow") == ("GET, HEAD" if status == 405 else None)
+    page = service.simulate_request(method, path, headers={"Accept": "text/html,*/*"})
+    assert (page.status_code, page.content) == (status, b"")

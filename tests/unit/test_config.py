@@ -40,19 +40,37 @@ def test_a_named_directory_is_read_and_the_environment_wins(
     assert settings.candidates.maximum is None
 
 
-def test_unknown_options_of_ours_are_found_and_others_are_not_looked_at(
+def test_unknown_groups_and_options_are_found_and_those_of_libraries_are_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = f"{FILE}[placement]\nmax_candidates = 3\n[somebody_else]\nx = 1\n"
-    found = list(config.unknown_options(load(tmp_path, text, monkeypatch)))
-    assert found == [(str(tmp_path / "placement.conf"), "placement", "max_candidates")]
+    text = (
+        f"{FILE}[placement]\nmax_serch_steps = 3\n[placment]\nx = 1\n[other_service]\ny = 1\n"
+        "[keystone_authtoken]\nusername = p\nauth_section = identity\n[identity]\nz = 1\n"
+    )
+    warnings = list(map(str, config.unknown_options(load(tmp_path, text, monkeypatch))))
+    assert [warning.removeprefix(f"{tmp_path}/placement.conf: ") for warning in warnings] == [
+        "[placement] max_serch_steps is not an option of this service (did you mean "
+        "max_search_steps?); it is ignored",
+        "[placment] is not a group of this service (did you mean placement?); it is ignored",
+        "[other_service] is not a group of this service; it is ignored",
+    ]
+
+
+def test_all_groups_of_the_sample_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = (Path(__file__).parents[2] / "etc" / "placement.conf.sample").read_text()
+    assert list(config.unknown_options(load(tmp_path, sample, monkeypatch))) == []
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("[api]\nauth_strategy = noauth2\n", "connection is not set"),
-        (f"{FILE}[placement]\nmax_search_steps = many\n", "max_search_steps"),
+        (
+            f"{FILE}[placement]\nmax_search_steps = many\n",
+            "/placement.conf: [placement] max_search_steps: invalid literal for int()",
+        ),
         (f"{FILE}[placement]\nallocation_candidates_generation_strategy = x\n", "breadth-first"),
         ("no section", "section"),
     ],

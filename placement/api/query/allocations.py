@@ -4,7 +4,14 @@ from collections.abc import Mapping
 
 from placement.api.microversion import Microversion
 from placement.api.query.providers import DASHED_UUID
-from placement.api.query.strings import Pairs, Parameter, bad, last_values, matching
+from placement.api.query.strings import (
+    PROVIDER_UUID,
+    Pairs,
+    Parameter,
+    bad,
+    last_values,
+    matching,
+)
 from placement.errors import BadQuery
 from placement.objects import identifiers
 
@@ -25,5 +32,5 @@ def parse_allocation_query(query: Pairs, version: Microversion) -> str:
         raise BadQuery("in_tree: this parameter is required")
     uuid = identifiers.canonical(values["in_tree"])
     if uuid is None:
-        raise bad("in_tree", values["in_tree"], "expected a UUID")
+        raise bad("in_tree", values["in_tree"], PROVIDER_UUID)
     return uuid

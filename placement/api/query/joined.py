@@ -1,6 +1,7 @@
 """What must hold between the parts of a request for candidates, whatever form it arrives in."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
 
 from placement.api.history import Feature
 from placement.api.query.strings import bad
@@ -95,10 +96,17 @@ def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collectio
     unknown = set(suffixes).difference(group.suffix for group in request.groups if group.suffixed)
     if unknown:
         place = request.place(keyword, "", min(unknown))
-        text = "no request group has this suffix"
+        text = f"no request group has this suffix{_nearest(request, min(unknown))}"
         if UNSUFFIXED in unknown:
             text = "only groups with a suffix can be named"
         raise bad(place, ",".join(sorted(unknown)), text, QUERY_BAD_VALUE)
+
+
+def _nearest(request: CandidateRequest, unknown: str) -> str:
+    """Return which suffix an unknown one may have been meant for; often only `_` is missing."""
+    suffixes = [group.suffix for group in request.groups if group.suffixed]
+    matches = get_close_matches(unknown, suffixes, 1, cutoff=0.5)
+    return f"; did you mean {matches[0]}?" if matches else ""
 
 
 CHECK_RESOURCES: Versioned[Check] = Versioned(

@@ -85,13 +85,13 @@ def _group(suffix: str, group: Mapping[str, Any]) -> RequestGroup:
 
 
 def _terms(members: Mapping[str, Any], kinds: Sequence[type[Term]]) -> tuple[Term, ...]:
-    """Return the terms that members state; a list without names states none."""
+    """Return the terms that members state."""
     terms: list[Term] = []
     for kind in kinds:
         stated = members.get(kind.keyword)
         if stated:
             values = stated if kind.is_listed else [stated]
-            terms += [kind.from_json(value) for value in values if value]
+            terms += [kind.from_json(value) for value in values]
     return ordered(terms)
 
 

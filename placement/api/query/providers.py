@@ -9,6 +9,7 @@ from placement.api.history import v
 from placement.api.microversion import Microversion
 from placement.api.query.joined import choices
 from placement.api.query.strings import (
+    PROVIDER_UUID,
     Pairs,
     Parameter,
     bad,
@@ -96,7 +97,7 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
     values = last_values(query, PARAMETERS, version)
     for key in ("uuid", "in_tree", "subtree"):
         if key in values and not _DASHED_UUID.match(values[key]):
-            raise bad(key, values[key], "expected a UUID with dashes")
+            raise bad(key, values[key], f"{PROVIDER_UUID}; it has dashes")
     reader = TermReader(version)
     for key, value in effective(query, version):
         if key in _LISTED_TERMS:
@@ -117,7 +118,7 @@ def parse_page(query: Pairs, parts: Collection[Part]) -> Page | None:
     values = dict(query)
     marker = values.get("marker")
     if marker is not None and identifiers.canonical(marker) is None:
-        raise bad("marker", marker, "expected the UUID of a provider")
+        raise bad("marker", marker, PROVIDER_UUID)
     most = MOST_WITH_PARTS if parts else NO_LIMIT
     if "limit" in values:
         return Page(min(positive("limit", values["limit"]), most), marker)

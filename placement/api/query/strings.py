@@ -46,6 +46,12 @@ class Parameter:
             raise ValueError(f"no such microversion: {self.since}")
 
 
+# What is expected where a value is no UUID: often it is the name.
+PROVIDER_UUID = (
+    "expected the UUID of a resource provider, which GET /resource_providers?name=NAME shows"
+)
+
+
 def bad(key: str, value: str, what: str, code: str | None = None) -> BadQuery:
     """Return the error for a parameter: its name, its value and what is wrong with it."""
     repeated = value if len(value) <= MAX_REPEATED else f"{value[:MAX_REPEATED]}…"

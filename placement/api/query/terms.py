@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, bad, check_feature
+from placement.api.query.strings import PROVIDER_UUID, Pairs, bad, check_feature
 from placement.candidates.terms import (
     ForbiddenTrait,
     InSubtree,
@@ -130,7 +130,7 @@ def _reader_of_provider(kind: type[Term]) -> Reader:
     def read(earlier: list[Term], key: str, value: str, _version: Microversion) -> list[Term]:
         uuid = value.strip()
         if not identifiers.canonical(uuid):
-            raise bad(key, value, "expected the UUID of a resource provider")
+            raise bad(key, value, PROVIDER_UUID)
         return [*(term for term in earlier if type(term) is not kind), kind.from_json(uuid)]
 
     return read

@@ -29,8 +29,11 @@ def _list(item: Fragment) -> Fragment:
 
 
 def _terms(name: Fragment) -> Fragment:
-    """Return the schema of names all of which count; a list among them is any of its names."""
-    return _list({**name, "type": ["string", "array"], "items": name})
+    """Return the schema of names all of which count; a list among them is any of its names.
+
+    Such a list has a name: no provider has any of none.
+    """
+    return _list({**name, "type": ["string", "array"], "items": name, "minItems": 1})
 
 
 _NAMES = {"trait": TRAIT, "aggregate": AGGREGATE, "tree": PROVIDER}

@@ -34,7 +34,7 @@ def list_allocations(call: Call) -> Reply:
 def check_consumer(call: Call) -> None:
     """Raise BadPath unless the path names a UUID."""
     if identifiers.canonical(call.path["consumer"]) is None:
-        raise BadPath(f"consumer {call.path['consumer']!r} is not a UUID")
+        raise BadPath(f"consumer={call.path['consumer']!r}: expected the UUID of a consumer")
 
 
 def replace_allocations(call: Call) -> Reply:

@@ -71,7 +71,7 @@ def test_consumers_stay_in_the_order_of_the_body() -> None:
     [
         ([HOST, HOST.upper()], "are the same UUID"),
         ([HOST, HOST.replace("-", "")], "are the same UUID"),
-        (["rack"], "'rack' is not a UUID"),
+        (["rack"], "'rack' is not a 'uuid'"),
     ],
 )
 def test_keys_that_are_no_uuids_or_mean_one_are_refused_where_they_stand(

@@ -24,8 +24,12 @@ def api(_environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]
     return [b"api"]
 
 
+def _no_envelope(*_arguments: object) -> list[bytes]:
+    raise AssertionError("no client has asked for JSON")
+
+
 def client(*, guarded: bool = True) -> falcon.testing.TestClient:
-    return falcon.testing.TestClient(Explorer(api, guarded=guarded))
+    return falcon.testing.TestClient(Explorer(api, _no_envelope, guarded=guarded))
 
 
 @pytest.mark.parametrize("path", PATHS)

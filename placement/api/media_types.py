@@ -1,0 +1,29 @@
+"""Which media types a request states: of its body, and of the answers that its client accepts."""
+
+import re
+
+import falcon
+
+_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_WEIGHT = r"[ \t]*;[ \t]*[qQ]=(0(\.[0-9]{0,3})?|1(\.0{0,3})?)"
+_PARAMETER = rf"[ \t]*;[ \t]*(?![qQ]=){_NAME}=({_NAME}|\"[^\"\\]*\")"
+_RANGE = re.compile(rf"{_NAME}/{_NAME}({_WEIGHT}|{_PARAMETER})*")
+
+
+def is_json(req: falcon.Request) -> bool:
+    """Return whether the body is stated to be JSON, in any character set."""
+    media_type = (req.content_type or "").partition(";")[0].strip().lower()
+    return media_type == falcon.MEDIA_JSON
+
+
+def accepts_json(req: falcon.Request) -> bool:
+    """Return whether an answer in JSON suits the client.
+
+    A malformed `Accept` states nothing, so any answer does.
+    """
+    return req.client_accepts(falcon.MEDIA_JSON) or not _is_well_formed(req.accept)
+
+
+def _is_well_formed(accept: str) -> bool:
+    items = [item.strip(" \t") for item in accept.split(",")]
+    return all(_RANGE.fullmatch(item) for item in items if item)

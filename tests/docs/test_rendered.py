@@ -1,0 +1,41 @@
+"""The pages in a browser: what the theme complains of is drawn by its style sheets alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.explorer.browser import EXECUTABLE, REQUIRED, chromium
+
+# The texts of boxes of errors: elements of the builder, and what a style sheet puts before others.
+ERROR_BOXES = """() => [...document.querySelectorAll('*')].map(element => {
+    const before = getComputedStyle(element, '::before').content;
+    const isBox = element.matches('.system-message, [role=main] .admonition.error');
+    return isBox ? element.innerText : before.toUpperCase().startsWith('"ERROR') ? before : '';
+}).filter(text => text)"""
+
+
+def error_boxes(folder: Path) -> list[str]:
+    """Return each box of an error that a page shows, after the page's name."""
+    if EXECUTABLE is None and not REQUIRED:
+        pytest.skip("no chromium is installed")
+    boxes = []
+    with chromium() as browser:
+        page = browser.new_page()
+        for path in sorted(folder.rglob("*.html")):
+            page.goto(path.as_uri())
+            boxes += [f"{path.relative_to(folder)}: {box}" for box in page.evaluate(ERROR_BOXES)]
+    return boxes
+
+
+def test_no_page_shows_a_box_of_an_error(built: Path) -> None:
+    # The box of the search page asks for JavaScript and is hidden where there is any.
+    assert [box for box in error_boxes(built) if not box.startswith("search.html: ")] == []
+
+
+def test_an_error_of_the_theme_is_noticed(built: Path, tmp_path: Path) -> None:
+    styles = sorted((built / "_static" / "styles").glob("furo*.css"))
+    links = "".join(f'<link rel="stylesheet" href="{path.as_uri()}">' for path in styles)
+    (tmp_path / "a.html").write_text(f'{links}<nav class="contents"><p>Contents</p></nav>')
+    assert [box[:14] for box in error_boxes(tmp_path)] == ['a.html: "ERROR']
