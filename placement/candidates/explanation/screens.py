@@ -11,8 +11,8 @@ from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_gr
 from placement.candidates.model import Pool
 from placement.candidates.request import Slot
 from placement.candidates.terms import Masks, TermChecks
-from placement.candidates.terms.amounts import AMOUNT_CODES, Amount
-from placement.objects.capacity import Stock, fits
+from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
+from placement.objects.capacity import fits
 
 
 class Screen:
@@ -41,8 +41,7 @@ class Screen:
         self._in_parts = in_parts
         self._classes = len(slot.resources)
         self._amounts = [
-            (Amount(name, amount), 1 << place)
-            for place, (name, amount) in enumerate(slot.resources)
+            (name, units, 1 << place) for place, (name, units) in enumerate(slot.resources)
         ]
         self.terms = of_amounts(group.suffix, slot.resources)
         first = len(self.terms)
@@ -80,22 +79,18 @@ class Screen:
         masks: list[int] = []
         for position, member in enumerate(pool.members):
             mask = 0
-            for amount, missing in self._amounts:
-                stock = member.stocks.get(amount.resource_class)
+            for name, units, missing in self._amounts:
+                stock = member.stocks.get(name)
                 if stock is None:
                     mask |= missing
-                elif not fits(stock, amount.units):
+                elif not fits(stock, units):
                     part = self._in_parts and position < pool.local
-                    mask |= self._unfit(amount, stock, missing, part=part)
+                    unfit = unfit_for_a_part if part else unfit_whole
+                    mask |= unfit(stock, units, missing, self._classes)
             masks.append(mask)
+        # PERF: most requests have no terms, and most terms no alternative.
+        itself, as_root = of_checks
         return Masks(
-            tuple(map(or_, masks, of_checks.itself)), tuple(map(or_, masks, of_checks.as_root))
+            tuple(map(or_, masks, itself)) if itself else tuple(masks),
+            tuple(map(or_, masks, as_root)) if as_root else (),
         )
-
-    def _unfit(self, amount: Amount, stock: Stock, missing: int, *, part: bool) -> int:
-        """Return the bits of what the stock does not allow; `missing` is that of its class.
-
-        part: the smallest part of the amount would do; then the first thing alone counts.
-        """
-        refusals = amount.refusals_of_parts(stock) if part else amount.refusals(stock)
-        return sum(missing << (self._classes * number) for number in refusals)

@@ -1,6 +1,6 @@
 """The term about the room that a provider has."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from placement.candidates.trace import Refusal
@@ -30,20 +30,28 @@ class Amount(NamedTuple):
     resource_class: str
     units: int
 
-    def refusals(self, stock: Stock) -> Iterator[int]:
-        """Yield the number in `AMOUNT_CODES` of each reason why a stock cannot serve the whole."""
-        for number, (_code, allows) in enumerate(STOCK_CONDITIONS, 1):
-            if not allows(stock, self.units):
-                yield number
 
-    def refusals_of_parts(self, stock: Stock) -> Iterator[int]:
-        """Yield the same of the first reason why it cannot serve even the smallest part."""
-        parts = sizes(stock, self.units)
-        if parts:
-            return
-        code = Refusal.CAPACITY
-        if parts.start > self.units:
-            code = Refusal.MIN_UNIT
-        elif parts.start > stock.max_unit:
-            code = Refusal.MAX_UNIT
-        yield AMOUNT_CODES.index(code)
+def unfit_whole(stock: Stock, units: int, missing: int, step: int) -> int:
+    """Return the bits of the reasons why a stock cannot serve the whole.
+
+    missing: the bit of the first of `AMOUNT_CODES`. step: from there to that of the next one.
+    """
+    mask, bit = 0, missing
+    for _code, allows in STOCK_CONDITIONS:
+        bit <<= step
+        if not allows(stock, units):
+            mask |= bit
+    return mask
+
+
+def unfit_for_a_part(stock: Stock, units: int, missing: int, step: int) -> int:
+    """Return the same of the first reason why it cannot serve even the smallest part, if any."""
+    parts = sizes(stock, units)
+    if parts:
+        return 0
+    code = Refusal.CAPACITY
+    if parts.start > units:
+        code = Refusal.MIN_UNIT
+    elif parts.start > stock.max_unit:
+        code = Refusal.MAX_UNIT
+    return missing << (step * AMOUNT_CODES.index(code))

@@ -52,6 +52,9 @@ class Masks(NamedTuple):
         return [*enumerate(self.itself), *enumerate(self.as_root)]
 
 
+NO_MASKS = Masks(())
+
+
 class _Answers(dict[Any, int]):
     """What is read of providers -> the bits of the terms that do not allow it."""
 
@@ -150,7 +153,9 @@ class TermChecks:
         return 0 if fails else pool.local
 
     def masks(self, pool: Pool) -> Masks:
-        """Return what each member of a pool fails."""
+        """Return what each member of a pool fails; nothing where there are no terms."""
+        if not self.terms:
+            return NO_MASKS
         positions = range(len(pool.members))
         itself: Sequence[int] = [0] * len(positions)
         if self._places:
