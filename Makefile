@@ -3,13 +3,14 @@
 #   make serve             a demonstration cloud on http://127.0.0.1:8778  (PORT=…, DB=…)
 #   make reset             forget the demonstration's data
 #   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
-#   make lint              ruff, mypy (strict), import-linter
+#   make lint              ruff, mypy (strict), import-linter; deno's formatter and linter
+#   make format            what ruff and deno format, formatted
 #   make docs              the documentation, built in docs/_build and opened (OPEN=: not opened)
 #   make samples           generate etc/placement.conf.sample and etc/policy.yaml.sample
 #   make lock              write locked/: hashes and licences of what constraints.txt pins
 #   make audit             known vulnerabilities of it, as far as the index knows any
 #   make screenshots       the explorer's views as pictures, in docs/images and .run (Chromium)
-#   make wheel             build the wheel and create a database with it alone
+#   make wheel             create a database with the wheel and with an editable installation
 
 PYTHON ?= python3
 PORT ?= 8778
@@ -17,10 +18,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= test
 INSTALLED := $(VENV)/installed-$(INSTALL)
+DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
+JAVASCRIPT := --quiet --config placement/explorer/deno.json
 OPEN ?= $(BIN)/python -m webbrowser
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
 
-.PHONY: serve reset test lint wheel docs samples lock audit screenshots
+.PHONY: serve reset test lint format wheel docs samples lock audit screenshots
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -95,3 +98,9 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(DENO) fmt --check $(JAVASCRIPT)
+	$(DENO) lint $(JAVASCRIPT)
+
+format: $(INSTALLED)
+	$(BIN)/ruff format .
+	$(DENO) fmt $(JAVASCRIPT)

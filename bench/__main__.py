@@ -15,20 +15,18 @@ from itertools import groupby
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.engine import make_url
 
 from bench import report
-from bench.floor import floor as least
 from bench.measure import measure
 from bench.scenarios import FAMILIES, SEPARATE, Scenario
 from bench.servers import REPOSITORY, serving
+from bench.tables import RESULTS
 from placement.db import tables as t
 from tests.kit.builders import prepare
 from tests.kit.cloud import Cloud, load
 from tests.kit.engines import SERVERS
 from tests.kit.engines import Server as DatabaseServer
 
-DRIVER = "mysqlclient"  # a side: ours, with this driver
 OUR_INDEX = "inventories_resource_class_max_unit_idx"
 OPTIONS = {
     "mariadb": ("--innodb-buffer-pool-size=2G",),
@@ -53,8 +51,6 @@ class Databases:
             url, there = f"sqlite:///{path}", path.exists()
         else:
             url, there = self.server.url(name), name in self.server.databases()
-            if owner == DRIVER:
-                url = with_mysqlclient(url)
         started = time.monotonic()
         if self.server is not None and not there:
             self.server.execute(f"CREATE DATABASE {name}")
@@ -67,11 +63,6 @@ class Databases:
         load(engine, cloud)
         print(f"loaded {name} in {time.monotonic() - started:.0f} s", flush=True)
         return url
-
-
-def with_mysqlclient(url: str) -> str:
-    """The URL of the same database, with the other driver."""
-    return make_url(url).set(drivername="mysql+mysqldb").render_as_string(hide_password=False)
 
 
 def forgo_index(engine: sa.Engine) -> None:
@@ -99,16 +90,9 @@ def main() -> None:
         metavar="CHECKOUT",
         help="measure an earlier checkout of this service, too, where `make test` ran",
     )
-    parser.add_argument(
-        "--mysqlclient",
-        action="store_true",
-        help="measure ours with this driver, too, beside ours with PyMySQL",
-    )
     parser.add_argument("--data", type=Path, help="keep the loaded clouds here for the next run")
-    parser.add_argument("--output", type=Path, default=Path("bench/results"))
+    parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
-    if options.mysqlclient and options.engine != "mariadb":
-        parser.error(f"{DRIVER} is a driver of mariadb")
     sizes = [int(size) for size in options.sizes.split(",")]
     scenarios = [each for name in options.only.split(",") for each in FAMILIES[name](sizes)]
     if not options.alone:
@@ -117,8 +101,7 @@ def main() -> None:
         # Database servers run as accounts of their own.
         Path(scratch).chmod(0o755)
         databases = Databases(options.engine, options.data or Path(scratch))
-        others = [DRIVER] if options.mysqlclient else []
-        others += [] if options.beside is None else ["before"]
+        others = [] if options.beside is None else ["before"]
         others += [] if options.alone else ["peer"]
         results = report.Results(options.engine, options.output, others)
         for cloud, of_cloud in groupby(scenarios, key=lambda each: each.cloud.name):
@@ -137,8 +120,6 @@ def run(
     cloud = scenarios[0].cloud
     # Who is measured, each on a database of its own, and the checkout that is served.
     sides: dict[str, Path | None] = {"ours": REPOSITORY}
-    if options.mysqlclient:
-        sides[DRIVER] = REPOSITORY
     if options.beside is not None:
         sides["before"] = options.beside.resolve()
     if not options.alone and any(scenario.peer for scenario in scenarios):
@@ -160,11 +141,7 @@ def run(
             measured = [each for each in servers if scenario.peer or each.name != "peer"]
             figures = measure(scenario, measured, options.seconds)
             memory = {server.name: server.peak_memory() for server in measured}
-            floor = None
-            if scenario.floor is not None:
-                traits = tuple(next(iter(cloud.members())).traits)
-                floor = least(servers[0].url, traits, scenario.floor, options.seconds)
-            results.add(scenario, figures, memory, floor)
+            results.add(scenario, figures, memory)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from bench.tables import figure, table
+from bench.tables import Cell, Table, figure
 
 # A row of the results: its name, and for each side that was measured its figures.
 Row = Mapping[str, Any]
@@ -102,8 +102,8 @@ AIMS: Mapping[str, Aim | None] = {
     "nested 10,000 trees x 7, limit none": Most(800, 150),
 }
 
-HEAD = (
-    "row", "before ms", "now ms", "peer ms", "before CPU", "now CPU", "peer CPU",
+COLUMNS = (
+    "before ms", "now ms", "peer ms", "before CPU", "now CPU", "peer CPU",
     "before times", "now times", "now MiB", "aim", "met",
 )  # fmt: skip
 
@@ -125,14 +125,18 @@ def times_less_cpu(ours: Row, other: Row) -> float:
     return float(other["cpu"] / max(ours["cpu"], 0.01))
 
 
-def report(rows: Sequence[Row], engine: str) -> str:
-    """Return the table of all rows that have an aim, and how many meet theirs."""
+def report(rows: Sequence[Row], engine: str) -> Table:
+    """Return the table of all rows that have an aim."""
     rows = [row for row in rows if row["scenario"] in AIMS]
     root = next((row["ours"] for row in rows if row["scenario"] == ROOT), None)
-    verdicts = [_verdict(row, engine, root) for row in rows]
-    judged = [verdict for verdict in verdicts if verdict]
-    text = table(HEAD, [_cells(*pair, engine) for pair in zip(rows, verdicts, strict=True)])
-    return f"{text}{judged.count('yes')} of {len(judged)} aims are met\n"
+    cells = {row["scenario"]: _cells(row, _verdict(row, engine, root), engine) for row in rows}
+    return Table.of_run(engine, "row", COLUMNS, cells)
+
+
+def count(table: Table) -> str:
+    """Return a line on how many rows of a report meet their aim."""
+    verdicts = [cells[-1] for cells in table.rows.values() if cells[-1]]
+    return f"{verdicts.count('yes')} of {len(verdicts)} aims are met\n"
 
 
 def _aim(row: Row, engine: str) -> Aim | None:
@@ -148,18 +152,17 @@ def _verdict(row: Row, engine: str, root: Row | None) -> str:
     return "yes" if aim.is_met(row["ours"], peer, root) else "no"
 
 
-def _cells(row: Row, verdict: str, engine: str) -> list[str]:
+def _cells(row: Row, verdict: str, engine: str) -> list[Cell]:
     before, ours, peer = (row.get(side) for side in ("before", "ours", "peer"))
     sides = (before, ours, peer)
-    ratios = [figure(times(side, peer)) if side and peer else "-" for side in (before, ours)]
+    aim = _aim(row, engine)
     return [
-        row["scenario"],
-        *(figure(side["median"]) if side else "-" for side in sides),
-        *(figure(side["cpu"]) if side else "-" for side in sides),
-        *ratios,
+        *(figure(side["median"]) if side else None for side in sides),
+        *(figure(side["cpu"]) if side else None for side in sides),
+        *(figure(times(side, peer)) if side and peer else None for side in (before, ours)),
         figure(row["ours"]["peak_mib"]),
-        str(_aim(row, engine) or "-"),
-        verdict or "-",
+        str(aim) if aim else None,
+        verdict or None,
     ]
 
 

@@ -1,84 +1,70 @@
-"""`python -m bench.growth results/*.json`: one picture of how requests grow with the cloud.
-
-Drawn of the rows of `python -m bench --only growth`; clouds may be measured in several runs.
-"""
+"""One picture of how requests grow with the cloud, both axes logarithmic."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
 
-SIZE = re.compile(r"^light ([\d,]+) hosts x 2 consumers, (.+)$")
-# Both stand out from white and from black pages.
+from bench.tables import Cell, Table
+
+# They stand out from white and from black pages.
 COLOURS = ("#2f81f7", "#d2691e", "#2ea043", "#a371f7", "#db3d8a")
 GREY = "#808080"
-DRAWN = ("limit 10", "limit 1000", "3 match, limit 10", "PUT allocations",
-         "first page of providers")  # fmt: skip
-
-Points = dict[int, float]  # hosts -> milliseconds
-
-
-def series(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], Points]:
-    """Return (request, side) -> what it takes, of ours and of the peer; the last run counts."""
-    lines: dict[tuple[str, str], Points] = {}
-    for row in rows:
-        named = SIZE.match(row["scenario"])
-        if named is None or named[2] not in DRAWN:
-            continue
-        for side in ("ours", "peer"):
-            if side in row:
-                points = lines.setdefault((named[2], side), {})
-                points[int(named[1].replace(",", ""))] = row[side]["median"]
-    return lines
+LEFT, TOP, WIDTH, HEIGHT = 80, 30, 500, 305  # of the field, in pixels
+MOST = 5  # the end of the axis of time, as a power of ten; it begins with 1 ms
+PEER = ", peer"
 
 
-def draw(lines: Mapping[tuple[str, str], Points], engine: str, path: Path) -> None:
-    """Draw latency against hosts, both axes logarithmic, without a background."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-    from matplotlib.ticker import FuncFormatter
-
-    pyplot.rcParams |= {
-        "svg.fonttype": "none", "svg.hashsalt": "growth", "text.color": GREY,
-        "axes.labelcolor": GREY, "axes.edgecolor": GREY, "xtick.color": GREY,
-        "ytick.color": GREY, "font.family": "sans-serif",
-    }  # fmt: skip
-    figure, axes = pyplot.subplots(figsize=(9, 5.5))
-    for colour, request in zip(COLOURS, DRAWN, strict=True):
-        for side, style, marker in (("ours", "-", "o"), ("peer", ":", "x")):
-            points = sorted(lines.get((request, side), {}).items())
-            if points:
-                axes.plot(
-                    *zip(*points, strict=True), color=colour, linestyle=style, marker=marker,
-                    linewidth=2, label=request if side == "ours" else f"{request}, peer",
-                )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="hosts", ylabel="median, milliseconds",
-             title=f"Requests and the size of a cloud, {engine}")  # fmt: skip
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.12g}"))
-    axes.grid(visible=True, which="major", color=GREY, alpha=0.3)
-    axes.legend(fontsize=9, frameon=False, bbox_to_anchor=(1.02, 1), loc="upper left")
-    figure.savefig(path, bbox_inches="tight", transparent=True, metadata={"Date": None})
+def draw(table: Table) -> str:
+    """Return an SVG of milliseconds by hosts; a row whose name ends with "peer" is dotted."""
+    sizes = [math.log10(int(column.replace(",", ""))) for column in table.columns]
+    parts = [*_frame(table, sizes)]
+    names = [name.removesuffix(PEER) for name in table.rows]
+    requests = list(dict.fromkeys(names))
+    for place, (request, (name, cells)) in enumerate(zip(names, table.rows.items(), strict=True)):
+        colour = COLOURS[requests.index(request)]
+        dotted = ' stroke-dasharray="2 4"' if name.endswith(PEER) else ""
+        style = f'fill="none" stroke="{colour}" stroke-width="2"{dotted}'
+        points = list(_points(sizes, cells))
+        parts.append(f'<polyline points="{" ".join(points)}" {style}/>')
+        x, y = LEFT + WIDTH + 12, TOP + 12 + 16 * place
+        parts.append(f'<path d="M{x} {y}h24" {style}/>')
+        parts.append(_text(x + 30, y + 4, name, "start"))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 190}" height="385"'
+    font = f'font-family="sans-serif" font-size="11" fill="{GREY}"'
+    return "\n".join([f"{head} {font}>", *parts, "</svg>", ""])
 
 
-def main() -> None:
-    """Draw what the files have."""
-    parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
-    parser.add_argument("results", type=Path, nargs="+", help="JSON; later files count for more")
-    parser.add_argument("--output", type=Path, default=Path("bench/growth.svg"))
-    options = parser.parse_args()
-    runs = [json.loads(path.read_text()) for path in options.results]
-    engines = sorted({run["engine"] for run in runs})
-    if len(engines) > 1:
-        parser.error(f"results of several engines: {', '.join(engines)}")
-    draw(series(row for run in runs for row in run["rows"]), engines[0], options.output)
+def _points(sizes: list[float], cells: Sequence[Cell]) -> Iterator[str]:
+    for size, cell in zip(sizes, cells, strict=True):
+        if isinstance(cell, int | float):
+            yield f"{_x(size, sizes):.1f},{_y(math.log10(cell)):.1f}"
 
 
-if __name__ == "__main__":
-    main()
+def _x(power: float, sizes: list[float]) -> float:
+    return LEFT + WIDTH * (0.04 + 0.92 * (power - sizes[0]) / (sizes[-1] - sizes[0]))
+
+
+def _y(power: float) -> float:
+    return TOP + HEIGHT * (MOST - power) / MOST
+
+
+def _frame(table: Table, sizes: list[float]) -> Iterator[str]:
+    """Yield axes, their titles and the lines of the powers of ten."""
+    bottom, middle = TOP + HEIGHT, LEFT + WIDTH / 2
+    lines = f'fill="none" stroke="{GREY}"'
+    yield f'<path d="M{LEFT} {TOP}V{bottom}H{LEFT + WIDTH}" {lines}/>'
+    for power in range(MOST + 1):
+        y = _y(power)
+        yield f'<path d="M{LEFT} {y:.1f}h{WIDTH}" {lines} stroke-opacity="0.3"/>'
+        yield _text(LEFT - 6, y + 4, f"{10**power:,}", "end")
+    for size, column in zip(sizes, table.columns, strict=True):
+        x = _x(size, sizes)
+        yield f'<path d="M{x:.1f} {TOP}V{bottom}" {lines} stroke-opacity="0.3"/>'
+        yield _text(x, bottom + 16, column, "middle")
+    yield _text(middle, bottom + 36, "hosts", "middle")
+    yield _text(middle, TOP - 12, f"Median in milliseconds, {table.engine}", "middle")
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'

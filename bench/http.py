@@ -2,7 +2,7 @@
 
 One client asks in turns `GET /`, for one provider and for ten candidates of 1,000 hosts, of each
 server with one worker: the service's own worker of gunicorn, gunicorn's others, waitress and uWSGI
-(`pip install waitress pyuwsgi gunicorn_h1c`; what is not installed is left out). What the client
+(`pip install pyuwsgi gunicorn_h1c`; what is not installed is left out). What the client
 waits, and the processor time of the server and of the database: medians, in microseconds. Then the
 thousands of instructions of the server, but for those of the kernel: other work of the machine
 does not change them.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import math
 import statistics
 import sys
 import tempfile
@@ -45,13 +46,13 @@ KEPT = "kept"  # in names: the connection carries any number of requests
 KEEPS = ("--keep-alive=75",)
 # Name -> arguments of gunicorn, which all serve one worker of four threads but where they say so.
 GUNICORN: dict[str, Sequence[str]] = {
-    "placement's worker": ("--http-parser=python",),
+    "placement's worker": (),
+    "placement's worker, kept": (),
     "gthread": ("--worker-class=gthread", "--http-parser=python"),
     "gthread, kept": ("--worker-class=gthread", "--http-parser=python", *KEEPS),
     "sync": ("--worker-class=sync", "--threads=1", "--http-parser=python"),
 }
 FAST: dict[str, Sequence[str]] = {
-    "placement's worker, C parser": ("--http-parser=fast",),
     "gthread, kept, C parser": ("--worker-class=gthread", "--http-parser=fast", *KEEPS),
 }
 
@@ -82,6 +83,7 @@ def _ways(beside: Path | None) -> Iterator[tuple[str, Path, Sequence[str]]]:
         checkout = beside.resolve()
         yield "beside", checkout, gunicorn(checkout)
         yield "ours", REPOSITORY, gunicorn(REPOSITORY)
+        yield f"ours, {KEPT}", REPOSITORY, gunicorn(REPOSITORY)
         return
     ways = {**GUNICORN, **(FAST if find_spec("gunicorn_h1c") else {})}
     for name, arguments in ways.items():
@@ -122,7 +124,7 @@ def _print(servers: Sequence[Server]) -> None:
 def _turn(server: Server, path: str) -> tuple[float, ...]:
     """Ask many times; of a request what the header of the table says."""
     waits = []
-    counters = [Instructions(thread) for thread in server.threads()]
+    counters = _counters(server)
     before = server.processor_times()
     kept = KEPT in server.name
     headers = HEADERS if kept else {**HEADERS, "Connection": "close"}
@@ -139,7 +141,7 @@ def _turn(server: Server, path: str) -> tuple[float, ...]:
     connection.close()
     after = server.processor_times()
     ours, database = (late - early for late, early in zip(after, before, strict=True))
-    instructions = sum(counter.so_far() for counter in counters)
+    instructions = sum(counter.so_far() for counter in counters) if counters else math.nan
     for counter in counters:
         counter.close()
     return (
@@ -148,6 +150,14 @@ def _turn(server: Server, path: str) -> tuple[float, ...]:
         1e6 * database / REQUESTS,
         instructions / 1000 / REQUESTS,
     )
+
+
+def _counters(server: Server) -> list[Instructions]:
+    """Count the instructions of a server, or nothing where the kernel does not let that happen."""
+    try:
+        return [Instructions(thread) for thread in server.threads()]
+    except OSError:
+        return []
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import sqlalchemy as sa
 from falcon.testing import create_environ
 
 from bench.clouds import flat, nested, sharing
@@ -79,13 +78,10 @@ class Instructions:
 class Service:
     """The application as it is served, with one request after the other."""
 
-    def __init__(self, directory: Path, cloud: Cloud, *, server: str, metrics: bool) -> None:
-        """Serve a cloud that a file of the directory has, or a database of the server."""
-        if server:
-            url, is_new = f"{server}/{cloud.name}", _create_database(server, cloud.name)
-        else:
-            path = directory / f"{cloud.name}.sqlite3"
-            url, is_new = f"sqlite:///{path}", not path.exists()
+    def __init__(self, directory: Path, cloud: Cloud, *, metrics: bool) -> None:
+        """Serve a cloud that a file of the directory has."""
+        path = directory / f"{cloud.name}.sqlite3"
+        url, is_new = f"sqlite:///{path}", not path.exists()
         settings = builders.settings(url)
         if is_new:
             builders.prepare(url)
@@ -136,16 +132,6 @@ class Service:
         spent = self._instructions.so_far() - before
         assert statuses[0].startswith("2"), (statuses, environ["PATH_INFO"])
         return spent
-
-
-def _create_database(server: str, name: str) -> bool:
-    """Return whether it had not been there."""
-    engine = sa.create_engine(f"{server}/mysql", poolclass=sa.NullPool)
-    with engine.connect() as conn:
-        is_new = name not in sa.inspect(conn).get_schema_names()
-        if is_new:
-            conn.exec_driver_sql(f"CREATE DATABASE {name}")
-    return is_new
 
 
 def request(method: str, path: str, body: object = None) -> Environ:
@@ -261,7 +247,6 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--metrics", action="store_true")
-    parser.add_argument("--server", default="", help="URL of a MariaDB, without a database")
     options = parser.parse_args()
     hosts = options.hosts
     rows: dict[Cloud, dict[str, tuple[int, Iterator[Turn]]]] = {
@@ -300,9 +285,7 @@ def main() -> None:
             if not row.startswith(options.only):
                 continue
             if service is None:
-                service = Service(
-                    options.data, cloud, server=options.server, metrics=options.metrics
-                )
+                service = Service(options.data, cloud, metrics=options.metrics)
             least = min(service.block(turns, number) for _ in range(BLOCKS + 1))
             counts[row] = least / number
     print(json.dumps(counts))

@@ -3,8 +3,6 @@
 Processor seconds depend on what else a machine does, instructions do not: a few requests through
 the whole application in this process tell 1 % apart. Counted are those of Python and SQLite, not
 those of the kernel. `--beside ../earlier` is a checkout where `make .venv/installed-test` has run.
-`--drivers` counts on MariaDB instead, with PyMySQL and with mysqlclient; what the database itself
-takes is not counted.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from bench.servers import REPOSITORY
-from tests.kit.engines import MariaDB
+from bench.tables import RESULTS, Cell, Table
 
 
 def count(checkout: Path, data: Path, *arguments: str) -> dict[str, float]:
@@ -39,19 +37,6 @@ def count(checkout: Path, data: Path, *arguments: str) -> dict[str, float]:
     return counts
 
 
-def of_drivers(data: Path, *arguments: str) -> dict[str, dict[str, float]]:
-    """Return name of a driver -> row -> instructions of a request, the same database for both."""
-    data.chmod(0o755)  # the database runs as another user
-    database = MariaDB(data / "mariadb")
-    return {
-        name: count(
-            REPOSITORY, data / name, f"--server=mysql+{driver}://root@127.0.0.1:{database.port}",
-            *arguments,
-        )
-        for name, driver in (("PyMySQL", "pymysql"), ("mysqlclient", "mysqldb"))
-    }  # fmt: skip
-
-
 def main() -> None:
     """Count what the options ask for, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.instructions", description=__doc__)
@@ -59,29 +44,30 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="keep the clouds for the next run")
     parser.add_argument("--hosts", type=int, default=10_000)
     parser.add_argument("--only", default="", help="rows whose names begin so")
-    parser.add_argument("--drivers", action="store_true", help="compare two drivers of MariaDB")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
         data = options.data or Path(scratch)
         arguments = (f"--hosts={options.hosts}", f"--only={options.only}")
-        if options.drivers:
-            columns = of_drivers(data, *arguments)
-        else:
-            columns = {
-                "without metrics": count(REPOSITORY, data / "ours", *arguments),
-                "with": count(REPOSITORY, data / "ours", "--metrics", *arguments),
-            }
-        if options.beside is not None and not options.drivers:
+        columns = {
+            "without metrics": count(REPOSITORY, data / "ours", *arguments),
+            "with": count(REPOSITORY, data / "ours", "--metrics", *arguments),
+        }
+        if options.beside is not None:
             beside = options.beside.resolve()
             columns = {"beside": count(beside, data / beside.name, *arguments), **columns}
-    first, *others = columns
-    print(f"{'thousand instructions':32}" + "".join(f"{name:>24}" for name in columns))
-    for row, least in columns[first].items():
-        cells = [f"{least / 1000:24,.0f}"]
-        for name in others:
-            number = columns[name][row]
-            cells.append(f"{number / 1000:14,.0f} {100 * (number - least) / least:+7.1f} %")
-        print(f"{row:32}" + "".join(cells), flush=True)
+    heads: list[str] = []
+    rows: dict[str, list[Cell]] = {row: [] for row in next(iter(columns.values()))}
+    for name, counts in columns.items():
+        first = not heads
+        heads += [name] if first else [name, f"{name}, change"]
+        for row, cells in rows.items():
+            cells.append(round(counts[row] / 1000))
+            if not first:
+                least = next(iter(columns.values()))[row]
+                cells.append(f"{100 * (counts[row] - least) / least:+.1f} %")
+    table = Table.of_run("sqlite", "thousand instructions", heads, rows)
+    table.write(RESULTS / "sqlite-instructions.json")
+    print(table.text())
 
 
 if __name__ == "__main__":

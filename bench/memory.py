@@ -6,20 +6,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-from prettytable import PrettyTable
-
 from bench.clouds import flat, nested, unequal
+from bench.tables import RESULTS, Cell, Table
 from tests.kit.memory import memory_of_trees
 
 
 def main(hosts: int = 10_000) -> None:
-    """Measure and print."""
-    table = PrettyTable(["cloud", "trees", "with their text"], align="r")
+    """Measure, print and write."""
+    rows: dict[str, list[Cell]] = {}
     for cloud in (flat(hosts), unequal(hosts), nested(hosts)):
         with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
             memory = memory_of_trees(Path(scratch), cloud)
-        table.add_row([cloud.name, round(memory.trees), round(memory.with_text)])
-    print(table)
+        rows[cloud.name] = [round(memory.trees), round(memory.with_text)]
+    table = Table.of_run("sqlite", "cloud", ["trees", "with text"], rows)
+    table.write(RESULTS / "sqlite-memory.json")
+    print(table.text())
 
 
 if __name__ == "__main__":

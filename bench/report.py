@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from bench import aims
 from bench.aims import Row
 from bench.measure import Figures
 from bench.scenarios import Scenario
-from bench.tables import figure, table
+from bench.tables import Cell, Table, figure, shown
 
 
 class Results:
@@ -24,60 +23,53 @@ class Results:
         self._rows: list[dict[str, object]] = []
 
     def add(
-        self,
-        scenario: Scenario,
-        figures: Mapping[str, Figures],
-        memory: Mapping[str, float],
-        floor: float | None,
+        self, scenario: Scenario, figures: Mapping[str, Figures], memory: Mapping[str, float]
     ) -> None:
-        """Note one scenario and print its line; floor: milliseconds of one query and rendering."""
-        row: dict[str, object] = {"scenario": scenario.name, "target": scenario.target}
+        """Note one scenario and print its line."""
+        row: dict[str, object] = {"scenario": scenario.name}
         for side, measured in figures.items():
             row[side] = asdict(measured) | {"peak_mib": memory[side]}
-        if floor is not None:
-            row["floor"] = floor
         self._rows.append(row)
-        print("  ".join(cells(row, self._others)), flush=True)
+        print("  ".join([scenario.name, *map(shown, cells(row, self._others))]), flush=True)
 
     def finish(self) -> None:
-        """Write the files."""
-        self._directory.mkdir(parents=True, exist_ok=True)
-        text = table(head(self._others), [cells(row, self._others) for row in self._rows])
+        """Write a table of all rows, and one of those that have an aim."""
+        every = {str(row["scenario"]): cells(row, self._others) for row in self._rows}
+        tables = {"all": Table.of_run(self._engine, "scenario", columns(self._others), every)}
+        text = tables["all"].text()
         if any(row["scenario"] in aims.AIMS for row in self._rows):
-            text += f"\n{aims.report(self._rows, self._engine)}"
+            tables["aims"] = aims.report(self._rows, self._engine)
+            text += f"\n{tables['aims'].text()}{aims.count(tables['aims'])}"
         text += aims.summary(self._rows)
-        (self._directory / f"{self._engine}.txt").write_text(text)
-        results = {"engine": self._engine, "rows": self._rows}
-        path = self._directory / f"{self._engine}.json"
-        path.write_text(json.dumps(results, indent=1) + "\n")
+        for name, table in tables.items():
+            table.write(self._directory / f"{self._engine}-{name}.json")
         print(f"\n{text}written to {self._directory}")
 
 
-def head(others: Sequence[str]) -> list[str]:
-    """Return the head of the table of ours beside others."""
-    titles = ["scenario", "ours ms", "p95", "CPU ms", "statements"]
+def columns(others: Sequence[str]) -> list[str]:
+    """Return the heads of the table of ours beside others."""
+    titles = ["ours ms", "p95", "CPU ms", "statements"]
     for other in others:
-        titles += [f"{other} ms", "CPU ms", "statements", "times faster", "less CPU"]
-    return [*titles, "target", "MiB", "one query"]
+        titles += [f"{other} {each}" for each in ("ms", "CPU ms", "statements")]
+        titles += [f"times faster than {other}", f"times less CPU than {other}"]
+    return [*titles, "MiB"]
 
 
-def cells(row: Row, others: Sequence[str]) -> list[str]:
+def cells(row: Row, others: Sequence[str]) -> list[Cell]:
     """Return the row of the table."""
     ours = row["ours"]
-    texts = [row["scenario"], figure(ours["median"]), figure(ours["p95"]), *_cost(ours)]
+    figures: list[Cell] = [figure(ours["median"]), figure(ours["p95"]), *_cost(ours)]
     for other in others:
         beside = row.get(other)
         if beside is None:
-            texts += ["-"] * 5
+            figures += [None] * 5
         else:
-            texts += [figure(beside["median"]), *_cost(beside)]
-            texts.append(f"{aims.times_faster(ours, beside):.1f}")
-            texts.append(f"{aims.times_less_cpu(ours, beside):.1f}")
-    floor = row.get("floor")
-    texts.append(str(row["target"] or "-"))
-    return [*texts, figure(ours["peak_mib"]), "-" if floor is None else figure(floor)]
+            figures += [figure(beside["median"]), *_cost(beside)]
+            figures.append(figure(aims.times_faster(ours, beside)))
+            figures.append(figure(aims.times_less_cpu(ours, beside)))
+    return [*figures, figure(ours["peak_mib"])]
 
 
-def _cost(side: Row) -> tuple[str, str]:
+def _cost(side: Row) -> tuple[Cell, Cell]:
     """Return CPU and statements of a turn; only MariaDB counts the latter."""
-    return figure(side["cpu"]), figure(side["statements"]) if side["statements"] else "-"
+    return figure(side["cpu"]), figure(side["statements"]) if side["statements"] else None

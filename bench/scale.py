@@ -21,6 +21,7 @@ from bench.__main__ import Databases
 from bench.clouds import light
 from bench.scenarios import FLAT, NOBODY, limited
 from bench.servers import REPOSITORY, serving
+from bench.tables import RESULTS, Cell, Table, figure
 from tests.kit.cloud import provider_uuid
 from tests.kit.engines import SERVERS
 from tests.kit.processes import exchange
@@ -35,8 +36,8 @@ FIRST = (
 )
 
 
-def run(python: str, checkout: Path, url: str, arguments: Sequence[str]) -> None:
-    """Run a command of operators; print its seconds and the most memory that it has held."""
+def run(python: str, checkout: Path, url: str, arguments: Sequence[str]) -> list[Cell]:
+    """Run a command of operators; return its seconds and the most MiB that it has held."""
     environment = {key: each for key, each in os.environ.items() if not key.startswith("OS_")}
     environment["OS_PLACEMENT_DATABASE__CONNECTION"] = url
     code = "import sys; from placement.cli import main; sys.exit(main())"
@@ -44,12 +45,9 @@ def run(python: str, checkout: Path, url: str, arguments: Sequence[str]) -> None
     process = subprocess.Popen([python, "-c", code, *arguments], cwd=checkout, env=environment)
     _pid, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.monotonic() - started
-    print(
-        f"{' '.join(arguments)}: {seconds:.1f} s, {usage.ru_utime + usage.ru_stime:.1f} s of CPU "
-        f"here, {usage.ru_maxrss / 1024:.0f} MiB, exit code {process.returncode}",
-        flush=True,
-    )
+    if process.returncode:
+        raise SystemExit(f"{' '.join(arguments)} has failed")
+    return [figure(time.monotonic() - started), round(usage.ru_maxrss / 1024)]
 
 
 def main() -> None:
@@ -62,31 +60,35 @@ def main() -> None:
     options = parser.parse_args()
     checkout = options.checkout.resolve()
     python = sys.executable if checkout == REPOSITORY else str(checkout / ".venv/bin/python")
-    cloud = light(options.hosts)
+    cloud, rows = light(options.hosts), dict[str, list[Cell]]()
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
         Path(scratch).chmod(0o755)
         databases = Databases(options.engine, options.data or Path(scratch))
         url = databases.of("ours", cloud)
         for command in COMMANDS:
-            run(python, checkout, url, command)
+            rows[" ".join(command)] = run(python, checkout, url, command)
         started = time.monotonic()
         home = Path(scratch) / "service"
         with serving("ours", url, home, databases.server, checkout=checkout, workers=1) as server:
-            print(f"from start to the first answer: {time.monotonic() - started:.1f} s")
-            for name, version, path in (*FIRST, *FIRST):
-                began = time.monotonic()
-                status, _text = exchange(server.port, "GET", path, version=version)
-                assert status == 200
-                print(f"{name}: {1000 * (time.monotonic() - began):.1f} ms")
-            print(f"memory of the worker: {server.peak_memory():.0f} MiB")
-            began = time.monotonic()
-            status, _text = exchange(server.port, "GET", NOBODY, version="2.0")
-            print(
-                f"why nobody serves, which looks at all trees: {status} after "
-                f"{time.monotonic() - began:.1f} s; memory of the worker: "
-                f"{server.peak_memory():.0f} MiB",
-                flush=True,
-            )
+
+            def add(row: str) -> None:
+                seconds = time.monotonic() - started
+                rows[row] = [round(seconds, 4), round(server.peak_memory())]
+
+            add("start of a service, until it answers")
+            for time_of in ("first", "second"):
+                for name, version, path in FIRST:
+                    started = time.monotonic()
+                    status, _text = exchange(server.port, "GET", path, version=version)
+                    assert status == 200
+                    add(f"{name}, {time_of} request")
+            started = time.monotonic()
+            # It may be more than the bound on work allows: any answer has looked at the trees.
+            exchange(server.port, "GET", NOBODY, version="2.0")
+            add("a worker that has looked at every tree")
+    table = Table.of_run(options.engine, "what", ["s", "MiB"], rows)
+    table.write(RESULTS / f"{options.engine}-scale.json")
+    print(table.text())
 
 
 if __name__ == "__main__":

@@ -52,9 +52,7 @@ class Scenario:
     """One row of the table.
 
     does: the kind of client in `clients.py`; what: its argument. at_once: clients at a time.
-    target: how many times less CPU and wall time than the peer is asked for; peer: whether the
-    peer is measured at all, for some requests it never answers. floor: how many hosts to read
-    and render by one query, for comparison.
+    peer: whether the peer is measured at all, for some requests it never answers.
     """
 
     name: str
@@ -62,9 +60,7 @@ class Scenario:
     does: str
     what: str = ""
     at_once: int = 1
-    target: float | None = None
     peer: bool = True
-    floor: int | None = None
 
 
 def limited(query: str, limit: int | None) -> str:
@@ -73,43 +69,30 @@ def limited(query: str, limit: int | None) -> str:
 
 
 def _limits(
-    name: str, cloud: Cloud, query: str, targets: Sequence[tuple[int | None, float | None]],
-    *, peer: bool = True,
-) -> list[Scenario]:  # fmt: skip
-    floor = 1000 if name.startswith("flat") else None
+    name: str, cloud: Cloud, query: str, limits: Sequence[int | None], *, peer: bool
+) -> list[Scenario]:
     return [
-        Scenario(
-            f"{name}, limit {limit or 'none'}", cloud, "get", limited(query, limit),
-            target=target, peer=peer, floor=floor if floor == limit else None,
-        )
-        for limit, target in targets
-    ]  # fmt: skip
+        Scenario(f"{name}, limit {limit or 'none'}", cloud, "get", limited(query, limit), peer=peer)
+        for limit in limits
+    ]
 
 
 def _flat_reads(hosts: int) -> list[Scenario]:
     full = flat(hosts, 20)
     title = f"flat {hosts:,} hosts x 20 consumers"
     peer = hosts <= 10_000
-    big = hosts == 10_000
-    found = _limits(
-        title, full, FLAT,
-        [(1, None), (10, 300 if big else None), (1000, 80 if big else None),
-         (None, 15 if big else None)],
-        peer=peer,
-    )  # fmt: skip
+    found = _limits(title, full, FLAT, (1, 10, 1000, None), peer=peer)
     found += [
         Scenario(f"{title}, GET /", full, "get", "/", peer=peer),
         Scenario(f"{title}, one provider", full, "get", f"/resource_providers/{provider_uuid(77)}",
                  peer=peer),
-        Scenario(f"{title}, 3 match", full, "get", FEW,
-                 target=50 if big else None, peer=peer),
+        Scenario(f"{title}, 3 match", full, "get", FEW, peer=peer),
         Scenario(f"{title}, 3 match, limit 1000", full, "get",
                  limited(FEW, 1000), peer=peer),
-        Scenario(f"{title}, none match", full, "get", NONE, target=5 if big else None, peer=peer),
+        Scenario(f"{title}, none match", full, "get", NONE, peer=peer),
         Scenario(f"{title}, 8 clients, limit 10", full, "get", limited(FLAT, 10), at_once=8,
                  peer=peer),
-        Scenario(f"{title}, providers, all", full, "get", "/resource_providers",
-                 target=6 if big else None, peer=peer),
+        Scenario(f"{title}, providers, all", full, "get", "/resource_providers", peer=peer),
         Scenario(f"{title}, providers, in_tree", full, "get",
                  "/resource_providers?in_tree=00000000-0000-4000-8000-000000000077", peer=peer),
         Scenario(f"{title}, providers, resources", full, "get",
@@ -129,26 +112,24 @@ def _flat_writes(hosts: int) -> list[Scenario]:
     title = f"flat {hosts:,} hosts x 20 consumers"
     peer = hosts <= 10_000
     return [
-        Scenario(f"{title}, PUT allocations", cloud, "put", target=3, peer=peer),
-        Scenario(f"{title}, DELETE allocations", cloud, "delete", target=2, peer=peer),
+        Scenario(f"{title}, PUT allocations", cloud, "put", peer=peer),
+        Scenario(f"{title}, DELETE allocations", cloud, "delete", peer=peer),
         Scenario(f"{title}, scheduler loop, 8 clients", cloud, "schedule", limited(FLAT, 10),
-                 at_once=8, target=40, peer=peer),
+                 at_once=8, peer=peer),
         Scenario(f"{title}, POST /claims, 8 clients", cloud, "claim", json.dumps(ONE_STEP),
                  at_once=8, peer=False),
-        Scenario(f"{title}, claims on one host, 8 clients", cloud, "contend", at_once=8, target=4,
+        Scenario(f"{title}, claims on one host, 8 clients", cloud, "contend", at_once=8,
                  peer=peer),
-        Scenario(f"{title}, reshape of 100 consumers", cloud, "reshape", target=10, peer=peer),
-        Scenario(f"{title}, provisioning a host", cloud, "provision", target=3, peer=peer),
+        Scenario(f"{title}, reshape of 100 consumers", cloud, "reshape", peer=peer),
+        Scenario(f"{title}, provisioning a host", cloud, "provision", peer=peer),
         Scenario(f"{title}, provisioning a host, 8 clients", cloud, "provision", at_once=8,
                  peer=peer),
     ]  # fmt: skip
 
 
 def _nested(hosts: int) -> list[Scenario]:
-    return _limits(
-        f"nested {hosts:,} trees x 7", nested(hosts), NESTED,
-        [(10, 100), (1000, 20), (None, None)], peer=hosts <= 1000,
-    )  # fmt: skip
+    title = f"nested {hosts:,} trees x 7"
+    return _limits(title, nested(hosts), NESTED, (10, 1000, None), peer=hosts <= 1000)
 
 
 def _wide(most: int) -> list[Scenario]:
@@ -166,7 +147,7 @@ def _wide(most: int) -> list[Scenario]:
 
 def _sharing(hosts: int) -> list[Scenario]:
     cloud, title, peer = sharing(hosts), f"sharing {hosts:,} hosts", hosts <= 1000
-    found = _limits(title, cloud, FLAT, [(10, None), (1000, None), (None, None)], peer=peer)
+    found = _limits(title, cloud, FLAT, (10, 1000, None), peer=peer)
     return [
         *found,
         Scenario(f"{title}, member_of leaves nobody", cloud, "get", IN_BOTH, peer=peer),
@@ -298,11 +279,7 @@ FAMILIES: dict[str, Callable[[Sequence[int]], list[Scenario]]] = {
         each
         for size in sizes
         for each in _limits(
-            f"flat {size:,} hosts, empty",
-            flat(size),
-            FLAT,
-            [(10, None), (1000, None)],
-            peer=size <= 1000,
+            f"flat {size:,} hosts, empty", flat(size), FLAT, (10, 1000), peer=size <= 1000
         )
     ],
     "writes": lambda sizes: [each for size in sizes for each in _flat_writes(size)],

@@ -1,23 +1,90 @@
-"""Tables in reStructuredText."""
+"""Tables: kept as JSON, shown in reStructuredText."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+Cell = float | str | None
+RESULTS = Path("bench/results")  # where runs write theirs
 
 
-def figure(value: float) -> str:
+@dataclass(frozen=True)
+class Table:
+    """Figures of one run, and how they were taken."""
+
+    # What was run to measure them.
+    command: str
+    # The database, and the driver where it matters.
+    engine: str
+    # What else is to be known: the machine, the unit, what stands beside ours.
+    conditions: str
+    # The commit and the day on which these figures came into the documents.
+    recorded: str
+    # The head of the column of names.
+    first: str
+    # The heads of the others.
+    columns: Sequence[str]
+    # Name -> cells; None where nothing was measured.
+    rows: Mapping[str, Sequence[Cell]]
+
+    @classmethod
+    def of_run(
+        cls, engine: str, first: str, columns: Sequence[str], rows: Mapping[str, Sequence[Cell]]
+    ) -> Table:
+        """Make the table of this run, of the commit that is checked out."""
+        git = ["git", "log", "-1", "--format=%h, %cs"]
+        commit = subprocess.run(git, stdout=subprocess.PIPE, text=True, check=False).stdout
+        command = shlex.join(["python", *sys.orig_argv[1:]])
+        return cls(command, engine, "", commit.strip(), first, columns, rows)
+
+    @classmethod
+    def read(cls, path: Path) -> Table:
+        """Read what `write` wrote."""
+        return cls(**json.loads(path.read_text()))
+
+    def write(self, path: Path) -> None:
+        """Write a file with a line for each row."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        members = {name: each for name, each in asdict(self).items() if name != "rows"}
+        lines = [f"{json.dumps(name)}: {json.dumps(cells)}" for name, cells in self.rows.items()]
+        head = json.dumps(members, indent=1)[:-2]
+        path.write_text(head + ',\n "rows": {\n  ' + ",\n  ".join(lines) + "\n }\n}\n")
+
+    def text(self) -> str:
+        """Return it in reStructuredText: names and texts to the left, numbers to the right."""
+        lines = [[self.first, *self.columns]]
+        lines += [[name, *map(shown, cells)] for name, cells in self.rows.items()]
+        texts = {0} | {
+            place + 1
+            for cells in self.rows.values()
+            for place, cell in enumerate(cells)
+            if isinstance(cell, str)
+        }
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        rule = "  ".join("=" * width for width in widths)
+        text = []
+        for line in lines:
+            cells = (
+                cell.ljust(width) if place in texts else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            text.append("  ".join(cells).rstrip())
+        return "\n".join([rule, text[0], rule, *text[1:], rule, ""])
+
+
+def shown(cell: Cell) -> str:
+    """Return a cell as documents show it."""
+    if cell is None:
+        return "-"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def figure(value: float) -> float:
     """Return a number with as many digits as it deserves."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table; the first column is text, the others are numbers."""
-    lines = [head, *rows]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(head))]
-    rule = "  ".join("=" * width for width in widths)
-    text = [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    return "\n".join([rule, text[0], rule, *text[1:], rule, ""])
+    return round(value) if value >= 100 else round(value, 1)

@@ -31,20 +31,20 @@ threads = 4
 worker_connections = 1000
 backlog = 2048
 
-# One request for each connection, so that none is closed while a request arrives.
-keepalive = 0
+# Seconds that a connection without a request is kept. A proxy keeps its idle connections for less
+# (etc/deploy: 60 seconds at most), so that it never sends a request on one that is being closed.
+keepalive = 75
 
 # The application bounds path and query (64 KiB, 414), the worker all of the head (256 KiB).
-limit_request_line = 0
 limit_request_fields = 100
 limit_request_field_size = 8190
 
-# The parser in C, which gunicorn would use where it is installed, takes lines that end with a bare
-# line feed. It saves a twentieth of the smallest request.
-http_parser = "python"
-
-# No header of a client's says where the service is mounted; SCRIPT_NAME in the environment does.
+# For gunicorn's own workers, where one of them is used instead: no header of a client names the
+# place where the service is mounted; and the parser in C takes lines that end with a bare line
+# feed.
 forwarder_headers = ""
+http_parser = "python"
+limit_request_line = 0
 
 timeout = 60  # seconds without a sign of life, after which a worker is killed
 graceful_timeout = 30  # seconds for open requests when a worker stops

@@ -39,7 +39,7 @@ await $! || exit 1
 "$BIN/gunicorn" --config etc/gunicorn.conf.py --bind "127.0.0.1:$PORT" &
 server=$!
 echo "$server" >"$pid_file"
-"$BIN/placement-manage" load-cloud etc/demo-cloud.yaml --url "$url" --if-empty --wait 30 &
+"$BIN/placement-manage" load-cloud etc/demo-cloud.yaml --url "$url" --token admin --if-empty --wait 30 &
 loader=$!
 children="$server $loader"
 [ -z "$stopping" ] || kill -TERM $children

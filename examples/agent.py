@@ -24,7 +24,6 @@ from placement.client import (
     AllocatedResources,
     AllocationRecords,
     ClientError,
-    InventoryRecord,
     ProviderTree,
     ReportClient,
     ReshapeFailed,
@@ -92,7 +91,7 @@ def move_allocations(tree: ProviderTree, allocations: AllocationRecords) -> None
     Raises ReshapeFailed where no provider has enough left.
     """
     room = {
-        (each.uuid, name): _capacity(record)
+        (each.uuid, name): record.capacity
         for each in tree
         for name, record in each.inventory.items()
     }
@@ -145,10 +144,6 @@ def _records(inventory: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield records by class; a plain number is a total."""
     for name, record in inventory.items():
         yield name, {"total": record} if isinstance(record, int) else record
-
-
-def _capacity(record: InventoryRecord) -> int:
-    return int((record["total"] - record["reserved"]) * record["allocation_ratio"])
 
 
 def _moving(tree: ProviderTree) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import falcon
 
 from placement.api.problems import RequestRefused
+from placement.errors import PlacementError
 
 LOG = logging.getLogger(__name__)
 
@@ -49,9 +50,14 @@ def _stream(req: falcon.Request) -> Any:
 
 
 def _next_chunk(stream: Any) -> bytes:
-    """Return the next bytes of a body, none at its end.  Raises RequestRefused if that fails."""
+    """Return the next bytes of a body, none at its end.
+
+    Raises RequestRefused if that fails, and PlacementError of the service's own server.
+    """
     try:
         chunk: bytes = stream.read(CHUNK)
+    except PlacementError:
+        raise  # the service's own server has no room for it
     # Each server has its own errors for malformed chunks and for clients that have gone.
     except Exception as error:
         LOG.info("a body cannot be read: %r", error)

@@ -7,10 +7,10 @@ from placement.api.json_body import Schema, path_of
 from placement.api.query import read_candidates
 from placement.api.request_schemas.common import CUSTOM_NAME
 from placement.candidates import Demand
+from placement.client.inventory import InventoryRecord
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.claims import Claim
-from placement.objects.inventory_rows import Record
 from placement.objects.reshape import ProviderInventories, Reshape
 from placement.objects.unset import UNSET
 from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS
@@ -30,14 +30,14 @@ def custom_name(name: str, kind: str) -> str:
     return name
 
 
-def record(body: Body) -> Record:
+def record(body: Body) -> InventoryRecord:
     """Return one inventory; absent members have their defaults."""
     # JSON may say 5.0 for 5.
     amounts = {name: int(body[name]) for name in INVENTORY_AMOUNTS if name in body}
-    return Record(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
+    return InventoryRecord(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
 
 
-def records(body: Body) -> dict[str, Record]:
+def records(body: Body) -> dict[str, InventoryRecord]:
     """Return the inventories of a provider, by class."""
     return {name: record(inventory) for name, inventory in body["inventories"].items()}
 

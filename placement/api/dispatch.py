@@ -15,7 +15,7 @@ import falcon
 import orjson
 from oslo_context.context import RequestContext
 
-from placement import stopwatch
+from placement import deadline, stopwatch
 from placement.api import body_stream, json_body, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
@@ -75,6 +75,10 @@ class Endpoint:
 
     def on_request(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
         """Answer one request, whatever its method."""
+        with deadline.limit(self._service.settings.request_deadline):
+            self._respond(req, resp, path)
+
+    def _respond(self, req: falcon.Request, resp: falcon.Response, path: Mapping[str, str]) -> None:
         if "" in path.values() or req.path.removeprefix("/").endswith("/"):
             raise falcon.HTTPNotFound  # a slash at the end is no part of any path
         version = req.context.version
@@ -155,7 +159,8 @@ class Endpoint:
     def _with_body(
         self, req: falcon.Request, route: Route, schemas: Versioned[json_body.Schema], call: Call
     ) -> Call:
-        raw = body_stream.read(req, self._service.settings.max_body_size)
+        with deadline.waiting():  # for the client
+            raw = body_stream.read(req, self._service.settings.max_body_size)
         try:
             value = json_body.decode(raw)
             schemas.at(call.version).check(value)

@@ -6,15 +6,11 @@ took long has a second line, which says where its time went.
 """
 
 import logging
-import os
 import re
 import sys
-import threading
-import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -23,6 +19,7 @@ from oslo_context import context
 
 from placement import events, stopwatch
 from placement.api import problems
+from placement.compat import oslo_context
 from placement.events import Event
 from placement.stopwatch import Phase
 
@@ -136,7 +133,7 @@ class _Answer:
                 "seconds": round(seconds, 6),
                 "statements": statements,
             }
-            REQUEST_LOG.handle(_Line(level, facts))
+            REQUEST_LOG.log(level, LINE, *facts.values(), extra={"extra": facts})
         if slow:
             facts = {
                 phase.value: round(spent, 3) for phase, spent in _longest_first(course.seconds())
@@ -150,43 +147,7 @@ class _Answer:
                 ", ".join(f"{phase} {spent:.3f}" for phase, spent in facts.items()),
                 extra={"extra": facts},
             )
-        # The library can set a thread's context, but has no function that clears it.
-        context._request_store.context = None
-
-
-class _Line(logging.LogRecord):
-    """The record of a line: its facts in one text, and one by one for JSON.
-
-    PERF: what is the same in all lines of a thread is found out once, by the library; and nobody
-    asks which function this is.
-    """
-
-    def __init__(self, level: int, facts: dict[str, Any]) -> None:
-        process = os.getpid()
-        if _thread.process != process:
-            super().__init__(REQUEST_LOG.name, level, __file__, 0, LINE, (), None)
-            _thread.process, _thread.members = process, dict(vars(self))
-        common, created = _thread.members, time.time()
-        vars(self).update(
-            common,
-            levelno=level,
-            levelname=logging.getLevelName(level),
-            created=created,
-            msecs=int(created % 1 * 1000) + 0.0,
-            relativeCreated=common["relativeCreated"] + 1000 * (created - common["created"]),
-            args=tuple(facts.values()),
-            extra=facts,
-        )
-
-
-class _Thread(threading.local):
-    """What is the same in all lines that a thread writes, while it is one of this process."""
-
-    process = 0
-    members: Mapping[str, Any] = MappingProxyType({})
-
-
-_thread = _Thread()
+        oslo_context.clear()
 
 
 class _Whole(list[bytes]):

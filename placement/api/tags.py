@@ -1,7 +1,7 @@
 """Entity tags: by them a client learns that what it has is still so.
 
-A tag is made of revisions, in the transaction that reads the answer: of a page with it, of all else
-before the rest of it is read.
+A tag is made of revisions, in the transaction that reads the answer. A look at them comes first,
+for the client may have what they stand for. An answer that may be of others by its end has no tag.
 """
 
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from placement.api.handler import Call
 from placement.api.versioned import Versioned
 from placement.objects import revisions
 from placement.objects.provider_list import ProviderList
+from placement.objects.providers import Provider
 from placement.objects.revisions import State
 
 ANY = "*"  # instead of tags: whatever there is
@@ -30,12 +31,12 @@ class Unmodified(Exception):
         self.tag = tag
 
 
-def of_provider(call: Call, conn: Connection) -> str | None:
-    """Return the tag of an answer about the provider in the path; None where it has none.
+def of_provider(call: Call, provider: Provider) -> str | None:
+    """Return the tag of an answer about a provider; None where it has none.
 
-    Raises ProviderNotFound, and Unmodified when the client has stated the tag.
+    Raises Unmodified when the client has stated the tag.
     """
-    return _tag(call, partial(revisions.of_provider, conn, call.path["uuid"]))
+    return _tag(call, partial(revisions.of_tree, provider.revision))
 
 
 def of_page(call: Call, page: ProviderList) -> str | None:
@@ -50,9 +51,19 @@ def of_page(call: Call, page: ProviderList) -> str | None:
 def of_all(call: Call, conn: Connection) -> str | None:
     """Return the tag of a list of providers that is no page: it changes with any tree there is.
 
-    Raises Unmodified.
+    It is that of the list which is read next, if `still` says so. Raises Unmodified.
     """
     return _tag(call, partial(revisions.of_all, conn))
+
+
+def still(call: Call, conn: Connection, tag: str | None) -> str | None:
+    """Return the tag of a list that was read after it, or None where that may be another one.
+
+    Raises Unmodified.
+    """
+    if tag is None or not revisions.may_tear(conn):
+        return tag
+    return tag if of_all(call, conn) == tag else None
 
 
 def _tag(call: Call, state_now: Callable[[], State | None]) -> str | None:

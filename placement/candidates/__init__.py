@@ -4,7 +4,8 @@ from placement.candidates.choices import Demand
 from placement.candidates.claiming import Claimed, claim
 from placement.candidates.explanation import Explanation, explain, explain_trace
 from placement.candidates.request import CandidateRequest
-from placement.candidates.search import SearchResult, find_candidates
+from placement.candidates.search import find_candidates
+from placement.candidates.search_result import SearchResult
 from placement.candidates.tree_cache import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 

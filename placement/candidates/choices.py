@@ -9,22 +9,22 @@ from operator import attrgetter
 from sqlalchemy.engine import Connection
 
 from placement import stopwatch
-from placement.candidates.budget import LOOKS_PER_STEP
+from placement.candidates.budget import Budget
 from placement.candidates.candidate import Candidate
 from placement.candidates.explanation import explain, explain_trace
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.resolve import resolve
-from placement.candidates.search import find_resolved
+from placement.candidates.search import RequestSearch
 from placement.candidates.trace import Trace
 from placement.candidates.tree_cache import TreeCache
 from placement.candidates.tuning import SearchTuning
 from placement.config import CandidateSettings
-from placement.errors import ConsumerGenerationConflict, NoCandidates, SearchExhausted
+from placement.errors import ConsumerGenerationConflict, NoCandidates
 from placement.objects import allocation_state
-from placement.objects.catalog import Ids
+from placement.objects.catalog import NO_NAMES
 from placement.objects.claims import Claim
-from placement.objects.search_snapshot import claim_names
+from placement.objects.search_snapshot import MOST_KEYS, claim_names
 
 LOG = logging.getLogger(__name__)
 
@@ -54,61 +54,110 @@ class Demand:
 Choice = Sequence[Candidate]
 
 
-def find_choices(
-    conn: Connection,
-    cache: TreeCache,
-    demands: Sequence[Demand],
-    settings: CandidateSettings,
-    tuning: SearchTuning,
-    *,
-    explained: bool,
-) -> tuple[list[Choice], Ids]:
-    """Return ways to meet the demands, in random order, and the ids of names that claims need.
+class DemandSearches:
+    """The searches of the demands of one claim; those that ask for the same share one.
 
-    For a single demand these are its candidates. Of several, each builds on what was chosen for
-    those before it, so there is one way. All searches have the work of one to do together.
-    explained: whether the caller may know why nothing is found. Raises NoCandidates where there is
-    no way, and what `find_candidates` raises.
+    ids: kind -> name -> id, of what the demands searched for so far name, and of their owners.
     """
-    ahead: dict[int, Tree] = {}
-    choice: list[Candidate] = []
-    ids: dict[str, dict[str, int]] = {"resource_class": {}}
-    steps = settings.max_search_steps
-    for demand in demands:
+
+    def __init__(
+        self,
+        conn: Connection,
+        cache: TreeCache,
+        demands: Sequence[Demand],
+        settings: CandidateSettings,
+        tuning: SearchTuning,
+    ) -> None:
+        self.ids: dict[str, dict[str, int]] = {"resource_class": {}}
+        self._conn = conn
+        self._cache = cache
+        self._demands = demands
+        self._settings = settings
+        self._tuning = tuning
+        self._claims: dict[CandidateRequest, list[Claim]] = {}
+        for demand in demands:
+            self._claims.setdefault(demand.request, []).append(demand.claim)
+        # More claims than that are written without these ids.
+        self._names_owners = len(demands) <= MOST_KEYS
+        self._searches: dict[CandidateRequest, RequestSearch] = {}
+
+    def choices(self, budget: Budget, *, explained: bool) -> list[Choice]:
+        """Return ways to meet the demands, in random order.
+
+        For a single demand these are its candidates. Of several, each builds on what was chosen for
+        those before it, so there is one way. budget: what all searches, and an explanation, may do
+        together. explained: whether the caller may know why nothing is found. Raises NoCandidates
+        where there is no way, and what `find_candidates` raises.
+        """
+        ahead: dict[int, Tree] = {}
+        choice: list[Candidate] = []
+        for demand in self._demands:
+            result = self._search(demand.request).find(budget, ahead)
+            if not result.candidates:
+                _log_unmet(demand, result.trace)
+                self._refuse_faulty()
+                why = self._why(demand.request, budget, ahead) if explained else ""
+                raise NoCandidates(demand.place, why)
+            candidates = random.sample(result.candidates, len(result.candidates))
+            candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
+            if len(self._demands) == 1:
+                return [[each] for each in candidates]
+            choice.append(candidates[0])
+            ahead |= trees_after(choice[-1:])
+        return [choice]
+
+    def _search(self, request: CandidateRequest) -> RequestSearch:
+        """Return the search for a request; its names are looked up once.
+
+        Raises what `resolve` raises.
+        """
+        search = self._searches.get(request)
+        if search is None:
+            search = self._searches[request] = self._begin(request, self._claims[request])
+        return search
+
+    def _begin(self, request: CandidateRequest, claims: Sequence[Claim]) -> RequestSearch:
         # Without a limit nobody can tell which candidates are the first: those that cost least.
-        sizes = tuning
-        if demand.request.limit is None:
-            sizes = replace(tuning, enough_known=ENOUGH_KNOWN)
-        request = replace(demand.request, limit=demand.request.limit or CHOICE)
-        bounds = replace(settings, max_search_steps=max(1, steps))
+        tuning = self._tuning
+        if request.limit is None:
+            tuning = replace(tuning, enough_known=ENOUGH_KNOWN)
+        limited = replace(request, limit=request.limit or CHOICE)
         with stopwatch.NAMES:
-            resolved = resolve(conn, request, claim_names([demand.claim]))
-        try:
-            result = find_resolved(conn, cache, resolved, bounds, sizes, ahead)
-        except SearchExhausted:
-            # Operators know the bound of all searches together, not what is left of it.
-            raise SearchExhausted(settings.max_search_steps) from None
-        if not result.candidates:
-            _log_unmet(demand, result.trace)
-            _refuse_faulty(conn, demands)
-            why = ""
-            if explained:
-                why = explain(conn, cache, demand.request, settings, tuning, ahead).text
-            raise NoCandidates(demand.place, why)
-        for kind, ids_by_name in (
-            ("resource_class", resolved.class_ids),
-            *resolved.other_ids.items(),
-        ):
-            ids.setdefault(kind, {}).update(ids_by_name)
-        candidates = random.sample(result.candidates, len(result.candidates))
-        candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
-        if len(demands) == 1:
-            return [[each] for each in candidates], ids
-        candidate = candidates[0]
-        choice.append(candidate)
-        ahead |= trees_after([candidate])
-        steps -= result.stats.looks // LOOKS_PER_STEP
-    return [choice], ids
+            names = claim_names(claims) if self._names_owners else NO_NAMES
+            resolved = resolve(self._conn, limited, names)
+        for kind, ids in (("resource_class", resolved.class_ids), *resolved.other_ids.items()):
+            self.ids.setdefault(kind, {}).update(ids)
+        with stopwatch.SEARCH:
+            return RequestSearch(
+                self._conn,
+                self._cache,
+                resolved,
+                self._settings,
+                tuning,
+                repeated=len(claims) > 1,
+            )
+
+    def _why(self, request: CandidateRequest, budget: Budget, ahead: Mapping[int, Tree]) -> str:
+        """Return why nothing meets a request, as far as the budget lasts."""
+        settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
+        return explain(self._conn, self._cache, request, settings, self._tuning, ahead).text
+
+    def _refuse_faulty(self) -> None:
+        """Raise what is wrong with the demands even if there were room for all.
+
+        That is a name that nobody knows, also of a demand after the one that cannot be met; and the
+        first consumer that exists, for whoever sends a claim again, as its answer was lost, has
+        what it asks for, and need not be told that nothing is left. Raises what `resolve` raises,
+        and ConsumerGenerationConflict.
+        """
+        for request in self._claims.keys() - self._searches.keys():
+            resolve(self._conn, request)
+        consumers = [demand.claim.consumer for demand in self._demands]
+        existing = allocation_state.existing(self._conn, consumers)
+        for uuid in consumers:
+            consumer = existing.get(uuid)
+            if consumer is not None:
+                raise ConsumerGenerationConflict(uuid, None, consumer.generation)
 
 
 def trees_after(choice: Choice) -> Mapping[int, Tree]:
@@ -127,20 +176,3 @@ def _log_unmet(demand: Demand, trace: Trace) -> None:
     if LOG.isEnabledFor(logging.INFO):
         why = explain_trace(demand.request, trace).text
         LOG.info("no candidates for consumer %s: %s", demand.claim.consumer, why)
-
-
-def _refuse_faulty(conn: Connection, demands: Sequence[Demand]) -> None:
-    """Raise what is wrong with demands even if there were room for all.
-
-    That is a name that nobody knows, also of a demand after the one that cannot be met; and the
-    first consumer that exists, for whoever sends a claim again, as its answer was lost, has what it
-    asks for, and need not be told that nothing is left. Raises what `resolve` raises, and
-    ConsumerGenerationConflict.
-    """
-    for demand in demands:
-        resolve(conn, demand.request)
-    existing = allocation_state.existing(conn, [demand.claim.consumer for demand in demands])
-    for demand in demands:
-        consumer = existing.get(demand.claim.consumer)
-        if consumer is not None:
-            raise ConsumerGenerationConflict(demand.claim.consumer, None, consumer.generation)

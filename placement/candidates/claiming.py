@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from placement import events
-from placement.candidates.choices import Choice, Demand, find_choices, trees_after
+from placement import deadline, events
+from placement.candidates.budget import Budget
+from placement.candidates.choices import Choice, Demand, DemandSearches, trees_after
 from placement.candidates.model import Tree
 from placement.candidates.tree_cache import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
@@ -77,18 +78,19 @@ def claim(
 
     explained: whether the caller may know why nothing is found.
     Raises NoCandidates where a search finds nothing, ConsumerGenerationConflict for a consumer that
-    exists, and Outpaced when others were faster for `[placement_database] write_timeout` seconds;
-    what `find_candidates` raises, and what `Database.write` does but for LostRace.
+    exists, Outpaced when others were faster for `[placement_database] write_timeout` seconds, and
+    SearchExhausted and DeadlineExceeded where all searches together take too long; what
+    `find_candidates` raises, and what `Database.write` does but for LostRace.
     """
-    deadline = time.monotonic() + settings.database.write_timeout
+    until = time.monotonic() + settings.database.write_timeout
+    budget = Budget(settings.candidates.max_search_steps)
     pauses = Pauses()
     tries = 0
     while True:
-        with database.read() as conn:
-            choices, ids = find_choices(
-                conn, cache, demands, settings.candidates, tuning, explained=explained
-            )
-        for attempt, snapshot in _attempts(demands, choices, ids):
+        with database.read_trees() as conn:
+            searches = DemandSearches(conn, cache, demands, settings.candidates, tuning)
+            choices = searches.choices(budget, explained=explained)
+        for attempt, snapshot in _attempts(demands, choices, searches.ids):
             try:
                 revision = _write(database, attempt.claims, snapshot)
             except TreesChanged:
@@ -105,9 +107,10 @@ def claim(
                 Claimed(each.consumer, each.allocations, candidate.mappings, FIRST_GENERATION)
                 for each, candidate in zip(attempt.claims, attempt.choice, strict=True)
             ]
-        if time.monotonic() > deadline:
+        if time.monotonic() > until:
             raise Outpaced(tries)
-        pauses.wait()
+        with deadline.waiting():
+            pauses.wait()
 
 
 class _Attempt(NamedTuple):

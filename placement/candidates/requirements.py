@@ -10,7 +10,7 @@ from placement.candidates.model import Member, Pool
 from placement.candidates.request import RequestGroup, Slot
 from placement.candidates.terms import STOCK_CONDITIONS, RootRole, Term, TermChecks, lowest
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock, fits, sizes
+from placement.client.inventory import Stock, fits, sizes
 
 
 class Requirement:

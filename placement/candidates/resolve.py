@@ -9,10 +9,9 @@ from sqlalchemy.engine import Connection
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.terms import Term
 from placement.candidates.trace import Refusal
-from placement.db.statements import names as statements
 from placement.db.statements import root_windows, sharing
 from placement.errors import UnknownResourceClasses, UnknownTraits
-from placement.objects import catalog, identifiers
+from placement.objects import catalog
 from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.known_names import KnownNames
 
@@ -56,51 +55,34 @@ def resolve(
             for kind, names_of_term in term.names.items():
                 names[kind].update(names_of_term)
 
-    ids_by_kind: dict[str, dict[str, int]] = {
-        "resource_class": {},
-        "trait": {},
-        "aggregate": {},
-        "tree": {},
-        **{kind: {} for kind in others},
-    }
     # Their traits matter to a request that names some.
     first = sharing.FIRST_PROVIDERS_WITH_TRAITS if names["trait"] else sharing.FIRST_PROVIDERS
-    further = [first]
-    if not names["tree"]:
-        further.append(root_windows.FIRST_ROOTS)
-    query = statements.with_trees(
+    found = catalog.look_up(
+        conn,
         {
             "resource_class": class_names,
             "trait": names["trait"],
-            "aggregate": identifiers.spellings(*names["aggregate"]),
+            "aggregate": names["aggregate"],
             **others,
         },
-        identifiers.stored_forms(*names["tree"]),
-        further=further,
+        names["tree"],
+        [first] if names["tree"] else [first, root_windows.FIRST_ROOTS],
     )
     sharing_rows: list[Any] = []
     roots = None
-    for row in query.rows(conn):
-        kind, row_id, text, _number = row
+    for row in found.further:
+        kind, _id, text, _number = row
         if kind == sharing.KIND:
             sharing_rows.append(row)
-        elif kind == root_windows.KIND:
-            roots = root_windows.parse_first(text)
         else:
-            ids_by_kind[kind][text] = row_id
-    known = KnownNames(
-        ids_by_kind["resource_class"],
-        ids_by_kind["trait"],
-        identifiers.ids_by_key(ids_by_kind["aggregate"]),
-        ids_by_kind["tree"],
-        identifiers.match(names["tree"], {uuid: uuid for uuid in ids_by_kind["tree"]}),
-    )
+            roots = root_windows.parse_first(text)
+    known = KnownNames.of(found.ids, found.aggregates, found.trees, names["tree"])
     _refuse_unknown(conn, request, known)
     return ResolvedRequest(
         _resolved(request, known),
         known,
         tuple(_unsatisfiable(request, known)),
-        {kind: ids_by_kind[kind] for kind in others},
+        {kind: found.ids[kind] for kind in others},
         sharing_rows,
         roots,
     )

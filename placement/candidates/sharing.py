@@ -14,12 +14,12 @@ from placement.candidates.request import Slot
 from placement.candidates.resolve import ResolvedRequest
 from placement.candidates.terms import Term
 from placement.candidates.terms.base import AGGREGATES, TRAITS, MemberTerm
+from placement.client.inventory import Stock, fits
 from placement.db.conditions import RootCondition
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements
 from placement.db.statements.sharing import SharingRow
 from placement.objects import identifiers
-from placement.objects.capacity import Stock, fits
 
 
 @dataclass(frozen=True, slots=True)

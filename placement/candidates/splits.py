@@ -45,6 +45,9 @@ class _Count(NamedTuple):
     earlier: Sums
 
 
+# What it takes to name one part of a split: to choose it, to spell it out, and to render it.
+LOOKS_PER_PART = 24
+
 # The kinds up to a depth: the counts chosen, sums of all chosen, sums of any of them, and what they
 # bring.
 _State = tuple[int, tuple[_Count, ...], Sums, Sums, int]
@@ -102,11 +105,12 @@ class Splits:
             earlier = any_sums
             brings |= kind.brings
             for count in range(1, len(kind.members) + 1):
-                self._spend(2 + len(sums.runs) + len(any_sums.runs))
                 sums = sums.plus(kind.sizes, self._amount)
+                self._spend(sums.looks)
                 if not sums.runs:
                     break
                 any_sums = any_sums.maybe(kind.sizes, self._amount)
+                self._spend(2 * any_sums.looks)
                 counts = (*chosen, _Count(kind, count, earlier))
                 if any_sums.has(self._amount):
                     # Some of these may serve already. If they can without one, so can they with
@@ -142,8 +146,8 @@ class Splits:
         for kind in reversed(kinds):
             sums, brings = rests[-1]
             for _member in kind.members:
-                self._spend(1 + len(sums.runs))
                 sums = sums.maybe(kind.sizes, self._amount)
+                self._spend(2 * sums.looks)
             rests.append((sums, brings | kind.brings))
         return rests[::-1]
 
@@ -160,7 +164,8 @@ class Splits:
                 others = earlier
                 for _member in range(count - 1):
                     others = others.maybe(kind.sizes, self._amount)
-                self._spend(count + len(others.runs) + len(later.runs))
+                    self._spend(2 * others.looks)
+                self._spend(len(others.runs) + len(later.runs))
                 if others.completes(later, self._amount):
                     less = [*counts[:place], _Count(kind, count - 1, earlier), *counts[place + 1 :]]
                     exact = others.exact and later.exact
@@ -168,6 +173,7 @@ class Splits:
                         return True
             for _member in range(count):
                 later = later.maybe(kind.sizes, self._amount)
+                self._spend(2 * later.looks)
         return False
 
     def _complete(self, sizes: Sequence[range], *, optional: bool) -> tuple[int, ...] | None:
@@ -180,8 +186,8 @@ class Splits:
         for part_sizes in reversed(sizes):
             add = rests[-1].maybe if optional else rests[-1].plus
             rests.append(add(part_sizes, self._amount))
+            self._spend((1 + optional) * rests[-1].looks)
         rests.reverse()
-        self._spend(2 * sum(len(rest.runs) for rest in rests))
         if not rests[0].has(self._amount):
             return None
         # Each part is the largest that the others can complete. Where sums are not exact, one may
@@ -216,7 +222,7 @@ class Splits:
         # Sets whose members come in like order have like parts.
         parts_by_order: dict[tuple[int, ...], tuple[int, ...] | None] = {}
         for members in _selections(counts):
-            self._spend(2 * len(members))
+            self._spend(LOOKS_PER_PART * len(members))
             order = tuple([kind_of[member] for member in members])
             if order not in parts_by_order:
                 ordered_sizes = [sizes[place] for place in order]

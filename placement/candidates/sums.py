@@ -11,6 +11,10 @@ MOST_RUNS = 128
 # What it takes to see which sizes leave an amount of a run.
 LOOKS_PER_RUN = 6
 
+# What it takes to add a part to sums, and each of their runs for itself.
+LOOKS_PER_SUM = 32
+LOOKS_PER_RUN_ADDED = 10
+
 Run = tuple[int, int]
 
 
@@ -24,6 +28,11 @@ class Sums:
 
     runs: tuple[Run, ...]
     exact: bool = True
+
+    @property
+    def looks(self) -> int:
+        """The work of making such sums of those with one part less."""
+        return LOOKS_PER_SUM + LOOKS_PER_RUN_ADDED * len(self.runs)
 
     def has(self, amount: int) -> bool:
         """Whether the amount is in a run."""

@@ -3,7 +3,8 @@
 A root has one tree here, at one revision. Every change of anything in a tree gives it a revision
 that it never had, so nothing needs to be told to this cache: whoever reads another revision does
 not find the tree, makes it, and puts it in the place of the one before. Revisions have no order.
-Revision 0 was written by somebody who does not renew revisions, so such a tree is never kept.
+Revision 0 is that of a tree that other software has made, which does not renew revisions, or that
+was read in a view that may be torn (`objects/revisions.py`): such a tree is never kept.
 """
 
 import threading

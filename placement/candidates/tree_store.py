@@ -12,13 +12,13 @@ from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.interned import Interned
 from placement.candidates.model import Member, Root, Tree
 from placement.candidates.tree_cache import TreeCache
+from placement.client.inventory import Stock
 from placement.db.statements import trees as statements
 from placement.events import Event
-from placement.objects import identifiers
-from placement.objects.capacity import Stock
+from placement.objects import identifiers, revisions
 
 # The work of reading a provider and making it part of a tree.
-LOOKS_PER_PROVIDER = 10 * LOOKS_PER_STEP
+LOOKS_PER_PROVIDER = 15 * LOOKS_PER_STEP
 
 NO_TREES: Mapping[int, Tree] = MappingProxyType({})
 
@@ -47,14 +47,19 @@ class TreeStore:
         self._pinned: dict[int, Tree] = {}
 
     def trees(self, roots: Sequence[Root]) -> list[Tree]:
-        """Return the trees of the roots: from memory, or in two statements."""
+        """Return the trees of the roots: from memory, or in two statements.
+
+        Where each statement has its own view, a tree may be gone since its root was read.
+        """
         needed = {root.id: root for root in (*roots, *self._to_pin)}
         with stopwatch.TREES:
             trees = self._get([root for root in needed.values() if root.id not in self._pinned])
         for root in self._to_pin:
-            self._pinned[root.id] = trees[root.id]
+            if root.id in trees:
+                self._pinned[root.id] = trees[root.id]
         self._to_pin = ()
-        return [trees.get(root.id) or self._pinned[root.id] for root in roots]
+        trees |= self._pinned
+        return [trees[root.id] for root in roots if root.id in trees]
 
     def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
         """Divide roots into those whose trees need not be read, and the others."""
@@ -92,16 +97,22 @@ class TreeStore:
     def _load(self, roots: Sequence[Root]) -> list[Tree]:
         if not roots:
             return []
-        revisions = dict(roots)
-        rows = statements.members(revisions).rows(self._conn)
+        seen = dict(roots)
+        rows = statements.members(seen).rows(self._conn)
         self._spend(LOOKS_PER_PROVIDER * len(rows))
         # Hosts of one model have the same traits, which are most of what there is to read: their
         # sets are read as ids, and each different set is named once.
         names = self._trait_names({row.trait_ids for row in rows})
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
-        rows_by_root: dict[int, list[_Row]] = {root_id: [] for root_id in revisions}
-        for root_id, row_id, parent_id, uuid, fields, trait_ids, aggregates in rows:
-            rows_by_root[root_id].append(
+        confirms = revisions.confirms(self._conn)
+        rows_by_root: dict[int, list[_Row]] = {}
+        revision_by_root: dict[int, int] = {}
+        for root_id, row_id, parent_id, revision, uuid, fields, trait_ids, aggregates in rows:
+            if row_id == root_id:
+                # What has changed since the root was read is not known to be whole.
+                is_true = confirms and revision == seen[root_id]
+                revision_by_root[root_id] = seen[root_id] if is_true else revisions.UNKNOWN
+            rows_by_root.setdefault(root_id, []).append(
                 _Row(
                     row_id,
                     parent_id,
@@ -111,7 +122,11 @@ class TreeStore:
                     _one_set(frozenset(map(identifiers.key, aggregates))),
                 )
             )
-        return [_tree(root, rows_by_root[root.id]) for root in roots]
+        return [
+            _tree(Root(root.id, revision_by_root[root.id]), rows_by_root[root.id])
+            for root in roots
+            if root.id in revision_by_root
+        ]
 
     def _trait_names(
         self, sets: Collection[frozenset[int]]

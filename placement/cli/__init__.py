@@ -39,17 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        if not arguments:
-            config.parse(conf, ["db"])
-            conf.print_help()
-            return 1
-        config.parse(conf, arguments)
-        config.log_to_stderr(conf)
-        action: Callable[[cfg.ConfigOpts], int] | None = getattr(conf.category, "action", None)
-        if action is None:
-            parsers[conf.category.name].print_help()
-            return 0
-        code = action(conf)
+        code = _run(conf, arguments, parsers)
         sys.stdout.flush()  # here, where it can still be said that nobody reads on
     except (ConfigurationError, PlacementError, SQLAlchemyError) as error:
         console.fail(error)
@@ -62,6 +52,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     return code
+
+
+def _run(conf: cfg.ConfigOpts, arguments: Sequence[str], parsers: dict[str, Any]) -> int:
+    """Run the command of the arguments, or print help; return the exit code."""
+    if not arguments:
+        config.parse(conf, ["db"])
+        conf.print_help()
+        return 1
+    config.parse(conf, arguments)
+    config.log_to_stderr(conf)
+    action: Callable[[cfg.ConfigOpts], int] | None = getattr(conf.category, "action", None)
+    if action is None:
+        parsers[conf.category.name].print_help()
+        return 0
+    return action(conf)
 
 
 def _add_commands(subparsers: Any, parsers: dict[str, Any]) -> None:

@@ -18,13 +18,14 @@ from placement.cli import explanation, server
 from placement.cli.terminal import Terminal
 from placement.client import flavors
 from placement.client.answers import RefusedError
+from placement.client.command_client import RestClient
 from placement.client.errors import RestError
 from placement.client.query import parse_query
 from placement.client.request_errors import RequestError
-from placement.client.rest import RestClient
+from placement.client.rest import Version
 from placement.logs import escaped
 
-MICROVERSION = "2.0"
+VERSION: Version = (2, 0)
 NOBODY = 3  # exit code: told, and no host can serve it
 
 
@@ -57,7 +58,7 @@ def _explain(conf: cfg.ConfigOpts) -> int:
     options = conf.category
     try:
         request = _request(options.query, options.flavor)
-        with closing(RestClient(options.url, options.token, MICROVERSION)) as client:
+        with closing(RestClient(options.url, server.caller(options), VERSION)) as client:
             document = _ask(client, request, "providers" if options.providers else "summary")
             if options.json:
                 print(json.dumps(document, indent=2))

@@ -39,7 +39,7 @@ def _add_server(parser: Any) -> None:
 
 def _load(conf: cfg.ConfigOpts) -> int:
     options = conf.category
-    where = options.url, options.token
+    where = options.url, server.caller(options)
     if options.dry_run:
         return preview_load(options.file, *where, wait=options.wait)
     return load_cloud(options.file, *where, if_empty=options.if_empty, wait=options.wait)
@@ -49,7 +49,7 @@ def _dump(conf: cfg.ConfigOpts) -> int:
     options = conf.category
     return dump_cloud(
         options.url,
-        options.token,
+        server.caller(options),
         path=options.file,
         with_consumers=not options.without_consumers,
         wait=options.wait,

@@ -11,12 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import prettytable
-from keystoneauth1.exceptions import ClientException
 from oslo_config import cfg
 
 from placement import console
 from placement.client.errors import ClientError
-from placement.direct import PlacementDirect
 from placement.logs import escaped
 from placement.progress import progress
 from placement.reshape.draft import Misfit
@@ -42,6 +40,11 @@ def add_command(subparsers: Any) -> None:
 
 def _reshape(conf: cfg.ConfigOpts) -> int:
     """Transform the trees, or show what that would do; return the exit code."""
+    # PERF: other commands start without them.
+    from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
+
+    from placement.direct import PlacementDirect  # noqa: PLC0415
+
     options = conf.category
     try:
         transformation = load_transformation(options.file)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from placement.client.answers import RefusedError
 from placement.client.errors import ConsumerError
-from placement.client.negotiated import NegotiatedApi
+from placement.client.rest import RestApi
 
 
 class AllocatedResources(TypedDict):
@@ -35,13 +35,13 @@ EXPECTED = "expected a record as get_allocations_for_provider_tree returns it"
 AllocationRecords = dict[str, AllocationRecord]  # by the UUID of the consumer
 
 
-def read_record(api: NegotiatedApi, consumer: str) -> AllocationRecord | None:
+def read_record(api: RestApi, consumer: str) -> AllocationRecord | None:
     """Return what a consumer holds, None if that is nothing."""
     record: AllocationRecord = api.get(f"/allocations/{consumer}")
     return record if record["allocations"] else None
 
 
-def read_records_of_tree(api: NegotiatedApi, uuid: str) -> AllocationRecords:
+def read_records_of_tree(api: RestApi, uuid: str) -> AllocationRecords:
     """Return all that each consumer holds who holds anything of a provider's tree.
 
     It may be of other trees, too: of sharing providers. A consumer whose allocations are all of
@@ -89,7 +89,7 @@ def record_to_write(consumer: str, record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _consumers_of(api: NegotiatedApi, uuid: str) -> list[str]:
+def _consumers_of(api: RestApi, uuid: str) -> list[str]:
     try:
         return list(api.get(f"/resource_providers/{uuid}/allocations")["allocations"])
     except RefusedError as refusal:

@@ -1,43 +1,45 @@
 """What a server answers to a request: a JSON value, or a refusal."""
 
-from typing import Any
-
-import requests
+from typing import TYPE_CHECKING, Any
 
 from placement.client.errors import RestError
+
+if TYPE_CHECKING:
+    # PERF: commands that send nothing start without it.
+    import requests
 
 CONFLICT = "placement.concurrent_update"  # somebody else has written since the generation was read
 
 
 class RefusedError(RestError):
-    """The server answered a request with an error.
+    """The server answered a request with an error."""
 
-    request: method and path. code: the server's error code, empty when it gave none. detail: what
-    the server says, on one line.
-    """
-
-    def __init__(self, request: str, status: int, code: str, detail: str) -> None:
+    def __init__(self, request: str, status: int, code: str, detail: str, offer: str = "") -> None:
+        # Method and path, without the query.
         self.request = request
         self.status = status
+        # The server's error code, empty when it gave none.
         self.code = code
+        # What the server says, on one line.
         self.detail = detail
+        # The versions that it speaks, in words, where it says so.
+        self.offer = offer
+        self.is_conflict = code == CONFLICT
         super().__init__(f"{request} was refused with {status}: {detail}")
 
-    @property
-    def is_conflict(self) -> bool:
-        """Whether somebody else was faster: the same may succeed after another look."""
-        return self.code == CONFLICT
 
-
-def refusal(request: str, answer: requests.Response) -> RefusedError:
+def refusal(request: str, answer: "requests.Response") -> RefusedError:
     """Return the error that an answer of an error status tells; request: method and path."""
-    error = error_object(answer)
+    error = _error_object(answer)
     detail = str(error.get("detail") or answer.reason or "no reason given")
     code = str(error.get("code", ""))
-    return RefusedError(request, answer.status_code, code, " ".join(detail.split()))
+    offer = ""
+    if "min_version" in error and "max_version" in error:
+        offer = f"it offers {error['min_version']} to {error['max_version']}"
+    return RefusedError(request, answer.status_code, code, " ".join(detail.split()), offer)
 
 
-def error_object(answer: requests.Response) -> dict[str, Any]:
+def _error_object(answer: "requests.Response") -> dict[str, Any]:
     """Return what an answer says of its error, nothing where it has no such form."""
     try:
         error = answer.json()["errors"][0]

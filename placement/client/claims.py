@@ -12,13 +12,13 @@ from typing import Any
 from placement.client.allocation_records import AllocationRecord, check_consumer, read_record
 from placement.client.answers import RefusedError
 from placement.client.errors import AllocationConflict, NoCandidates
-from placement.client.negotiated import NegotiatedApi, Version
 from placement.client.query import JsonRequest, query_of
+from placement.client.rest import RestApi, Version, retry
 from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 CANDIDATES = 50  # that a claim looks at, unless the request has a limit
 SEARCHES = 3  # of a claim whose candidates others were faster to take
-MOVES = 5  # attempts, while others write to the same consumers
+MOVE_PAUSES = (0,) * 4  # before further attempts, while others write to the same consumers
 
 # Takes the answer to a request for candidates, and returns those of its `allocation_requests` that
 # are to be tried, the best one first.
@@ -60,7 +60,7 @@ class ClaimResult:
     consumer_generation: int
 
 
-def find_candidates(api: NegotiatedApi, request: JsonRequest) -> dict[str, Any]:
+def find_candidates(api: RestApi, request: JsonRequest) -> dict[str, Any]:
     """Return candidates as the service answers them; raise as `claim` does, but NoCandidates."""
     answer: dict[str, Any]
     if api.speaks_second_line:
@@ -70,7 +70,7 @@ def find_candidates(api: NegotiatedApi, request: JsonRequest) -> dict[str, Any]:
     return answer
 
 
-def explain(api: NegotiatedApi, request: JsonRequest) -> str:
+def explain(api: RestApi, request: JsonRequest) -> str:
     """Return in words who can serve a request and why others cannot; empty if nobody says so."""
     if not api.speaks_second_line:
         return ""
@@ -84,7 +84,7 @@ def explain(api: NegotiatedApi, request: JsonRequest) -> str:
 
 
 def claim(
-    api: NegotiatedApi, request: JsonRequest, consumer: NewConsumer, rank: Rank | None = None
+    api: RestApi, request: JsonRequest, consumer: NewConsumer, rank: Rank | None = None
 ) -> ClaimResult:
     """Find what can serve a request and give it to a consumer."""
     if rank is None and api.speaks_second_line:
@@ -106,45 +106,48 @@ def claim(
     )
 
 
-def move(api: NegotiatedApi, source: str, target: NewConsumer) -> None:
+def move(api: RestApi, source: str, target: NewConsumer) -> None:
     """Hand all that one consumer holds to another, at once; what that one held is given back."""
     source = check_consumer(source)
     if source == target.uuid:
         raise AllocationConflict(f"consumer {source} cannot be moved to itself")
-    for attempt in range(1, MOVES + 1):
-        record = read_record(api, source)
-        if record is None:
-            raise AllocationConflict(f"consumer {source} has no allocations to move")
-        replaced = read_record(api, target.uuid)
-        generation = None if replaced is None else replaced["consumer_generation"]
-        body = {
-            # It is gone then, and its type with it.
-            source: {
-                **_of_consumer(api, _owner(source, record, target)),
-                "allocations": {},
-                "consumer_generation": record["consumer_generation"],
-            },
-            target.uuid: {
-                **_of_consumer(api, target),
-                "allocations": {
-                    uuid: {"resources": holding["resources"]}
-                    for uuid, holding in record["allocations"].items()
-                },
-                "consumer_generation": generation,
-            },
-        }
-        try:
-            api.post("/allocations", body)
-        except RefusedError as refusal:
-            if refusal.is_conflict and attempt < MOVES:
-                continue
-            raise AllocationConflict(
-                f"consumer {source} cannot be moved to {target.uuid}: {refusal.detail}"
-            ) from refusal
-        return
+    retry(lambda: _move(api, source, target), MOVE_PAUSES)
 
 
-def release(api: NegotiatedApi, consumer: str) -> bool:
+def _move(api: RestApi, source: str, target: NewConsumer) -> None:
+    """Read both consumers and write them; raise AllocationConflict as `move` does."""
+    record = read_record(api, source)
+    if record is None:
+        raise AllocationConflict(f"consumer {source} has no allocations to move")
+    replaced = read_record(api, target.uuid)
+    generation = None if replaced is None else replaced["consumer_generation"]
+    body = {
+        # It is gone then, and its type with it.
+        source: {
+            **_of_consumer(api, _owner(source, record, target)),
+            "allocations": {},
+            "consumer_generation": record["consumer_generation"],
+        },
+        target.uuid: {
+            **_of_consumer(api, target),
+            "allocations": {
+                uuid: {"resources": holding["resources"]}
+                for uuid, holding in record["allocations"].items()
+            },
+            "consumer_generation": generation,
+        },
+    }
+    try:
+        api.post("/allocations", body)
+    except RefusedError as refusal:
+        conflict = AllocationConflict(
+            f"consumer {source} cannot be moved to {target.uuid}: {refusal.detail}"
+        )
+        conflict.is_conflict = refusal.is_conflict
+        raise conflict from refusal
+
+
+def release(api: RestApi, consumer: str) -> bool:
     """Give back all that a consumer holds; return whether it held anything."""
     try:
         api.delete(f"/allocations/{check_consumer(consumer)}")
@@ -155,7 +158,7 @@ def release(api: NegotiatedApi, consumer: str) -> bool:
     return True
 
 
-def _claim_at_once(api: NegotiatedApi, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
+def _claim_at_once(api: RestApi, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
     body = {
         "request": request,
         "consumer_uuid": consumer.uuid,
@@ -179,7 +182,7 @@ def _shuffled(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return candidates
 
 
-def _take(api: NegotiatedApi, candidate: Mapping[str, Any], consumer: NewConsumer) -> bool:
+def _take(api: RestApi, candidate: Mapping[str, Any], consumer: NewConsumer) -> bool:
     """Claim a candidate; return whether that succeeded, and nobody else was faster."""
     body = {**candidate, **_of_consumer(api, consumer), "consumer_generation": None}
     try:
@@ -197,7 +200,7 @@ def _conflict(consumer: NewConsumer, refusal: RefusedError) -> AllocationConflic
     return AllocationConflict(f"consumer {consumer.uuid} has allocations already: {refusal.detail}")
 
 
-def _of_consumer(api: NegotiatedApi, consumer: NewConsumer) -> dict[str, str]:
+def _of_consumer(api: RestApi, consumer: NewConsumer) -> dict[str, str]:
     owner = {"project_id": consumer.project_id, "user_id": consumer.user_id}
     return owner | ({"consumer_type": consumer.type} if api.version >= _WITH_TYPES else {})
 

@@ -4,6 +4,9 @@
 class ClientError(Exception):
     """The base of what this package raises, but for keystoneauth1's errors of connections."""
 
+    # Whether another client wrote first: the same may succeed after another look.
+    is_conflict = False
+
 
 class ProviderTreeError(ClientError, ValueError):
     """A tree that cannot be so, or a provider that it does not have."""
@@ -45,7 +48,7 @@ class ReshapeFailed(ClientError):
 
     def __init__(self, text: str, *, is_stale: bool = False) -> None:
         super().__init__(text)
-        self.is_stale = is_stale
+        self.is_stale = self.is_conflict = is_stale
 
 
 class NoCandidates(ClientError):
@@ -54,3 +57,30 @@ class NoCandidates(ClientError):
 
 class AllocationConflict(ClientError):
     """Somebody else has written the allocations of the consumer."""
+
+
+def reason(error: BaseException) -> str:
+    """Return the system's own words, which lie below the layers that wrap them."""
+    from keystoneauth1 import exceptions  # noqa: PLC0415
+
+    if isinstance(error, exceptions.ConnectTimeout):
+        return "no answer in time"
+    layer: BaseException | None = error
+    if isinstance(error, exceptions.ConnectionError):
+        # Its text is the URL, and the text of what it was raised for.
+        layer = error.__context__ or error
+    text = " ".join(str(layer).split())[:200] or type(layer).__name__
+    while layer is not None:
+        if isinstance(layer, OSError) and layer.strerror:
+            return str(layer.strerror).lower()
+        layer = _below(layer)
+    return text
+
+
+def _below(error: BaseException) -> BaseException | None:
+    """Return the error that another one wraps: by `raise from`, as urllib3 does, or as argument."""
+    argument = next((arg for arg in error.args if isinstance(arg, BaseException)), None)
+    below: BaseException | None = (
+        error.__cause__ or getattr(error, "reason", None) or argument or error.__context__
+    )
+    return below

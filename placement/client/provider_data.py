@@ -4,38 +4,30 @@ import math
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from placement.client.errors import ProviderTreeError
-from placement.vocabulary import INVENTORY_AMOUNTS, MAX_INTEGER
+from placement.client.inventory import FIELDS, InventoryRecord
+from placement.vocabulary import MAX_INTEGER
 
-# `total`, `reserved`, `min_unit`, `max_unit`, `step_size`, `allocation_ratio` -> value.
-InventoryRecord = Mapping[str, int | float]
-# Class -> record.
-Inventories = Mapping[str, InventoryRecord]
+Inventories = Mapping[str, InventoryRecord]  # by class
+# By class, records or mappings of their fields; what these leave out is the service's default.
+StatedInventories = Mapping[str, InventoryRecord | Mapping[str, Any]]
 
 MAX_NAME = 200  # characters of a provider's name
 RATIO = "allocation_ratio"
-DEFAULTS: InventoryRecord = {
-    "reserved": 0,
-    "min_unit": 1,
-    "max_unit": MAX_INTEGER,
-    "step_size": 1,
-    RATIO: 1.0,
-}
 NOTHING: Inventories = MappingProxyType({})
 
 _NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # of classes and traits
-_MEMBERS = (*INVENTORY_AMOUNTS, RATIO)
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderData:
     """One provider.
 
-    parent_uuid: None for a root. inventory: class -> complete record; it cannot be changed.
+    parent_uuid: None for a root. inventory: by class; it cannot be changed.
     generation: of the service, None for one that the service has not shown. Two are equal whatever
     their generations.
     """
@@ -80,10 +72,8 @@ def check_traits(provider: str, traits: Iterable[str]) -> frozenset[str]:
     return frozenset(traits)
 
 
-def complete_inventories(
-    provider: str, inventories: Mapping[str, Mapping[str, Any]]
-) -> Inventories:
-    """Return inventories whose records are complete: what is left out is the service's default.
+def complete_inventories(provider: str, inventories: StatedInventories) -> Inventories:
+    """Return the records of inventories.
 
     Raises ProviderTreeError, which names the provider, the class and the member.
     """
@@ -97,25 +87,28 @@ def complete_inventories(
     )
 
 
-def _complete(provider: str, name: str, record: Mapping[str, Any]) -> InventoryRecord:
+def _complete(
+    provider: str, name: str, stated: InventoryRecord | Mapping[str, Any]
+) -> InventoryRecord:
     _check_word(provider, "resource class", name)
     where = f"{provider}: inventory {name}"
+    record = asdict(stated) if isinstance(stated, InventoryRecord) else stated
     if not isinstance(record, Mapping) or "total" not in record:
         raise ProviderTreeError(f"{where} is {record!r:.80}, expected {{'total': amount, …}}")
     for member, value in record.items():
         _check_member(where, member, value)
-    complete = {member: record.get(member, DEFAULTS.get(member, 0)) for member in _MEMBERS}
-    if complete["reserved"] > complete["total"]:
+    complete = InventoryRecord(**record)
+    if complete.reserved > complete.total:
         raise ProviderTreeError(
-            f"{where}: reserved is {complete['reserved']}, expected no more than the total, "
-            f"{complete['total']}"
+            f"{where}: reserved is {complete.reserved}, expected no more than the total, "
+            f"{complete.total}"
         )
-    return MappingProxyType(complete)
+    return complete
 
 
 def _check_member(where: str, member: str, value: object) -> None:
-    if member not in _MEMBERS:
-        raise ProviderTreeError(f"{where}: no member {member!r}, expected {', '.join(_MEMBERS)}")
+    if member not in FIELDS:
+        raise ProviderTreeError(f"{where}: no member {member!r}, expected {', '.join(FIELDS)}")
     if member == RATIO:
         if not isinstance(value, int | float) or not 0 <= value < math.inf:
             raise ProviderTreeError(f"{where}: {member} is {value!r}, expected a number")

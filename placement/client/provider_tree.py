@@ -14,6 +14,7 @@ from placement.client import tree_difference
 from placement.client.errors import ProviderTreeError
 from placement.client.provider_data import (
     ProviderData,
+    StatedInventories,
     check_aggregates,
     check_name,
     check_traits,
@@ -94,9 +95,7 @@ class _Reading:
         """Return whether a provider has any inventory."""
         return bool(self.data(name_or_uuid).inventory)
 
-    def has_inventory_changed(
-        self, name_or_uuid: str, inventory: Mapping[str, Mapping[str, Any]]
-    ) -> bool:
+    def has_inventory_changed(self, name_or_uuid: str, inventory: StatedInventories) -> bool:
         """Return whether a provider's inventory is another; class -> record as for updates."""
         provider = self.data(name_or_uuid)
         return provider.inventory != complete_inventories(provider.name, inventory)
@@ -208,13 +207,14 @@ class ProviderTree(_Reading):
     def update_inventory(
         self,
         name_or_uuid: str,
-        inventory: Mapping[str, Mapping[str, Any]],
+        inventory: StatedInventories,
         generation: int | None = None,
     ) -> bool:
         """Replace a provider's inventory; return whether it was another.
 
-        inventory: class -> record, which needs `total`; what else is left out is as the service
-        has it by default. generation: of the service, if it is known to be another now.
+        inventory: by class a record, or a mapping of its fields, which needs `total`; what else is
+        left out is as the service has it by default. generation: of the service, if it is known
+        to be another now.
 
         Raises ProviderTreeError, which names provider, class and member, for what cannot be.
         """

@@ -1,8 +1,6 @@
 """`ReportClient`: what compute agents and schedulers do with a placement service."""
 
 import logging
-import random
-import time
 from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -12,10 +10,10 @@ from placement.client.allocation_records import AllocationRecords, read_records_
 from placement.client.answers import RefusedError
 from placement.client.claims import ClaimResult, NewConsumer, Rank
 from placement.client.errors import ProviderTreeError, ReshapeFailed, ReshapeNeeded, UpdateFailed
-from placement.client.negotiated import SECOND_LINE, NegotiatedApi, Version
 from placement.client.provider_data import ProviderData, check_uuid
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
 from placement.client.query import JsonRequest
+from placement.client.rest import SECOND_LINE, RestApi, Version, retry
 from placement.client.tree_difference import revised
 from placement.client.tree_writer import TreeWriter, may_pass
 
@@ -24,10 +22,11 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-ATTEMPTS = 5  # to write a tree that others write to
-PAUSE = 0.05  # seconds after the first of them, doubled after each
+# Seconds before each further attempt to write a tree that others write to. An attempt fails only
+# where another write has succeeded, so there are more of them than there usually are writers.
+UPDATE_PAUSES = tuple(min(0.05 * 2**attempt, 1.0) for attempt in range(9))
 # To reshape a tree on which others claim: each claim makes what was read of it stale.
-RESHAPES = 25
+RESHAPE_PAUSES = (0.05,) * 24
 NOAUTH2_ROLES = "admin,service"
 
 # Edits a tree to what the hardware is. Allocations are edited, too, where there are any. Raises
@@ -47,7 +46,7 @@ class ReportClient:
 
         max_version: the newest microversion to speak.
         """
-        self._api = NegotiatedApi(adapter, max_version)
+        self._api = RestApi(adapter, max_version)
         self._writer = TreeWriter(self._api)
 
     @classmethod
@@ -103,16 +102,12 @@ class ReportClient:
         service refuses the reshape: read tree and allocations again; UpdateFailed, for anything
         else that cannot be written. The next update completes one that was cut short.
         """
-        for attempt in range(ATTEMPTS):
-            try:
-                return self._update(new_tree, allocations)
-            except RefusedError as refusal:
-                if not may_pass(refusal):
-                    raise
-                conflict = refusal
-            LOG.debug("attempt %s to write %r met another writer: %s", attempt, new_tree, conflict)
-            time.sleep(random.uniform(0, PAUSE * 2**attempt))
-        raise UpdateFailed(f"others keep changing {new_tree!r}: {conflict}") from conflict
+        try:
+            return retry(lambda: self._update(new_tree, allocations), UPDATE_PAUSES, may_pass)
+        except RefusedError as refusal:
+            if not may_pass(refusal):
+                raise
+            raise UpdateFailed(f"others keep changing {new_tree!r}: {refusal}") from refusal
 
     def report(self, uuid: str, driver: ComputeDriver) -> TreeSnapshot:
         """Have a driver edit the tree of a provider, and write it; reshape if that is needed.
@@ -126,18 +121,15 @@ class ReportClient:
             return self.update_from_provider_tree(tree)
         except ReshapeNeeded as need:
             LOG.info("reshaping the tree of provider %s: %s", uuid, need)
-        for attempts_left in reversed(range(RESHAPES)):
+
+        def reshape() -> TreeSnapshot:
             # In this order: what is claimed after the tree was read makes the reshape stale.
             tree = self.get_provider_tree(uuid)
             allocations = self.get_allocations_for_provider_tree(uuid)
             driver(tree, allocations)
-            try:
-                return self.update_from_provider_tree(tree, allocations)
-            except ReshapeFailed as failure:
-                if not failure.is_stale or not attempts_left:
-                    raise
-                time.sleep(random.uniform(0, PAUSE))
-        raise AssertionError("unreachable")
+            return self.update_from_provider_tree(tree, allocations)
+
+        return retry(reshape, RESHAPE_PAUSES)
 
     def allocation_candidates(self, request: JsonRequest) -> dict[str, Any]:
         """Return what could serve a request, as the service answers it.

@@ -1,206 +1,164 @@
-"""The REST API as commands use it: JSON in, JSON out, failures as one sentence."""
+"""The REST API over a keystoneauth1 adapter: JSON in, JSON out, failures as exceptions."""
 
-import threading
+import logging
+import random
 import time
-from collections.abc import Mapping
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import requests
+from placement.client.answers import refusal
+from placement.client.errors import ClientError, NoPlacementService, ServiceTooOld
 
-from placement.client.answers import RefusedError, error_object, refusal
-from placement.client.errors import RestError
+if TYPE_CHECKING:
+    # PERF: commands that need no adapter start without it.
+    from keystoneauth1.adapter import Adapter
 
-MICROVERSION = "1.39"  # unless a command needs another
-TIMEOUT_SECONDS = (5.0, 60.0)
-TRIES = 3
-PAUSE_SECONDS = 0.3
-POLL_SECONDS = 0.1
-_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
-_BUSY = frozenset((502, 503, 504))
+LOG = logging.getLogger(__name__)
+
+Version = tuple[int, int]
+Result = TypeVar("Result")
+
+LEAST: Version = (1, 36)
+MOST_OF_FIRST_LINE: Version = (1, 39)
+SECOND_LINE: Version = (2, 0)
+
+_ADVICE = "is the endpoint that of placement?"
 
 
-class LostError(RestError):
-    """The connection broke after the server had answered before."""
+class RestApi:
+    """One service; threads may share it."""
 
+    def __init__(self, adapter: "Adapter", at_most: Version = SECOND_LINE, **options: Any) -> None:
+        """Take an adapter of the service; at_most: the newest microversion to speak.
 
-class RestClient:
-    """A client of one server, which any number of threads may use."""
-
-    def __init__(self, url: str, token: str, microversion: str = MICROVERSION) -> None:
-        """Take where the API is mounted, as `http://127.0.0.1:8778`, and the X-Auth-Token.
-
-        microversion: of requests that state none. Raises RestError when the URL or the token cannot
-        be used at all.
+        options: of each request of the adapter, such as `timeout`.
         """
-        self.url = url.rstrip("/")
-        self.microversion = microversion
-        try:
-            parts = urlsplit(self.url)
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        except ValueError:
-            usable = False
-        if not usable:
-            raise RestError(f"{url!r} is not the URL of a server; http://127.0.0.1:8778 is one")
-        if not (token.isascii() and token.isprintable() and token == token.strip()):
-            raise RestError("the token can hold only printable ASCII characters")
-        self._answered = False
-        # A proxy meant for the outside has no way back to this machine.
-        self._trust_env = parts.hostname not in _LOOPBACK
-        self._headers = {"Accept": "application/json", "X-Auth-Token": token}
-        self._local = threading.local()
-        self._sessions: list[requests.Session] = []
+        self._adapter = adapter
+        self._options = options
+        self._at_most = at_most
+        self._version: Version | None = None
 
     @property
-    def _session(self) -> requests.Session:
-        """The session of this thread: they are not made to be shared."""
-        session: requests.Session | None = getattr(self._local, "session", None)
-        if session is None:
-            session = self._local.session = requests.Session()
-            session.trust_env = self._trust_env
-            session.headers.update(self._headers)
-            self._sessions.append(session)
-        return session
+    def version(self) -> Version:
+        """The microversion that is spoken; the service is asked once.
 
-    def close(self) -> None:
-        """Close all connections."""
-        for session in self._sessions:
-            session.close()
-
-    def wait(self, seconds: float) -> None:
-        """Return when the server answers `GET /`.  Raises RestError if it does not in time."""
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                left = min(5.0, max(0.1, deadline - time.monotonic()))
-                response = self._session.get(f"{self.url}/", timeout=left)
-                if response.status_code < 500:
-                    return
-                reason = f"status {response.status_code}"
-            except requests.RequestException as error:
-                reason = _reason(error)
-            if time.monotonic() >= deadline:
-                raise RestError(f"no answer from {self.url} in {seconds:g} seconds: {reason}")
-            time.sleep(POLL_SECONDS)
-
-    def get(self, path: str, microversion: str | None = None) -> Any:
-        """Return the JSON value at `path`, below the mount point, at a version.
-
-        microversion: None for the client's. Raises RefusedError for an error status; RestError
-        without a connection, without permission, and for an answer that is not JSON.
+        Raises ServiceTooOld if it does not speak 1.36.
         """
-        return self._request("GET", path, microversion=microversion)
+        if self._version is None:
+            self._version = self._negotiate()
+        return self._version
 
-    def items(self, path: str, member: str) -> list[Any]:
-        """Return the list that is `member` of the JSON value at `path`.
+    @property
+    def speaks_second_line(self) -> bool:
+        """Whether the service speaks placement 2.0."""
+        return self.version >= SECOND_LINE
 
-        Raises RestError as `get` does, and when the URL is not that of a placement server.
-        """
-        try:
-            answer = self.get(path)
-        except RefusedError as refusal:
-            if refusal.status == 404:
-                raise RestError(f"{self.url} is not a placement server: {refusal}") from None
-            raise
-        members = answer.get(member) if isinstance(answer, dict) else None
-        if not isinstance(members, list):
-            raise RestError(f"{self.url} is not a placement server: no {member} at {path}")
-        return members
+    def get(self, path: str, version: Version | None = None) -> Any:
+        """Return the JSON value at a path.  Raises RefusedError, as all of these do."""
+        return self.send("GET", path, None, version)
 
     def put(
-        self, path: str, body: Mapping[str, Any] | None = None, microversion: str | None = None
+        self, path: str, body: Mapping[str, Any] | None = None, version: Version | None = None
     ) -> Any:
-        """Send `body` and return the JSON answer, None when it is empty; raise as `get` does."""
-        return self._request("PUT", path, body, microversion)
+        """Send a body, if there is one; return the answer's JSON, None when it has none."""
+        return self.send("PUT", path, body, version)
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send `body` and return the JSON answer, None when it is empty; raise as `get` does."""
-        return self._request("POST", path, body)
+    def post(self, path: str, body: Mapping[str, Any], version: Version | None = None) -> Any:
+        """Send a body; return the answer's JSON, None when it has none."""
+        return self.send("POST", path, body, version)
 
-    def _request(
+    def delete(self, path: str) -> None:
+        """Delete what is at a path."""
+        self.send("DELETE", path)
+
+    def pages(self, query: str, version: Version | None = None) -> Iterator[Mapping[str, Any]]:
+        """Yield the providers of a list, of which an answer may have a limited number."""
+        path = f"/resource_providers?{query}"
+        answer = self.get(path, version)
+        while True:
+            providers = answer["resource_providers"]
+            yield from providers
+            if not answer.get("resource_providers_links"):
+                return
+            answer = self.get(f"{path}&marker={providers[-1]['uuid']}", version)
+
+    def send(
         self,
         method: str,
         path: str,
         body: Mapping[str, Any] | None = None,
-        microversion: str | None = None,
+        version: Version | None = None,
     ) -> Any:
-        microversion = microversion or self.microversion
-        response = self._send(method, path, body, microversion)
-        self._answered = True
+        """Send a request, at another microversion than usual if one is given.
+
+        Raises RefusedError for an error status, NoPlacementService for an answer that is not JSON,
+        and keystoneauth1's ClientException when there is no answer at all.
+        """
+        major, minor = version or self.version
+        # In the header, so that an adapter needs to know nothing of placement.
+        headers = {
+            "Accept": "application/json",
+            "OpenStack-API-Version": f"placement {major}.{minor}",
+        }
+        answer = self._adapter.request(
+            path,
+            method,
+            json=body,
+            headers=headers,
+            microversion=None,
+            raise_exc=False,
+            **self._options,
+        )
         request = f"{method} {path.partition('?')[0]}"
-        if response.status_code >= 300:
-            raise _error(request, response, microversion)
-        if not response.content:
+        if answer.status_code >= 300:
+            raise refusal(request, answer)
+        if not answer.content:
             return None
         try:
-            return response.json()
-        except requests.JSONDecodeError:
-            raise RestError(f"{request}: {self.url} does not answer in JSON") from None
+            return answer.json()
+        except ValueError:
+            raise NoPlacementService(f"{request}: the answer is no JSON; {_ADVICE}") from None
 
-    def _send(
-        self, method: str, path: str, body: Mapping[str, Any] | None, microversion: str
-    ) -> requests.Response:
-        """Send a request, again if the connection breaks or the server is busy for a moment.
-
-        Every request of the commands can be repeated: reading the provider again shows what a
-        request changed whose answer was lost.
-        """
-        for attempt in range(1, TRIES + 1):
-            last = attempt == TRIES
-            try:
-                response = self._session.request(
-                    method,
-                    self.url + path,
-                    json=body,
-                    headers={"OpenStack-API-Version": f"placement {microversion}"},
-                    timeout=TIMEOUT_SECONDS,
-                    allow_redirects=False,
-                )
-                if response.status_code not in _BUSY or last:
-                    return response
-            except requests.RequestException as error:
-                if not self._answered:
-                    raise RestError(f"cannot reach {self.url}: {_reason(error)}") from None
-                if last:
-                    text = f"lost {self.url} at {method} {path}: {_reason(error)}"
-                    raise LostError(text) from None
-            time.sleep(PAUSE_SECONDS * attempt)
-        raise AssertionError("unreachable")
+    def _negotiate(self) -> Version:
+        document = self.send("GET", "/", version=(1, 0))
+        try:
+            lines = {line["id"]: line for line in document["versions"]}
+            newest = _version_of(lines["v1.0"]["max_version"])
+        except (LookupError, TypeError, ValueError):
+            raise NoPlacementService(
+                f"GET /: the answer lists no versions of placement; {_ADVICE}"
+            ) from None
+        if newest < LEAST:
+            raise ServiceTooOld(
+                f"the service speaks placement 1.0 to {newest[0]}.{newest[1]}; "
+                f"{LEAST[0]}.{LEAST[1]} or later is needed"
+            )
+        if "v2.0" in lines and self._at_most >= SECOND_LINE:
+            return SECOND_LINE
+        return min(newest, self._at_most, MOST_OF_FIRST_LINE)
 
 
-def _reason(error: BaseException) -> str:
-    """Return the system's own words, which lie below the layers that wrap them."""
-    if isinstance(error, requests.Timeout):
-        return "no answer in time"
-    layer: BaseException | None = error
-    while layer is not None:
-        if isinstance(layer, OSError) and layer.strerror:
-            return str(layer.strerror).lower()
-        layer = _below(layer)
-    return " ".join(str(error).split())[:200] or type(error).__name__
+def retry(
+    attempt: Callable[[], Result],
+    pauses: Iterable[float],
+    may_pass: Callable[[ClientError], bool] = lambda error: error.is_conflict,
+) -> Result:
+    """Return the result of `attempt`, called again after a conflict with another writer.
+
+    pauses: the longest that each further attempt waits, in seconds; a random part of it is waited.
+    may_pass: whether another attempt may succeed after an error. Raises what `attempt` raises.
+    """
+    for pause in pauses:
+        try:
+            return attempt()
+        except ClientError as error:
+            if not may_pass(error):
+                raise
+            LOG.debug("another client wrote first: %s", error)
+        time.sleep(random.uniform(0, pause))
+    return attempt()
 
 
-def _below(error: BaseException) -> BaseException | None:
-    """Return the error that another one wraps: by `raise from`, as urllib3 does, or as argument."""
-    argument = next((arg for arg in error.args if isinstance(arg, BaseException)), None)
-    below: BaseException | None = (
-        error.__cause__ or getattr(error, "reason", None) or argument or error.__context__
-    )
-    return below
-
-
-def _error(request: str, response: requests.Response, microversion: str) -> RestError:
-    status = response.status_code
-    refused = refusal(request, response)
-    if status == 401:
-        return RestError(
-            "the server does not accept the token (401); give one with --token or OS_TOKEN"
-        )
-    if status == 403:
-        return RestError(f"the token does not permit {request} (403); use an administrator's")
-    if status == 406:
-        error, offered = error_object(response), refused.detail
-        if "min_version" in error and "max_version" in error:
-            offered = f"it offers {error['min_version']} to {error['max_version']}"
-        return RestError(f"the server does not speak version {microversion} (406): {offered}")
-    return refused
+def _version_of(text: str) -> Version:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from placement.client.errors import ProviderTreeError
-from placement.client.provider_data import DEFAULTS, InventoryRecord, ProviderData
+from placement.client.inventory import FIELDS, InventoryRecord
+from placement.client.provider_data import ProviderData
 
 Providers = dict[str, ProviderData]  # by UUID, while a difference is applied
 
@@ -243,11 +244,7 @@ def _amounts(old: InventoryRecord | None, new: InventoryRecord) -> str:
     if old is None:
         return ", ".join(
             f"{member} {value:g}" if isinstance(value, float) else f"{member} {value}"
-            for member, value in new.items()
-            if value != DEFAULTS.get(member)
+            for member, value in new.not_default().items()
         )
-    return ", ".join(
-        f"{member} {old[member]} -> {value}"
-        for member, value in new.items()
-        if value != old[member]
-    )
+    pairs = [(field, getattr(old, field), getattr(new, field)) for field in FIELDS]
+    return ", ".join(f"{field} {was} -> {value}" for field, was, value in pairs if value != was)

@@ -1,14 +1,14 @@
 """What the service knows of a tree of providers."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from placement.client.answers import RefusedError
 from placement.client.errors import UpdateFailed
-from placement.client.negotiated import NegotiatedApi
 from placement.client.provider_data import ProviderData, check_aggregates, complete_inventories
 from placement.client.provider_tree import TreeSnapshot
+from placement.client.rest import RestApi
 from placement.vocabulary import SHARING_TRAIT
 
 PARTS = ("inventories", "traits", "aggregates")
@@ -20,24 +20,22 @@ _GENERATION = "resource_provider_generation"
 Item = TypeVar("Item")
 
 
-def read_tree(
-    api: NegotiatedApi, uuid: str, base: TreeSnapshot | None = None
-) -> list[ProviderData]:
+def read_tree(api: RestApi, uuid: str, base: TreeSnapshot | None = None) -> list[ProviderData]:
     """Return the providers of the tree that a provider is in, none if it does not exist.
 
     base: what was read before; where one provider costs three requests, those whose generation is
     still the same are not read again.
     """
-    return _read(api, f"{_LIST}?in_tree={uuid}", base)
+    return _read(api, f"in_tree={uuid}", base)
 
 
-def read_sharing(api: NegotiatedApi, providers: Iterable[ProviderData]) -> list[ProviderData]:
+def read_sharing(api: RestApi, providers: Iterable[ProviderData]) -> list[ProviderData]:
     """Return the providers that share with these by an aggregate, whole trees of them."""
     uuids = {provider.uuid for provider in providers}
     aggregates = sorted(frozenset[str]().union(*(provider.aggregates for provider in providers)))
     if not aggregates:
         return []
-    query = f"{_LIST}?member_of=in:{','.join(aggregates)}&required={SHARING_TRAIT}"
+    query = f"member_of=in:{','.join(aggregates)}&required={SHARING_TRAIT}"
     sharing = [provider for provider in _read(api, query, None) if provider.uuid not in uuids]
     trees = {provider.uuid: provider for provider in sharing}
     for provider in sharing:
@@ -47,32 +45,30 @@ def read_sharing(api: NegotiatedApi, providers: Iterable[ProviderData]) -> list[
     return list(trees.values())
 
 
-def read_usages(api: NegotiatedApi, uuid: str) -> dict[str, dict[str, int]]:
+def read_usages(api: RestApi, uuid: str) -> dict[str, dict[str, int]]:
     """Return what is used of each provider of a tree, by its UUID and by class."""
-    path = f"{_LIST}?in_tree={uuid}"
+    query = f"in_tree={uuid}"
     if api.speaks_second_line:
-        entries = _read_pages(api, f"{path}&include=usages")
+        entries = api.pages(f"{query}&include=usages")
         return {entry["uuid"]: entry["usages"] for entry in entries}
 
     def usages(entry: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
         return entry["uuid"], api.get(f"{_LIST}/{entry['uuid']}/usages")["usages"]
 
-    return dict(_read_each(api, path, usages))
+    return dict(_read_each(api, query, usages))
 
 
-def _read(api: NegotiatedApi, path: str, base: TreeSnapshot | None) -> list[ProviderData]:
+def _read(api: RestApi, query: str, base: TreeSnapshot | None) -> list[ProviderData]:
     if api.speaks_second_line:
-        pages = _read_pages(api, f"{path}&include={','.join(PARTS)}")
-        return [_provider(entry, entry) for entry in pages]
-    return _read_each(api, path, lambda entry: _complete(api, entry, base))
+        entries = api.pages(f"{query}&include={','.join(PARTS)}")
+        return [_provider(entry, entry) for entry in entries]
+    return _read_each(api, query, lambda entry: _complete(api, entry, base))
 
 
-def _read_each(
-    api: NegotiatedApi, path: str, read: Callable[[Mapping[str, Any]], Item]
-) -> list[Item]:
+def _read_each(api: RestApi, query: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
     """Return what is read of each provider of a list, anew where one of them has gone."""
     for _ in range(READS):
-        entries = api.get(path)["resource_providers"]
+        entries = list(api.pages(query))
         try:
             return [read(entry) for entry in entries]
         except RefusedError as refusal:
@@ -81,20 +77,7 @@ def _read_each(
     raise UpdateFailed("others keep deleting what is to be read: try again")
 
 
-def _read_pages(api: NegotiatedApi, path: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the providers of a list with parts, of which an answer has a limited number."""
-    answer = api.get(path)
-    while True:
-        entries = answer["resource_providers"]
-        yield from entries
-        if not answer.get("resource_providers_links"):
-            return
-        answer = api.get(f"{path}&marker={entries[-1]['uuid']}")
-
-
-def _complete(
-    api: NegotiatedApi, entry: Mapping[str, Any], base: TreeSnapshot | None
-) -> ProviderData:
+def _complete(api: RestApi, entry: Mapping[str, Any], base: TreeSnapshot | None) -> ProviderData:
     """Return a provider of a list with its parts, those of the base if none was written."""
     provider = None if base is None else base.find(entry["uuid"])
     if provider is not None and provider.generation == entry["generation"]:

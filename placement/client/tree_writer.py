@@ -7,15 +7,15 @@ finds what is left to do.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from placement.client.allocation_records import AllocationRecords, record_to_write
 from placement.client.answers import RefusedError
-from placement.client.errors import ReshapeFailed, ReshapeNeeded, UpdateFailed
-from placement.client.negotiated import NegotiatedApi, Version
+from placement.client.errors import ClientError, ReshapeFailed, ReshapeNeeded, UpdateFailed
 from placement.client.provider_data import Inventories, ProviderData
 from placement.client.provider_tree import TreeSnapshot
+from placement.client.rest import RestApi, Version
 from placement.vocabulary import CUSTOM_PREFIX
 
 # Consumers keep their types, also none at all, where the version cannot state one.
@@ -30,7 +30,7 @@ _PROVIDER_NAME = "Conflicting resource provider name:"
 class TreeWriter:
     """Writes trees to one service, and remembers the custom names that it has seen there."""
 
-    def __init__(self, api: NegotiatedApi) -> None:
+    def __init__(self, api: RestApi) -> None:
         self._api = api
         self._names: set[str] = set()
 
@@ -171,8 +171,10 @@ class TreeWriter:
             raise UpdateFailed(f"{provider.name}: {refusal}") from refusal
 
 
-def may_pass(refusal: RefusedError) -> bool:
+def may_pass(refusal: ClientError) -> bool:
     """Return whether another look at the tree may help: somebody wrote, created or deleted."""
+    if not isinstance(refusal, RefusedError):
+        return False
     created = refusal.code == _DUPLICATE_NAME and _PROVIDER_NAME not in refusal.detail
     return refusal.is_conflict or created or refusal.status == 404
 
@@ -192,7 +194,7 @@ def _gains(current: TreeSnapshot, provider: ProviderData) -> bool:
     """Return whether a provider is to have more of a class than it has."""
     old = _inventory_of(current.find(provider.uuid))
     return any(
-        name not in old or record["total"] > old[name]["total"]
+        name not in old or record.total > old[name].total
         for name, record in provider.inventory.items()
     )
 
@@ -219,4 +221,4 @@ def _providers_of(allocations: AllocationRecords) -> Iterable[str]:
 
 
 def _plain(inventories: Inventories) -> dict[str, dict[str, int | float]]:
-    return {name: dict(record) for name, record in inventories.items()}
+    return {name: asdict(record) for name, record in inventories.items()}

@@ -65,7 +65,8 @@ class Settings:
     """All settings of the service, read once from files and environment.
 
     incomplete_consumer_owner: project and user of consumers written by versions that name none.
-    slow_request: seconds from which on a request is logged as slow; 0: none is.
+    slow_request: seconds from which on a request is logged as slow; 0: none is. request_deadline:
+    seconds that the work for a request may take; 0: any number.
     """
 
     auth_strategy: str
@@ -74,6 +75,7 @@ class Settings:
     candidates: CandidateSettings
     metrics: MetricsSettings
     slow_request: float
+    request_deadline: float
     max_body_size: int
     conf: cfg.ConfigOpts
 
@@ -100,6 +102,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
             ),
             metrics=metrics_settings(conf),
             slow_request=conf.placement.slow_request,
+            request_deadline=conf.placement.request_deadline,
             max_body_size=conf.placement.max_request_body_size,
             conf=conf,
         )

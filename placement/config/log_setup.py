@@ -6,7 +6,6 @@ from oslo_config import cfg
 from oslo_log import log as oslo_log
 
 from placement import __version__, logs
-from placement.config import line_format
 from placement.config.sources import unknown_options
 from placement.errors import ConfigurationError
 
@@ -26,7 +25,6 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
     except (OSError, ValueError, RuntimeError, oslo_log.LogConfigError) as error:
         text = " ".join(str(error).split())
         raise ConfigurationError(f"cannot log as [DEFAULT] log_* and use_* say: {text}") from None
-    line_format.use(conf)
     logs.guard()
     for unknown in unknown_options(conf):
         LOG.warning("%s", unknown)

@@ -85,7 +85,18 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             help="Most work that the search for one request may take, in steps of about a "
             "microsecond. Trying a provider for a group is one step, and one more for each "
             "condition that joins the group to others; looking at eight providers is one; "
-            "reading a provider from the database is ten.",
+            "reading a provider from the database is fifteen. The searches of one claim share it, "
+            "and so do a search and the explanation that follows, to which a quarter is left.",
+        ),
+        cfg.FloatOpt(
+            "request_deadline",
+            default=5.0,
+            min=0,
+            help="Seconds that the work for one request may take, in the service and in reads of "
+            "the database; waiting for the locks of other writers does not count, which "
+            "[placement_database] write_timeout bounds. A search or an explanation that reaches it "
+            "answers with what it has, as at max_search_steps; any other request changes nothing "
+            "and is answered with 503. 0: no limit.",
         ),
         cfg.IntOpt(
             "max_answer_size",

@@ -64,9 +64,11 @@ def select_by(
     rows: Selection,
     keys: Collection[Key],
     parse: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+    *,
+    locks: bool = False,
 ) -> Queries:
-    """Select rows whose condition is `in_list` of the keys."""
-    return Queries(Query(rows, {"ids": chunk}, parse) for chunk in sorted_chunks(keys))
+    """Select rows whose condition is `in_list` of the keys; locks: as of `Query`."""
+    return Queries(Query(rows, {"ids": chunk}, parse, locks=locks) for chunk in sorted_chunks(keys))
 
 
 def write_by(

@@ -61,6 +61,36 @@ def by_no_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return _ByNoIndex(column)
 
 
+class _SameText(FunctionElement[bool]):
+    """A column of text and a value that it equals in every character."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+    def self_group(self, against: Any = None) -> Self:
+        """Return itself: engines without booleans would compare it with 1, and use no index."""
+        return self
+
+
+@compiles(_SameText)
+def _same_text(element: _SameText, compiler: Any, **options: Any) -> str:
+    column, value = (compiler.process(each, **options) for each in element.clauses)
+    bytes_of_text = dialect_named(compiler.dialect.name).bytes_of_text
+    if not bytes_of_text:
+        return f"{column} = {value}"
+    same_bytes = f"{bytes_of_text.format(column)} = {bytes_of_text.format(value)}"
+    # The first condition finds the row by the column's index.
+    return f"({column} = {value} AND {same_bytes})"
+
+
+def same_text(column: ColumnElement[Any], value: str) -> ColumnElement[bool]:
+    """The column is the value in Python's sense, also where the database ignores differences.
+
+    The collations of MySQL and MariaDB usually ignore case, accents and trailing spaces.
+    """
+    return _SameText(column, sa.literal(value, type_=column.type))
+
+
 def with_numbers(rows: Rows) -> Rows:
     """Have the numbers that a statement was built with stand in its text.
 

@@ -1,8 +1,9 @@
 """Reads and writes: what is run again, and what failures become.
 
-A GET runs in one `Database.read()` block: one snapshot of the whole request; one that needs a
-single statement hands it to `Database.ask`, for that is a snapshot by itself. Any other request
-hands one function to `Database.write`, which runs it in one transaction and runs all of it
+A GET runs in one `Database.read()` block: one snapshot of the whole request; or in one
+`Database.read_trees()` block, if what it reads can be confirmed by the revisions of trees. One that
+needs a single statement hands it to `Database.ask`, for that is a snapshot by itself. Any other
+request hands one function to `Database.write`, which runs it in one transaction and runs all of it
 again when the engine or the function itself (`Restart`) asks for that. When a COMMIT
 fails, nobody may know yet whether it happened; the write then asks as `on_lost_commit` has said.
 """
@@ -17,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, make_url
 
-from placement import events, stopwatch
+from placement import deadline, events, stopwatch
 from placement.config import DatabaseSettings
 from placement.db import codes
 from placement.db.dialects import DIALECTS, Role, dialect_of, dialect_of_url
@@ -26,7 +27,7 @@ from placement.db.messages import masked_url, one_line
 from placement.db.pools import make_pool
 from placement.db.retries import Pauses, Retries, cause_of
 from placement.db.statement import Restart, Unchanged
-from placement.db.transactions import alone, snapshot, transaction
+from placement.db.transactions import alone, reading, transaction
 from placement.errors import (
     ConfigurationError,
     DatabaseUnavailable,
@@ -42,6 +43,8 @@ Result = TypeVar("Result")
 # Decides in a new transaction whether an earlier one has committed; None if undecidable.
 Verify = Callable[[Connection], bool | None]
 _VERIFY = "verify"
+
+VIEWS = 3  # how many more are looked at, if what they show keeps changing
 
 
 class _CommitLostError(Exception):
@@ -99,9 +102,20 @@ class Database:
         """Enter one read-only snapshot.
 
         Raises DatabaseUnavailable when the database fails, DatabaseUnusable when it will fail
-        again, StatementTooLong, Unstorable.
+        again, StatementTooLong, Unstorable, DeadlineExceeded.
         """
-        with _failures_of_reads(), snapshot(self.reader) as conn:
+        with _failures_of_reads(), reading(self.reader, one_view=True) as conn:
+            yield conn
+
+    @contextmanager
+    def read_trees(self) -> Iterator[Connection]:
+        """Enter a read-only transaction in which content of trees is confirmed by revisions.
+
+        Where a view of the database may be torn (`objects/revisions.py`), each statement has its
+        own, and two statements may see two moments. Elsewhere it is one snapshot. Raises what
+        `read` raises.
+        """
+        with _failures_of_reads(), reading(self.reader, one_view=False) as conn:
             yield conn
 
     def ask(self, work: Callable[[Connection], Result]) -> Result:
@@ -113,6 +127,22 @@ class Database:
         with _failures_of_reads():
             return alone(self.reader, work)
 
+    def ask_twice(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` as `ask` does; where a view may be torn, until two views show the same.
+
+        What an earlier view has shown, with the generation of a consumer, the later one shows
+        whole: each write of a consumer moves its generation.
+        """
+        if not dialect_of_url(self.reader.url).tears_views:
+            return self.ask(work)
+        with self.read_trees() as conn:
+            result = work(conn)
+            for _ in range(VIEWS):
+                before, result = result, work(conn)
+                if result == before:
+                    break
+        return result
+
     def write(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` in one transaction and return what it returned, once committed.
 
@@ -121,7 +151,8 @@ class Database:
         through after a rollback. Raises LostRace when other writers keep changing what `work`
         depends on, DatabaseUnavailable when it cannot be committed within `[placement_database]
         write_timeout` seconds, DatabaseUnusable when it never can be, StatementTooLong, Unstorable,
-        and OutcomeUnknown when a COMMIT failed and it cannot be found out whether it happened.
+        DeadlineExceeded before it is committed, and OutcomeUnknown when a COMMIT failed and it
+        cannot be found out whether it happened.
         """
         retries, pauses = Retries(self._settings), Pauses()
         while True:
@@ -135,28 +166,32 @@ class Database:
                 retries.allow(error)
                 cause = cause_of(error)
             events.tell(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)
-            pauses.wait()
+            with deadline.waiting():
+                pauses.wait()
 
-    def _attempt(self, work: Callable[[Connection], Result], deadline: float) -> Result:
+    def _attempt(self, work: Callable[[Connection], Result], until: float) -> Result:
         """Run `work` once.  Raises the error of a COMMIT only if that has not happened."""
         try:
             with transaction(self.writer) as conn:
                 conn.info.pop(_VERIFY, None)  # of an earlier write on the pooled connection
                 result = work(conn)
+                deadline.check()
                 _commit(conn)
         except _CommitLostError as lost:
             # The connection is given back first: finding out needs one.
-            if not self._happened(lost.verify, deadline):
-                raise lost.error from None
+            with deadline.waiting():
+                if not self._happened(lost.verify, until):
+                    raise lost.error from None
         except Unchanged as unchanged:
             result = unchanged.result
         self._writes_fail = None
+        deadline.lift()  # it is done, so it is not to be answered as if it were not
         return result
 
-    def _happened(self, verify: Verify | None, deadline: float) -> bool:
+    def _happened(self, verify: Verify | None, until: float) -> bool:
         """Whether a transaction whose COMMIT was lost did happen.  Raises OutcomeUnknown."""
         pauses = Pauses()
-        while verify is not None and time.monotonic() < deadline:
+        while verify is not None and time.monotonic() < until:
             try:
                 committed = self._verify(verify)
             except (exc.DBAPIError, exc.TimeoutError, Restart) as error:

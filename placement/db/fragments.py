@@ -25,7 +25,7 @@ STOCK_COLUMNS = tuple(
     _inventory.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")
 )
 
-# In the order of `Record`.
+# In the order of `InventoryRecord`.
 RECORD_COLUMNS = tuple(
     _inventory.c[name]
     for name in ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
@@ -67,7 +67,7 @@ def revision_of_root(root: FromClause) -> ColumnElement[int | None]:
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     """The inventory has room for the amount, which lies between its units and is a step of them.
 
-    The Python twin is `placement.objects.capacity.fits`; a property test holds them equal.
+    The Python twin is `placement.client.inventory.fits`; a property test holds them equal.
     """
     if amount > LARGEST_UNIT:
         return sa.false()

@@ -10,9 +10,10 @@ from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection
 
 from placement.bounded import Bounded
+from placement.compat.sqlalchemy import count_parameters
 from placement.config import DatabaseSettings
 from placement.db import texts
-from placement.db.dialects import Dialect, Role, dialect_of_url
+from placement.db.dialects import ONE_VIEW, Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
 
 # Of all statements that an engine keeps in compiled form. By default it would keep 500 statements,
@@ -55,6 +56,8 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
 
         @sa.event.listens_for(engine, "begin")
         def open_transaction(conn: Connection) -> None:
+            if conn.get_execution_options().get(ONE_VIEW) and dialect.one_view:
+                conn.exec_driver_sql(dialect.one_view)
             conn.exec_driver_sql(begin)
 
     _made.add(engine)
@@ -63,7 +66,7 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
 
 def _parameters(compiled: sa.Compiled) -> int:
     """Return how many parameters a statement has, and one for itself."""
-    return 1 + len(getattr(compiled, "bind_names", ()))
+    return 1 + count_parameters(compiled)
 
 
 def _leave_inherited() -> None:

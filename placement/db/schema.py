@@ -10,7 +10,6 @@ those that know it. So the version that a database records tells it even a relea
 
 import logging
 import re
-from pathlib import Path
 
 import sqlalchemy as sa
 from alembic import command
@@ -26,6 +25,7 @@ from placement.errors import ConfigurationError
 
 LOG = logging.getLogger(__name__)
 
+MIGRATIONS = "placement.migrations"  # a package: `migrations` at the top of a checkout
 VERSION_TABLE = "falcon_placement_version"
 ADOPTED_TABLE = "alembic_version"
 ADOPTABLE = frozenset({"422ece571366", "a082b8bb98d0"})
@@ -39,15 +39,9 @@ class Overtaken(ConfigurationError):
     """The version that the database records does not fit what a migration finds."""
 
 
-def migrations() -> Path:
-    """Return the directory of Alembic's revisions."""
-    return Path(__file__).parents[1] / "migrations"
-
-
 def _config(conn: Connection | None = None) -> Config:
-    config = Config(attributes={"connection": conn})
-    # Alembic reads "%" as the start of a placeholder.
-    config.set_main_option("script_location", str(migrations()).replace("%", "%%"))
+    config = Config(attributes={"connection": conn, "version_table": VERSION_TABLE})
+    config.set_main_option("script_location", f"{MIGRATIONS}:")  # the colon: not a path
     return config
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, CursorResult
 
-from placement import stopwatch
+from placement import deadline, stopwatch
 from placement.db import texts
 
 Item = TypeVar("Item")
@@ -48,15 +48,24 @@ class Query:
     """A statement that reads.
 
     parse: makes the rows of what the database returns, where that takes more than the driver.
+    locks: it locks the rows, for which it may have to wait.
     """
 
     sql: sa.Select[*tuple[Any, ...]] | sa.CompoundSelect[*tuple[Any, ...]]
     params: Mapping[str, Any] = field(default_factory=dict)
     parse: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    locks: bool = field(default=False, kw_only=True)
 
     def rows(self, conn: Connection) -> Sequence[Any]:
-        """Return all rows; their columns are those that the maker of the statement names."""
+        """Return all rows; their columns are those that the maker of the statement names.
+
+        Raises DeadlineExceeded.
+        """
+        deadline.check()
         with stopwatch.STATEMENT:
+            if self.locks:
+                with deadline.waiting():
+                    return texts.execute(conn, self.sql, self.params).all()
             rows = texts.execute(conn, self.sql, self.params).all()
             return rows if self.parse is None else self.parse(rows)
 
@@ -98,7 +107,10 @@ class Write:
     or_fewer: bool = field(default=False, kw_only=True)
 
     def execute(self, conn: Connection) -> None:
-        """Raise Unmatched, on which the transaction begins again, for any other number of rows."""
+        """Raise Unmatched, on which the transaction begins again, for any other number of rows.
+
+        Raises DeadlineExceeded before it is sent.
+        """
         self._execute(conn)
 
     def insert(self, conn: Connection) -> int:
@@ -110,7 +122,8 @@ class Write:
 
     def _execute(self, conn: Connection) -> CursorResult[Any]:
         # For an INSERT, the number cannot be had from the cursor later.
-        with stopwatch.STATEMENT:
+        deadline.check()
+        with stopwatch.STATEMENT, deadline.waiting():
             result = texts.execute(conn, self.sql, self.params, preserve_rowcount=True)
         if not self._is_met_by(result.rowcount):
             sql = result.context.statement  # as it was sent: each engine spells it in its own way

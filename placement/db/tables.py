@@ -1,7 +1,7 @@
 """The tables, as existing deployments have them, and three columns and an index more.
 
 The columns are `inventories.used` (sum of the allocations on that provider and class),
-`inventories.capacity` (floor of (total - reserved) * allocation_ratio) and
+`inventories.capacity` ((total - reserved) * allocation_ratio as an integer) and
 `resource_providers.revision` (on root rows: a random number renewed with every change of
 anything in the tree). All three have database defaults, so that software which does not know
 them can still insert.

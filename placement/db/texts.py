@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, CursorResult, Dialect
-from sqlalchemy.sql.compiler import SQLCompiler
+
+from placement.compat.sqlalchemy import expand
 
 Sql = (
     sa.Select[*tuple[Any, ...]]
@@ -114,19 +115,11 @@ def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
 
 
 def _make_text(dialect: Dialect, sql: Sql, params: Params) -> Text:
-    compiled = sql.compile(dialect=dialect, column_keys=list(params))
-    assert isinstance(compiled, SQLCompiler)
-    state = compiled.construct_expanded_state(params)
+    expanded = expand(dialect, sql, params)
     # A statement may have lists of its own, too.
-    names = state.parameter_expansion
-    lists = {param: names[param] for param in params if param in names}
-    fixed = dict(state.parameters)
+    lists = {param: expanded.lists[param] for param in params if param in expanded.lists}
+    fixed = dict(expanded.parameters)
     for param in params:
         for name in lists.get(param, [param]):
             fixed.pop(name, None)
-    converters: dict[str, Callable[[Any], Any]] = {}
-    for bound, param in compiled.bind_names.items():
-        convert = bound.type.dialect_impl(dialect).bind_processor(dialect)
-        if convert is not None:
-            converters |= dict.fromkeys(names.get(param, [param]), convert)
-    return Text(state.statement, fixed, lists, converters, state.positiontup)
+    return Text(expanded.sql, fixed, lists, expanded.converters, expanded.order)

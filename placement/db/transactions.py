@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, RootTransaction
 
-from placement import events, stopwatch
+from placement import deadline, events, stopwatch
+from placement.compat.sqlalchemy import connect
+from placement.db.dialects import ONE_VIEW
 from placement.db.messages import one_line
 from placement.errors import PlacementError
 from placement.events import Event
@@ -22,7 +24,10 @@ Result = TypeVar("Result")
 
 @contextmanager
 def transaction(
-    engine: sa.Engine, end: Callable[[RootTransaction], None] = RootTransaction.rollback
+    engine: sa.Engine,
+    end: Callable[[RootTransaction], None] = RootTransaction.rollback,
+    *,
+    one_view: bool = False,
 ) -> Iterator[Connection]:
     """Enter a transaction that is rolled back at the end, unless it has been committed before.
 
@@ -30,10 +35,11 @@ def transaction(
     said that its transaction is over; else it is closed, which ends it too. (A ROLLBACK may fail:
     MariaDB's can be interrupted, and leaves everything open.)
 
-    end: what ends it instead.
+    end: what ends it instead. one_view: all its statements have the same view of the database, also
+    where each would have its own.
     """
-    with _connection(engine) as conn:
-        with stopwatch.BEGIN:
+    with _connection(engine, one_view=one_view) as conn:
+        with stopwatch.BEGIN, deadline.waiting():
             _on_living(conn, _begin)
         try:
             yield conn
@@ -41,13 +47,13 @@ def transaction(
             _end(conn, end)
 
 
-def snapshot(engine: sa.Engine) -> AbstractContextManager[Connection]:
+def reading(engine: sa.Engine, *, one_view: bool) -> AbstractContextManager[Connection]:
     """Enter a transaction that only reads, as `transaction` does.
 
     PERF: it ends with COMMIT. At a ROLLBACK psycopg has PostgreSQL forget all statements that are
     prepared on the connection, and planning one takes longer than running it.
     """
-    return transaction(engine, RootTransaction.commit)
+    return transaction(engine, RootTransaction.commit, one_view=one_view)
 
 
 def alone(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
@@ -76,10 +82,14 @@ def alone(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
 
 
 @contextmanager
-def _connection(engine: sa.Engine, *, begins: bool = True) -> Iterator[Connection]:
+def _connection(
+    engine: sa.Engine, *, begins: bool = True, one_view: bool = False
+) -> Iterator[Connection]:
     """Take a connection from the pool, and give it back."""
-    with stopwatch.BEGIN:
+    with stopwatch.BEGIN, deadline.waiting():
         conn = _connect(engine, begins=begins)
+        if one_view:
+            conn.execution_options(**{ONE_VIEW: True})
     taken = perf_counter()
     try:
         yield conn
@@ -90,10 +100,7 @@ def _connection(engine: sa.Engine, *, begins: bool = True) -> Iterator[Connectio
 
 def _connect(engine: sa.Engine, *, begins: bool) -> Connection:
     try:
-        # SQLAlchemy begins a transaction with the first statement unless it is told not to. The
-        # public way is the isolation level AUTOCOMMIT, which is set and reset for each use of a
-        # connection: more round trips than are saved.
-        return Connection(engine, _allow_autobegin=begins)
+        return connect(engine, begins=begins)
     except exc.TimeoutError:
         events.tell(Event.NO_CONNECTION, pool=engine.logging_name)
         raise

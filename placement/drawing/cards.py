@@ -5,7 +5,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from placement.loader import Cloud, CloudInventory, CloudProvider
+from placement.client.inventory import InventoryRecord
+from placement.loader import Cloud, CloudProvider
 from placement.vocabulary import SHARING_TRAIT
 
 
@@ -150,7 +151,7 @@ def _any_begins(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
     return any(name.startswith(prefixes) for name in names)
 
 
-def _row(resource_class: str, record: CloudInventory, used: int | None) -> Row:
+def _row(resource_class: str, record: InventoryRecord, used: int | None) -> Row:
     notes = {
         f"× {record.allocation_ratio:g}": record.allocation_ratio != 1,
         f"{record.reserved:,} reserved": record.reserved > 0,
@@ -162,6 +163,6 @@ def _row(resource_class: str, record: CloudInventory, used: int | None) -> Row:
         resource_class,
         record.total,
         ", ".join(note for note, applies in notes.items() if applies),
-        int((record.total - record.reserved) * record.allocation_ratio),
+        record.capacity,
         used,
     )

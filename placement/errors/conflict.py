@@ -27,12 +27,37 @@ class ProviderUuidTaken(Conflict):
 
 
 class ProviderNameTaken(Conflict):
-    """A provider would get the name of another."""
+    """A provider would get the name of another.
+
+    existing: the other's name, which is not the same where the database ignores differences.
+    """
 
     code = DUPLICATE_NAME
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"Conflicting resource provider name: {name} already exists")
+    def __init__(self, name: str, existing: str) -> None:
+        alike = ""
+        if name != existing:
+            alike = (
+                f" as {existing!r}: the database does not distinguish these names; choose one that "
+                f"differs in more than case, accents and trailing spaces"
+            )
+        super().__init__(f"Conflicting resource provider name: {name} already exists{alike}")
+
+
+class NameNotDistinct(Conflict):
+    """A new name is one that the database's collation does not distinguish from another's.
+
+    It has the code of no particular error: a client that sends the request again gets it again.
+    kind: of the name, as in `db.tables.NAMES`. existing: the other name.
+    """
+
+    def __init__(self, kind: str, name: str, existing: str) -> None:
+        noun = kind.replace("_", " ")
+        super().__init__(
+            f"The {noun} {name!r} cannot be created: the database does not distinguish it from the "
+            f"{noun} {existing!r}. Use that name, or one that differs in more than case, accents "
+            f"and trailing spaces"
+        )
 
 
 class ProviderGenerationConflict(Conflict):

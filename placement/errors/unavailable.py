@@ -65,6 +65,17 @@ class SearchExhausted(Unavailable):
         )
 
 
+class DeadlineExceeded(Unavailable):
+    """The work of a request took longer than a request may take; nothing was changed."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The request was not done after {seconds:g} seconds of work, and nothing was changed; "
+            f"ask for less at once (limit, fewer groups, claims or members), or raise "
+            f"[placement]request_deadline"
+        )
+
+
 class Outpaced(Unavailable):
     """Other callers were faster at every candidate, for as long as a write may take."""
 
@@ -73,3 +84,10 @@ class Outpaced(Unavailable):
             f"Others were faster at each of {tries} candidates that could be claimed; "
             f"send the request again"
         )
+
+
+class TooManyBodies(Unavailable):
+    """The server process has no room for the body of another request."""
+
+    def __init__(self) -> None:
+        super().__init__("The server has no room for the body of this request; retry later")

@@ -5,7 +5,7 @@ server; of the rest of the package only words and limits of the API are known he
 """
 
 from placement.loader.apply import Summary, apply
-from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
+from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
 from placement.loader.cloudfile import load_file
 from placement.loader.command import dump_cloud, load_cloud, preview_load
 from placement.loader.dump import fetch
@@ -18,7 +18,6 @@ __all__ = [
     "Cloud",
     "CloudConsumer",
     "UnusableFile",
-    "CloudInventory",
     "CloudProvider",
     "LoadError",
     "LoadOutcome",

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placement.client.answers import CONFLICT, RefusedError
-from placement.client.rest import RestClient
+from placement.client.answers import RefusedError
+from placement.client.command_client import RestClient
+from placement.client.rest import retry
 from placement.loader import crowding
 from placement.loader.cloud import Cloud, CloudProvider
 from placement.loader.consumers import bring_about_consumer, is_on_server
@@ -19,7 +20,7 @@ from placement.loader.outcomes import LoadError, LoadOutcome
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX
 
-CONFLICT_TRIES = 5
+CONFLICT_PAUSES = (0,) * 4  # before further attempts to write what others write to
 _TAKEN = "placement.duplicate_name"
 _GENERATION = "resource_provider_generation"
 
@@ -210,20 +211,16 @@ def _ensure(
     """Write one part of a provider if it differs; return the new generation if it did."""
     path = f"/resource_providers/{provider.uuid}/{facet.name}"
     value = facet.of_file(provider)
-    answer = {facet.name: facet.empty, _GENERATION: generation}
-    if generation is None:
-        answer = client.get(path)
-    for attempt in range(1, CONFLICT_TRIES + 1):
+    # The parts of a new provider are empty, unless another client writes to it.
+    known = [] if generation is None else [{facet.name: facet.empty, _GENERATION: generation}]
+
+    def write() -> int | None:
+        answer = known.pop() if known else client.get(path)
         if facet.same(answer[facet.name], value):
             return None
         # The generation makes the server refuse this if somebody else has written meanwhile.
         body = {facet.name: value, _GENERATION: answer[_GENERATION]}
-        try:
-            written: int = client.put(path, body)[_GENERATION]
-        except RefusedError as refusal:
-            if refusal.code != CONFLICT or attempt == CONFLICT_TRIES:
-                raise
-            answer = client.get(path)
-        else:
-            return written
-    raise AssertionError("unreachable")
+        written: int = client.put(path, body)[_GENERATION]
+        return written
+
+    return retry(write, CONFLICT_PAUSES)

@@ -3,20 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from placement.vocabulary import MAX_INTEGER
+from placement.client.inventory import InventoryRecord
 from placement.yamlfile.problems import on_one_line
-
-
-@dataclass(frozen=True, slots=True)
-class CloudInventory:
-    """How much of one resource class a provider has, and in which units it is allocated."""
-
-    total: int
-    reserved: int = 0
-    min_unit: int = 1
-    max_unit: int = MAX_INTEGER
-    step_size: int = 1
-    allocation_ratio: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +14,7 @@ class CloudProvider:
     name: str
     uuid: str
     parent_uuid: str | None
-    inventories: Mapping[str, CloudInventory]
+    inventories: Mapping[str, InventoryRecord]
     traits: frozenset[str]
     aggregates: frozenset[str]
     line: int

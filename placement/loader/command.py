@@ -6,8 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TextIO
 
+from placement.client.command_client import LostError, RestClient
 from placement.client.errors import RestError
-from placement.client.rest import LostError, RestClient
+from placement.client.identity import Identity
 from placement.loader.apply import apply
 from placement.loader.cloud import Cloud
 from placement.loader.cloudfile import load_file
@@ -21,8 +22,8 @@ from placement.yamlfile.problems import UnusableFile
 
 def load_cloud(
     path: str,
-    url: str,
-    token: str,
+    url: str | None,
+    token: Identity,
     *,
     if_empty: bool = False,
     wait: float = 0.0,
@@ -30,8 +31,9 @@ def load_cloud(
 ) -> int:
     """Load a cloud file into a server and say on `out` (standard error) how it went.
 
-    url: where the server's API is mounted. token: sent as X-Auth-Token. if_empty: do nothing when
-    the server has all providers of the file, or others. wait: seconds to wait for the server.
+    url: where the server's API is mounted. token: sent as X-Auth-Token, or a cloud of clouds.yaml.
+    Where they are None, the environment decides, as `identity.connect` says. if_empty: do nothing
+    when the server has all providers of the file, or others. wait: seconds to wait for the server.
 
     Returns the exit code: 0 done, 1 an error, which was printed, 130 interrupted.
     """
@@ -51,7 +53,12 @@ def load_cloud(
 
 
 def preview_load(
-    path: str, url: str, token: str, *, wait: float = 0.0, out: TextIO | None = None
+    path: str,
+    url: str | None,
+    token: Identity,
+    *,
+    wait: float = 0.0,
+    out: TextIO | None = None,
 ) -> int:
     """Print on standard output what loading a cloud file would change, and change nothing.
 
@@ -72,8 +79,8 @@ def preview_load(
 
 
 def dump_cloud(
-    url: str,
-    token: str,
+    url: str | None,
+    token: Identity,
     *,
     path: str = "-",
     with_consumers: bool = True,

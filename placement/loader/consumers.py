@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from placement.client.answers import CONFLICT, RefusedError
-from placement.client.rest import RestClient
+from placement.client.command_client import RestClient
+from placement.client.rest import Version
 from placement.loader.cloud import CloudConsumer
 from placement.loader.outcomes import LoadOutcome
 
 # The last version that can write a consumer without saying its type.
-UNTYPED = "1.37"
+UNTYPED: Version = (1, 37)
 
 
 def bring_about_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOutcome:
@@ -49,7 +50,7 @@ def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
     )
 
 
-def _body(consumer: CloudConsumer, generation: int | None) -> tuple[dict[str, Any], str | None]:
+def _body(consumer: CloudConsumer, generation: int | None) -> tuple[dict[str, Any], Version | None]:
     """Return the body that writes a consumer, and the version at which it does, if not the usual.
 
     generation: on the server; None: there is no such consumer.

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
+from placement.client.inventory import InventoryRecord, units_allow
+from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
 from placement.vocabulary import MAX_INTEGER
 
 Key = tuple[str, str]  # uuid of a provider, resource class
@@ -39,18 +40,13 @@ def consumers_of(cloud: Cloud, providers: Mapping[str, CloudProvider]) -> list[C
     ]
 
 
-def _wide_enough(record: CloudInventory, amounts: Sequence[int]) -> CloudInventory:
+def _wide_enough(record: InventoryRecord, amounts: Sequence[int]) -> InventoryRecord:
     """Return the inventory, or one that can just give all amounts, if this one cannot."""
     usage = sum(amounts)
-    capacity = int((record.total - record.reserved) * record.allocation_ratio)
-    if usage <= capacity and all(_allowed(record, amount) for amount in amounts):
+    if usage <= record.capacity and all(units_allow(record, amount) for amount in amounts):
         return record
-    return CloudInventory(
+    return InventoryRecord(
         total=min(usage, MAX_INTEGER),
         # A little more than needed, for ratios may be kept in single precision.
         allocation_ratio=1.0 if usage <= MAX_INTEGER else 1.0001 * usage / MAX_INTEGER,
     )
-
-
-def _allowed(record: CloudInventory, amount: int) -> bool:
-    return record.min_unit <= amount <= record.max_unit and amount % record.step_size == 0

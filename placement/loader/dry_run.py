@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from placement.client.rest import RestClient
-from placement.loader.cloud import CloudInventory
+from placement.client.command_client import RestClient
+from placement.client.identity import Identity
+from placement.client.inventory import InventoryRecord
+from placement.client.rest import Version
 from placement.loader.writing import inventory_text
 from placement.yamlfile.problems import on_one_line
 
@@ -17,7 +19,7 @@ Part = Mapping[str, Any] | Sequence[str]
 class DryRunClient(RestClient):
     """A client that reads, and tells each write instead of sending it."""
 
-    def __init__(self, url: str, token: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, url: str | None, token: Identity, tell: Callable[[str], None]) -> None:
         """Take what `RestClient` does, and what takes a line about each write."""
         super().__init__(url, token)
         self._tell = tell
@@ -26,16 +28,16 @@ class DryRunClient(RestClient):
         self._last_path = ""
         self._last_answer: Mapping[str, Any] = {}
 
-    def get(self, path: str, microversion: str | None = None) -> Any:
+    def get(self, path: str, version: Version | None = None) -> Any:
         """Read, and remember."""
-        answer = super().get(path, microversion)
+        answer = super().get(path, version)
         self._last_path, self._last_answer = path, answer
         if path == _PROVIDERS and isinstance(answer, dict):
             for provider in answer.get("resource_providers", ()):
                 self._names[provider["uuid"]] = on_one_line(provider["name"])
         return answer
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+    def post(self, path: str, body: Mapping[str, Any], version: Version | None = None) -> Any:
         """Tell that a provider would be created; answer as if it had been."""
         name = self._names[body["uuid"]] = on_one_line(body["name"])
         parent = body["parent_provider_uuid"]
@@ -43,7 +45,7 @@ class DryRunClient(RestClient):
         return {"generation": 0}
 
     def put(
-        self, path: str, body: Mapping[str, Any] | None = None, microversion: str | None = None
+        self, path: str, body: Mapping[str, Any] | None = None, version: Version | None = None
     ) -> Any:
         """Tell what would be created or replaced; answer as if it had been."""
         current = self._last_answer if self._last_path == path else {}
@@ -92,7 +94,7 @@ def _by_name(part: Part) -> Mapping[str, Any]:
 def _shown(value: Any) -> str:
     """Return a value after a blank, nothing for an empty one; of a mapping its pairs."""
     if isinstance(value, Mapping) and "total" in value:
-        return f" {inventory_text(CloudInventory(**value))}"
+        return f" {inventory_text(InventoryRecord(**value))}"
     if isinstance(value, Mapping):
         return f" {{{', '.join(f'{key}: {member}' for key, member in value.items())}}}"
     return f" {value}" if value != "" else ""

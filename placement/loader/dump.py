@@ -9,13 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from placement.client.rest import RestClient
-from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
+from placement.client.command_client import RestClient
+from placement.client.inventory import FIELDS, InventoryRecord
+from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
 from placement.loader.reading import reader
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX, UNKNOWN_CONSUMER_TYPE
-
-_FIELDS = tuple(CloudInventory.__dataclass_fields__)
 
 Json = Mapping[str, Any]
 
@@ -72,7 +71,7 @@ def _in_tree_order(summaries: Iterable[Json]) -> list[Json]:
 
 def _provider(summary: Json, parts: Json) -> CloudProvider:
     inventories = {
-        resource_class: CloudInventory(**{field: record[field] for field in _FIELDS})
+        resource_class: InventoryRecord(**{field: record[field] for field in FIELDS})
         for resource_class, record in sorted(parts["inventories"].items())
     }
     return CloudProvider(

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from placement.loader.cloud import CloudConsumer, CloudInventory, CloudProvider
+from placement.client.inventory import InventoryRecord
+from placement.loader.cloud import CloudConsumer, CloudProvider
 from placement.loader.naming import (
     aggregate_uuid,
     counter_faults,
@@ -143,15 +144,15 @@ class Expansion:
         self.problems.append(self._document.problem(steps, text))
 
 
-def _inventories(records: Mapping[str, Any]) -> Mapping[str, CloudInventory]:
+def _inventories(records: Mapping[str, Any]) -> Mapping[str, InventoryRecord]:
     return MappingProxyType(
         {resource_class: _inventory(record) for resource_class, record in records.items()}
     )
 
 
-def _inventory(record: Any) -> CloudInventory:
+def _inventory(record: Any) -> InventoryRecord:
     if not isinstance(record, dict):
         record = {"total": record}
     # The schema takes 8.0 for a whole number.
     amounts = {name: int(amount) for name, amount in record.items() if name != "allocation_ratio"}
-    return CloudInventory(**amounts, allocation_ratio=float(record.get("allocation_ratio", 1.0)))
+    return InventoryRecord(**amounts, allocation_ratio=float(record.get("allocation_ratio", 1.0)))

@@ -1,16 +1,17 @@
 """How the cloud of a server is read: in pages and trees where it lists them, else one by one."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlencode
 
 from placement.client.answers import RefusedError
-from placement.client.rest import RestClient
+from placement.client.command_client import RestClient
+from placement.client.rest import Version
 from placement.progress import Progress
 
-LISTING = "2.0"  # the version that lists parts of many providers, and all consumers of a tree
+# The version that lists parts of many providers, and all consumers of a tree.
+LISTING: Version = (2, 0)
 PAGE = 500  # providers
 AT_ONCE = 4  # requests, beside which a server has some time for others
 
@@ -34,7 +35,7 @@ class Reader(Protocol):
 def reader(client: RestClient, progress: Progress) -> Reader:
     """Return what reads most at once from the client's server; progress: shows how far it is."""
     versions = client.items("/", "versions")
-    if any(version["id"] == f"v{LISTING}" for version in versions):
+    if any(version["id"] == f"v{LISTING[0]}.{LISTING[1]}" for version in versions):
         return _Listing(client, progress)
     return _Single(client, progress)
 
@@ -48,17 +49,9 @@ class _Listing:
 
     def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
         """Return the parts of all providers, a request for each page of them."""
-        with self._progress(self._pages(), "providers", len(uuids)) as providers:
+        pages = self._client.pages(f"include={','.join(_PARTS)}&limit={PAGE}", LISTING)
+        with self._progress(pages, "providers", len(uuids)) as providers:
             return {provider["uuid"]: provider for provider in providers}
-
-    def _pages(self) -> Iterator[Json]:
-        query = {"include": ",".join(_PARTS), "limit": PAGE}
-        while True:
-            answer = self._client.get(f"/resource_providers?{urlencode(query)}", LISTING)
-            yield from answer["resource_providers"]
-            if not answer.get("resource_providers_links"):
-                return
-            query["marker"] = answer["resource_providers"][-1]["uuid"]
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
         """Return what consumers hold, a request for each tree."""
@@ -110,10 +103,10 @@ class _Single:
         return consumer if consumer["allocations"] else None
 
 
-def _get(client: RestClient, path: str, microversion: str | None = None) -> Json | None:
+def _get(client: RestClient, path: str, version: Version | None = None) -> Json | None:
     """Return the answer of the server; None where there is nothing any more."""
     try:
-        answer: Json = client.get(path, microversion)
+        answer: Json = client.get(path, version)
     except RefusedError as refusal:
         if refusal.status != 404:
             raise

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import yaml
 
-from placement.loader.cloud import Cloud, CloudConsumer, CloudInventory, CloudProvider
+from placement.client.inventory import InventoryRecord
+from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
 from placement.loader.naming import provider_uuid, without_counters
 
 HEADING = """\
@@ -24,7 +25,6 @@ _PLAIN = re.compile(
     r"[A-Za-z_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?\Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
 )
 _OTHER_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
-_DEFAULTS = CloudInventory(total=1)
 
 
 def lines(cloud: Cloud) -> Iterator[str]:
@@ -86,13 +86,9 @@ def _provider(provider: CloudProvider, parent: str | None) -> Iterator[str]:
 
 
 @lru_cache(maxsize=10_000)
-def inventory_text(record: CloudInventory) -> str:
+def inventory_text(record: InventoryRecord) -> str:
     """Return a total, or a mapping of what differs from the defaults."""
-    fields = {
-        name: getattr(record, name)
-        for name in record.__dataclass_fields__
-        if name == "total" or getattr(record, name) != getattr(_DEFAULTS, name)
-    }
+    fields = record.not_default()
     if len(fields) == 1:
         return str(record.total)
     return f"{{{', '.join(f'{name}: {_scalar(value)}' for name, value in fields.items())}}}"

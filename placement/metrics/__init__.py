@@ -8,6 +8,7 @@ from collections.abc import Callable
 from placement import events
 from placement.config import MetricsSettings
 from placement.db.engine import Database
+from placement.errors import ConfigurationError
 from placement.metrics import directory
 from placement.metrics.inventories import Inventories
 
@@ -24,12 +25,16 @@ class Metrics:
         self._inventories = Inventories(self._directory, keep) if keep else None
 
     def listen(self) -> None:
-        """Count the events from now on, and none of them twice."""
+        """Count the events from now on, and none of them twice.  Raises ConfigurationError."""
         # PERF: imported only where metrics are enabled; and the library looks at its environment.
         from placement.metrics.counts import Counts  # noqa: PLC0415
 
         stop_listening()
-        _listening.append(events.listen(Counts()))
+        try:
+            counts = Counts()
+        except OSError as error:
+            raise ConfigurationError(f"[metrics] directory: cannot count there ({error})") from None
+        _listening.append(events.listen(counts))
 
     def give_to(self, user: int, group: int) -> None:
         """Let the processes of another user count, if this is one that starts them (root)."""

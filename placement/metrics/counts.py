@@ -1,18 +1,20 @@
 """The listener that counts events."""
 
+import logging
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prometheus_client import Counter, Gauge, Histogram, values
-from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client import Counter, Gauge, Histogram
 
+from placement.compat.prometheus import count_in_files
 from placement.events import Details, Event
 from placement.metrics import declarations as d
 from placement.metrics.declarations import Kind, Metric
 
-# Whatever imported the library before: the processes of a service count together.
-if not values.ValueClass._multiprocess:
-    values.ValueClass = values.MultiProcessValue()
+LOG = logging.getLogger(__name__)
+
+count_in_files()
 
 
 class Counts:
@@ -22,6 +24,8 @@ class Counts:
     """
 
     def __init__(self) -> None:
+        """Make the files of this process.  Raises OSError."""
+        self._stopped_in = 0  # the process id
         self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
         # PERF: the library looks up a child under a lock, and several times as long.
         self._children: dict[tuple[str, ...], Any] = {}
@@ -39,8 +43,14 @@ class Counts:
         }
 
     def __call__(self, event: Event, details: Details) -> None:
-        """Count an event."""
-        self._count[event](details)
+        """Count an event.  Where its files have no room, a process counts no more, and says so."""
+        if self._stopped_in == os.getpid():
+            return
+        try:
+            self._count[event](details)
+        except OSError as error:
+            self._stopped_in = os.getpid()
+            LOG.error("this process counts no more for the metrics: %s", error)
 
     def _of(self, metric: Metric, *labels: str) -> Any:
         key = (metric.name, *labels)
@@ -103,7 +113,7 @@ class Counts:
         self._of(d.NO_CONNECTION, details["pool"]).inc()
 
 
-def _collector(metric: Metric) -> MetricWrapperBase:
+def _collector(metric: Metric) -> Counter | Gauge | Histogram:
     labels = tuple(metric.labels)
     if metric.kind is Kind.COUNTER:
         return Counter(metric.name, metric.help, labels, registry=None)

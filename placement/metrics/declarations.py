@@ -88,7 +88,7 @@ BOUNDS = Metric(
     Kind.COUNTER,
     "Searches that a bound of the service has cut short, or left without an answer (503).",
     {
-        "bound": "the option of [placement]: max_search_steps, max_answer_size, "
+        "bound": "the option of [placement]: max_search_steps, request_deadline, max_answer_size, "
         "max_allocation_candidates"
     },
 )

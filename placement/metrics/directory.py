@@ -6,6 +6,7 @@ The files are those of prometheus-client: `counter_PID.db`, `histogram_PID.db`,
 
 import atexit
 import fcntl
+import logging
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import TextIO
 
 from placement.errors import ConfigurationError
+
+LOG = logging.getLogger(__name__)
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus-client looks
 GONE = "gone"  # in the place of a process id: all that are gone
@@ -106,7 +109,11 @@ def fold(directory: Path) -> None:
             if process == GONE or _lives(int(process)):
                 continue
             if kind != "gauge":
-                _add(path, directory / f"{kind}_{GONE}.db")
+                try:
+                    _add(path, directory / f"{kind}_{GONE}.db")
+                except OSError as error:
+                    LOG.error("%s is not added to the sums yet: %s", path, error)
+                    continue
             path.unlink()
 
 
@@ -122,11 +129,6 @@ def _lives(process: int) -> bool:
 
 def _add(path: Path, total: Path) -> None:
     # The library finds its directory in the environment when it is imported.
-    from prometheus_client.mmap_dict import MmapedDict  # noqa: PLC0415
+    from placement.compat import prometheus  # noqa: PLC0415
 
-    sums = MmapedDict(str(total))
-    try:
-        for key, value, _timestamp, _position in MmapedDict.read_all_values_from_file(str(path)):
-            sums.write_value(key, sums.read_value(key)[0] + value, 0.0)
-    finally:
-        sums.close()
+    prometheus.add_to_file(total, prometheus.read_file(path))

@@ -3,7 +3,7 @@
 An aggregate is only a UUID, which exists from the moment it is named.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 
 from sqlalchemy.engine import Connection
@@ -16,10 +16,15 @@ from placement.objects.providers import Provider
 from placement.objects.unset import Unset
 
 
-def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[str]]:
-    """Return a provider and the aggregates that it is directly in.  Raises ProviderNotFound."""
-    provider = providers.get(conn, uuid)
-    return provider, [row.uuid for row in associations.aggregates_of(provider.id).rows(conn)]
+def of_provider(
+    conn: Connection, uuid: str, seen: Callable[[Provider], object]
+) -> tuple[Provider, list[str]]:
+    """Return a provider and the aggregates that it is directly in, as `providers.get_with` does."""
+
+    def read(provider: Provider) -> list[str]:
+        return [row.uuid for row in associations.aggregates_of(provider.id).rows(conn)]
+
+    return providers.get_with(conn, uuid, read, seen)
 
 
 def replace(

@@ -11,6 +11,7 @@ from math import gcd
 from types import MappingProxyType
 from typing import NamedTuple
 
+from placement.client.inventory import Stock, units_allow
 from placement.errors import (
     CapacityExceeded,
     ConsumerGenerationConflict,
@@ -19,7 +20,6 @@ from placement.errors import (
     UnknownProviders,
     UnknownResourceClasses,
 )
-from placement.objects.capacity import Stock, units_allow
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim, claimed_classes, claimed_providers
 from placement.objects.consumers import (

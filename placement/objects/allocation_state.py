@@ -97,7 +97,7 @@ def _read(conn: Connection, concern: Concern, queries: Queries) -> AllocationSta
     inventories = _inventories(providers.values(), rows["inventory"])
     ids: dict[str, dict[str, int]] = {}
     for kind, names in concern.names.items():
-        ids[kind] = catalog.match(conn, kind, names, rows[kind])
+        ids[kind] = catalog.match(names, rows[kind])
     return AllocationState(
         identifiers.match(concern.providers, providers),
         inventories,

@@ -198,14 +198,17 @@ def _of_rows(rows: Sequence[Any]) -> ConsumerAllocations:
 
 
 def of_provider(
-    conn: Connection, uuid: str
+    conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, Mapping[str, Holding], datetime | None]:
     """Return a provider, what each consumer has on it, and when that last changed.
 
-    Raises ProviderNotFound.
+    As `providers.get_with` does.
     """
-    provider = providers.get(conn, uuid)
-    rows = statements.on_provider(provider.id).rows(conn)
+
+    def read(provider: Provider) -> Sequence[Any]:
+        return statements.on_provider(provider.id).rows(conn)
+
+    provider, rows = providers.get_with(conn, uuid, read, seen)
     by_consumer: dict[str, Holding] = {}
     for row in rows:
         if row.uuid not in by_consumer:

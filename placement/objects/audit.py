@@ -142,6 +142,6 @@ def delete_unchanged(conn: Connection, listed: Sequence[Row]) -> int:
 
     def unchanged(consumer: Consumer) -> bool:
         # The id tells it from a later consumer of the same UUID, whose generation may be the same.
-        return listed_as[consumer.uuid] == (consumer.id, consumer.generation)
+        return listed_as.get(consumer.uuid) == (consumer.id, consumer.generation)
 
     return allocations.delete_if(conn, listed_as, unchanged)

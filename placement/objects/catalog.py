@@ -1,20 +1,27 @@
 """Names and ids: resource classes, traits, consumer types, projects, users, aggregates.
 
 Ids are read where they are needed and hold for one transaction only: an id of a deleted class
-or trait may come back with another name. Names are compared by the database.
+or trait may come back with another name.
+
+Names are found by the database's indexes and compared in Python. Unique indexes of MySQL and
+MariaDB usually ignore case, accents and trailing spaces, so such a database cannot hold two names
+that differ in nothing else: one of them is never taken for the other, and cannot be created.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import os_resource_classes
 import os_traits
 from sqlalchemy.engine import Connection
 
+from placement.db.fragments import Selection
 from placement.db.statement import Restart
 from placement.db.statements import names as statements
+from placement.errors import NameNotDistinct
+from placement.objects import identifiers
 
 FIRST_CUSTOM_CLASS = 10000
 NO_ID = -1  # stands for id 0 while a row is inserted: MySQL would choose an id instead of 0
@@ -44,31 +51,73 @@ def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
         if kind == "aggregate":
             ids[kind] = {spelling: row_id for row_id, spelling in rows}
         else:
-            ids[kind] = match(conn, kind, names[kind], rows)
+            ids[kind] = match(names[kind], rows)
     return ids
 
 
-def match(
-    conn: Connection, kind: str, names: Collection[str], rows: Collection[Sequence[Any]]
-) -> dict[str, int]:
+class LookUp(NamedTuple):
+    """What exists of the names of a request."""
+
+    # Kind -> name -> id, for each kind; aggregates are not among them.
+    ids: Ids
+    # Key of an aggregate -> ids of all rows that mean it.
+    aggregates: Mapping[str, frozenset[int]]
+    # UUID of a provider, as its row has it -> id of the root of its tree.
+    trees: Mapping[str, int]
+    # The rows of the further statements.
+    further: Sequence[Any]
+
+
+def look_up(
+    conn: Connection,
+    names: Names,
+    trees: Collection[str] = (),
+    further: Sequence[Selection] = (),
+) -> LookUp:
+    """Look up names, with the roots of the trees of providers, in one statement.
+
+    names: of each kind; aggregates in any spelling. trees: UUIDs of providers in any form.
+    further: statements in the form of `names.with_trees`, whose rows come with the names.
+    Executes no statement where there is nothing to look up.
+    """
+    spelled = {
+        kind: identifiers.spellings(*values) if kind == "aggregate" else values
+        for kind, values in names.items()
+    }
+    query = statements.with_trees(spelled, identifiers.stored_forms(*trees), further=further)
+    ids: dict[str, dict[str, int]] = {kind: {} for kind in (*names, "aggregate", "tree")}
+    others = []
+    for row in query.rows(conn):
+        kind, row_id, name, _number = row
+        if kind in ids:
+            ids[kind][name] = row_id
+        else:
+            others.append(row)
+    aggregates = identifiers.ids_by_key(ids.pop("aggregate"))
+    return LookUp(ids, aggregates, ids.pop("tree"), others)
+
+
+def match(names: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, int]:
     """Return name -> id of those of the names that exist, from the rows (id, name, …) read of them.
 
-    Executes no statement unless the database takes a name for equal that Python does not.
+    Names are equal if Python compares them as equal. A row of any other name is left out, even
+    though the database's collation does not distinguish the two.
     """
-    unmatched = set(names)
-    ids = {name: row_id for row_id, name, *_ in rows if name in unmatched}
-    if len(ids) < len(rows):  # some row has another name than the request
-        ids.update(_ids_one_by_one(conn, kind, unmatched - ids.keys()))
-    return ids
+    known = set(names)
+    return {name: row_id for row_id, name, *_ in rows if name in known}
 
 
-def _ids_one_by_one(conn: Connection, kind: str, names: Collection[str]) -> dict[str, int]:
-    """Return name -> id; the database alone can tell which names are equal to a row's."""
-    ids: dict[str, int] = {}
-    for name in names:
-        for row in statements.ids({kind: [name]}).rows(conn):
-            ids[name] = row.id
-    return ids
+def exists(conn: Connection, kind: str, name: str) -> bool:
+    """Whether the name exists.
+
+    Raises NameNotDistinct if it does not and cannot be created, as the database's collation does
+    not distinguish it from one that exists.
+    """
+    for row in statements.ids({kind: [name]}).rows(conn):
+        if row.text != name:
+            raise NameNotDistinct(kind, name, row.text)
+        return True
+    return False
 
 
 def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list[str]:
@@ -88,16 +137,20 @@ def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list
 def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
     """Create names (not resource classes, whose ids are chosen) and return their ids.
 
-    A name that somebody else creates at the same time, or that the database takes for another,
-    gets the id of that one. Raises Restart when one does not exist afterwards.
+    A name that another transaction creates at the same time gets the id of that row; aggregates
+    come under the spelling that is stored. Raises NameNotDistinct for a name that the database's
+    collation does not distinguish from another one, and Restart when one does not exist afterwards.
     """
     for kind, names_of_kind in names.items():
         statements.add_unless_present(kind, names_of_kind).execute(conn)
     ids = find_ids(conn, names)
     for kind, names_of_kind in names.items():
-        missing = set(names_of_kind) - ids[kind].keys()
-        ids[kind].update(_ids_one_by_one(conn, kind, missing))
-        if ids[kind].keys() != set(names_of_kind):
+        existing = ids[kind]
+        if kind == "aggregate":
+            existing = identifiers.match(names_of_kind, existing)
+        missing = set(names_of_kind) - existing.keys()
+        if missing:
+            exists(conn, kind, min(missing))
             raise Restart
     return ids
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from placement.client.inventory import capacity
 from placement.db.statements import derived as statements
 from placement.db.statements.derived import WINDOW
 from placement.errors import ConfigurationError
-from placement.objects.capacity import capacity
 from placement.objects.locking import new_revision
 from placement.progress import Progress, silent
 

@@ -1,11 +1,11 @@
 """Inventories of a provider: reading and writing them."""
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from sqlalchemy.engine import Connection
 
+from placement.client.inventory import InventoryRecord
 from placement.db.statements import provider_snapshots as statements
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (
@@ -20,29 +20,37 @@ from placement.errors import (
 )
 from placement.objects import catalog, inventory_rows, provider_snapshot, providers
 from placement.objects.inventory_change import InventoryChange, NewInventory, inventory_change
-from placement.objects.inventory_rows import Inventory, Record, as_stored
+from placement.objects.inventory_rows import Inventory, as_stored
 from placement.objects.providers import Provider
 
 # -- reading --------------------------------------------------------------------------------
 
 
-def of_provider(conn: Connection, uuid: str) -> tuple[Provider, dict[str, Inventory]]:
-    """Return a provider and its inventories by class.  Raises ProviderNotFound."""
-    provider = providers.get(conn, uuid)
-    return provider, _read(conn, provider.id)
+def of_provider(
+    conn: Connection, uuid: str, seen: Callable[[Provider], object]
+) -> tuple[Provider, dict[str, Inventory]]:
+    """Return a provider and its inventories by class, as `providers.get_with` does."""
+    return providers.get_with(conn, uuid, lambda provider: _read(conn, provider.id), seen)
 
 
-def get(conn: Connection, uuid: str, resource_class: str) -> tuple[Provider, Inventory]:
-    """Return one inventory.  Raises ProviderNotFound, InventoryNotFound."""
-    provider, inventories = of_provider(conn, uuid)
+def get(
+    conn: Connection,
+    uuid: str,
+    resource_class: str,
+    seen: Callable[[Provider], object],
+) -> tuple[Provider, Inventory]:
+    """Return one inventory, as `of_provider` does.  Raises InventoryNotFound, too."""
+    provider, inventories = of_provider(conn, uuid, seen)
     if resource_class not in inventories:
         raise InventoryNotFound(resource_class, provider.uuid)
     return provider, inventories[resource_class]
 
 
-def usages(conn: Connection, uuid: str) -> tuple[Provider, Mapping[str, int]]:
-    """Return a provider and class -> what is used of it.  Raises ProviderNotFound."""
-    provider, inventories = of_provider(conn, uuid)
+def usages(
+    conn: Connection, uuid: str, seen: Callable[[Provider], object]
+) -> tuple[Provider, Mapping[str, int]]:
+    """Return a provider and class -> what is used of it, as `of_provider` does."""
+    provider, inventories = of_provider(conn, uuid, seen)
     return provider, {name: inventory.used for name, inventory in inventories.items()}
 
 
@@ -58,7 +66,7 @@ def replace(
     conn: Connection,
     uuid: str,
     generation: int,
-    records: Mapping[str, Record],
+    records: Mapping[str, InventoryRecord],
     *,
     least_capacity: int = 0,
 ) -> int:
@@ -72,7 +80,7 @@ def replace(
         providers.check_generation(provider, generation)
         check_capacity(records, least_capacity)
         inventories = {provider.id: _inventories_of(provider)}
-        class_ids = _class_ids(conn, provider, records)
+        class_ids = _class_ids(provider, records)
         return inventory_change(conn, inventories, {provider.id: records}, class_ids)
 
     return _write(conn, uuid, records, decide)
@@ -82,7 +90,7 @@ def create(
     conn: Connection,
     uuid: str,
     resource_class: str,
-    record: Record,
+    record: InventoryRecord,
     *,
     least_capacity: int = 0,
 ) -> int:
@@ -93,7 +101,7 @@ def create(
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         check_capacity({resource_class: record}, least_capacity)
-        class_ids = _class_ids(conn, provider, [resource_class])
+        class_ids = _class_ids(provider, [resource_class])
         if not class_ids:
             raise UnknownResourceClasses([resource_class])
         if resource_class in _inventories_of(provider):
@@ -111,7 +119,7 @@ def update(
     uuid: str,
     resource_class: str,
     generation: int,
-    record: Record,
+    record: InventoryRecord,
     *,
     least_capacity: int = 0,
 ) -> int:
@@ -124,7 +132,7 @@ def update(
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         providers.check_generation(provider, generation)
         check_capacity({resource_class: record}, least_capacity)
-        if not _class_ids(conn, provider, [resource_class]):
+        if not _class_ids(provider, [resource_class]):
             raise ResourceClassNotFound(resource_class)
         inventory = _inventories_of(provider).get(resource_class)
         if inventory is None:
@@ -165,11 +173,9 @@ def _inventories_of(provider: ProviderSnapshot) -> dict[str, Inventory]:
     return inventory_rows.of_lists(provider.id, provider.parts)
 
 
-def _class_ids(
-    conn: Connection, provider: ProviderSnapshot, class_names: Collection[str]
-) -> dict[str, int]:
+def _class_ids(provider: ProviderSnapshot, class_names: Collection[str]) -> dict[str, int]:
     """Return the ids of those classes that exist."""
-    return catalog.match(conn, "resource_class", class_names, provider.entries)
+    return catalog.match(class_names, provider.entries)
 
 
 def _write(
@@ -195,9 +201,8 @@ def _write(
     return provider.generation + 1
 
 
-def check_capacity(records: Mapping[str, Record], least_capacity: int = 0) -> None:
-    """Raise BadCapacity for a record whose capacity, cut to an integer, is too small."""
+def check_capacity(records: Mapping[str, InventoryRecord], least_capacity: int = 0) -> None:
+    """Raise BadCapacity for a record whose capacity is too small."""
     for name, record in records.items():
-        capacity = math.trunc((record.total - record.reserved) * record.allocation_ratio)
-        if capacity < least_capacity:
-            raise BadCapacity(name, record.total, record.reserved, capacity, least_capacity)
+        if record.capacity < least_capacity:
+            raise BadCapacity(name, record.total, record.reserved, record.capacity, least_capacity)

@@ -7,11 +7,11 @@ from types import MappingProxyType
 
 from sqlalchemy.engine import Connection
 
+from placement.client.inventory import InventoryRecord, Stock
 from placement.db.statements import inventories as statements
 from placement.errors import InventoryInUse, UnknownInventoryClasses
 from placement.objects import catalog
-from placement.objects.capacity import Stock
-from placement.objects.inventory_rows import Inventory, InventoryKey, Record, as_stored, read
+from placement.objects.inventory_rows import Inventory, InventoryKey, as_stored, columns, read
 
 Inventories = Mapping[int, Mapping[str, Inventory]]  # provider id -> class -> inventory
 NO_DELTAS: Mapping[InventoryKey, int] = MappingProxyType({})
@@ -24,7 +24,7 @@ class NewInventory:
     provider_id: int
     class_id: int
     class_name: str
-    record: Record
+    record: InventoryRecord
 
     @property
     def key(self) -> InventoryKey:
@@ -34,7 +34,7 @@ class NewInventory:
     def columns(self) -> dict[str, int | float]:
         """Return the columns of the row."""
         keys = {"resource_provider_id": self.provider_id, "resource_class_id": self.class_id}
-        return {**keys, **self.record.columns()}
+        return {**keys, **columns(self.record)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class InventoryChange:
     """What a write inserts, updates (id -> record) and deletes."""
 
     created: tuple[NewInventory, ...] = ()
-    updated: Mapping[int, Record] = field(default_factory=dict)
+    updated: Mapping[int, InventoryRecord] = field(default_factory=dict)
     deleted: tuple[Inventory, ...] = ()
 
     def insert_and_update(self, conn: Connection) -> None:
@@ -50,7 +50,7 @@ class InventoryChange:
         # A custom class may be deleted or renamed after its id was looked up.
         catalog.lock_classes(conn, {row.class_id: row.class_name for row in self.created})
         statements.create([row.columns() for row in self.created]).execute(conn)
-        changed_rows = {row_id: record.columns() for row_id, record in self.updated.items()}
+        changed_rows = {row_id: columns(record) for row_id, record in self.updated.items()}
         statements.update(changed_rows).execute(conn)
 
     def delete(self, conn: Connection) -> None:
@@ -94,7 +94,7 @@ class InventoryChange:
 def inventory_change(
     conn: Connection,
     inventories: Inventories,
-    records: Mapping[int, Mapping[str, Record]],
+    records: Mapping[int, Mapping[str, InventoryRecord]],
     class_ids: Mapping[str, int],
 ) -> InventoryChange:
     """Compare what providers have with all that they are to have, by provider id and class.
@@ -103,7 +103,7 @@ def inventory_change(
     """
     _refuse_unknown_classes(records.values(), class_ids)
     created: list[NewInventory] = []
-    updated: dict[int, Record] = {}
+    updated: dict[int, InventoryRecord] = {}
     deleted: list[Inventory] = []
     for provider_id, records_by_class in records.items():
         rows = inventories[provider_id]
@@ -119,7 +119,7 @@ def inventory_change(
 
 
 def _refuse_unknown_classes(
-    records: Collection[Mapping[str, Record]], class_ids: Mapping[str, int]
+    records: Collection[Mapping[str, InventoryRecord]], class_ids: Mapping[str, int]
 ) -> None:
     unknown: set[str] = set()
     for records_by_class in records:

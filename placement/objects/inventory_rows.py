@@ -1,4 +1,4 @@
-"""Inventories as clients state them, and as rows hold them."""
+"""Inventories as rows hold them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
@@ -8,38 +8,11 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from placement.client.inventory import InventoryRecord, Stock
 from placement.db.dialects import dialect_of
 from placement.db.statements import inventories as statements
-from placement.objects import capacity
-from placement.objects.capacity import Stock
-from placement.vocabulary import MAX_INTEGER
 
 InventoryKey = tuple[int, int]  # (provider id, resource class id)
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a client states of one inventory: amounts in units of the class."""
-
-    total: int
-    reserved: int = 0
-    min_unit: int = 1
-    max_unit: int = MAX_INTEGER
-    step_size: int = 1
-    allocation_ratio: float = 1.0
-
-    @property
-    def capacity(self) -> int:
-        """Whole units that may be allocated."""
-        return capacity.capacity(self.total, self.reserved, self.allocation_ratio)
-
-    def stock(self, used: int) -> Stock:
-        """Return what the rule of fitting looks at, with this much used."""
-        return Stock(self.capacity, used, self.min_unit, self.max_unit, self.step_size)
-
-    def columns(self) -> dict[str, int | float]:
-        """Return the columns of the row, with the derived capacity."""
-        return {**asdict(self), "capacity": self.capacity}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +27,7 @@ class Inventory:
     class_id: int
     class_name: str
     used: int
-    record: Record
+    record: InventoryRecord
     changed_at: datetime | None
 
     @property
@@ -68,7 +41,12 @@ class Inventory:
         return self.record.stock(self.used)
 
 
-def as_stored(conn: Connection, record: Record) -> Record:
+def columns(record: InventoryRecord) -> dict[str, int | float]:
+    """Return the columns of the row of a record, with the derived capacity."""
+    return {**asdict(record), "capacity": record.capacity}
+
+
+def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
     """Return the record with the ratio that the database will return of it."""
     ratio = dialect_of(conn).as_stored(record.allocation_ratio)
     return replace_fields(record, allocation_ratio=ratio)
@@ -91,15 +69,15 @@ def of_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Inventory
 def of_list(
     provider_id: int, class_id: int, class_name: str, row_id: int, used: int, *fields: Any
 ) -> Inventory:
-    """Return an inventory of the values of a row that came as JSON; fields: those of `Record`."""
+    """Return an inventory of the values of a row that came as JSON; fields: of its record."""
     values = list(fields)
     values[-1] = float(values[-1])  # JSON has integers where a ratio has no fraction
-    record = Record(*values)
+    record = InventoryRecord(*values)
     return Inventory(row_id, provider_id, class_id, class_name, used, record, changed_at=None)
 
 
 def _from_row(row: Any) -> Inventory:
-    record = Record(
+    record = InventoryRecord(
         row.total,
         row.reserved,
         row.min_unit,

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from placement.objects import identifiers
 
@@ -22,6 +23,18 @@ class KnownNames:
     roots: Mapping[str, int]
     # Provider as the request states it -> as its row holds it.
     providers: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        ids: Mapping[str, Mapping[str, int]],
+        aggregates: Mapping[str, frozenset[int]],
+        roots: Mapping[str, int],
+        providers: Iterable[str],
+    ) -> Self:
+        """Return what `catalog.look_up` has found.  providers: as the request states them."""
+        stored = identifiers.match(providers, {uuid: uuid for uuid in roots})
+        return cls(ids["resource_class"], ids["trait"], aggregates, roots, stored)
 
     def resource_ids(self, resources: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
         """Return (class id, units) pairs of (class, units) pairs, all of which exist."""

@@ -8,6 +8,7 @@ revision also marks the write, so that a lost COMMIT can be verified.
 
 import random
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -19,6 +20,8 @@ from placement.db.statements import locks as statements
 from placement.db.statements import names as name_statements
 from placement.db.statements import providers as provider_statements
 from placement.objects import identifiers
+
+NO_GENERATIONS: Mapping[int, int] = MappingProxyType({})
 
 
 class TreesChanged(Exception):
@@ -52,18 +55,22 @@ def renew_revisions(conn: Connection, root_ids: Collection[int]) -> int:
 
 
 def lock_unchanged(
-    conn: Connection, revisions: Mapping[int, int], provider_ids: Collection[int]
+    conn: Connection,
+    revisions: Mapping[int, int],
+    provider_ids: Collection[int],
+    generations: Mapping[int, int] = NO_GENERATIONS,
 ) -> int:
     """Lock trees (root id -> revision) that have these revisions still.
 
     Nothing has changed in them then since the revisions were read. They get a new revision, which
-    is returned, and the providers in them their next generation. Raises TreesChanged, after which
-    the transaction cannot go on.
+    is returned, and the providers in them their next generation; generations: those that they must
+    have, as far as they were read. Raises TreesChanged, after which the transaction cannot go on.
     """
     revision = new_revision()
     try:
         with stopwatch.LOCKS:
-            statements.renew_and_bump(revisions, provider_ids, revision).execute(conn)
+            write = statements.renew_and_bump(revisions, provider_ids, revision, generations)
+            write.execute(conn)
     except Unmatched:
         raise TreesChanged from None
     leave_commit_marker(conn, revisions, revision)

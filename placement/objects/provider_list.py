@@ -1,19 +1,18 @@
 """The list of providers that meet a filter."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy.engine import Connection
 
 from placement.db.conditions import ProviderCondition, combined
-from placement.db.statements import names
 from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
 from placement.objects.known_names import KnownNames, NamesByKind
 from placement.objects.providers import Provider
+from placement.objects.revisions import UNKNOWN
 from placement.vocabulary import ConditionKind, IdCondition
 
 
@@ -100,11 +99,15 @@ def resolve(
 
 
 class ProviderList(NamedTuple):
-    """Providers, whether there are more, and the revisions of their trees, if it is a page."""
+    """Providers, and whether there are more after them."""
 
     providers: list[Provider]
     are_more: bool = False
-    revisions: Mapping[int, int] = MappingProxyType({})
+
+    @property
+    def revisions(self) -> dict[int, int]:
+        """The revisions of their trees, by the ids of the providers."""
+        return {provider.id: provider.revision for provider in self.providers}
 
 
 def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
@@ -116,20 +119,18 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
         return ProviderList([_provider(row) for row in statements.listed(condition).rows(conn)])
     # One more than the page holds tells whether there is one.
     rows = statements.page(condition, page.after or "", page.size + 1).rows(conn)
-    providers = [_provider(row) for _revision, *row in rows[: page.size]]
-    revisions = {row_id: revision or 0 for revision, row_id, *_rest in rows[: page.size]}
-    return ProviderList(providers, len(rows) > page.size, revisions)
+    return ProviderList([_provider(row) for row in rows[: page.size]], len(rows) > page.size)
 
 
 def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:
     """Return the ids of the providers to list, in their order, and the revisions of their trees.
 
-    0 is that of one that is in no tree.
+    That of one that is in no tree is UNKNOWN.
     """
     if selection.condition is None:
         return {}
     rows = statements.revisions(selection.condition).rows(conn)
-    return {row_id: revision or 0 for row_id, revision in rows}
+    return {row_id: revision or UNKNOWN for row_id, revision in rows}
 
 
 def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -> list[Provider]:
@@ -143,8 +144,8 @@ def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -
 
 
 def _provider(row: Sequence[Any]) -> Provider:
-    row_id, *fields = row
-    return Provider._make([*fields, row_id])
+    row_id, *fields, revision = row
+    return Provider._make([*fields, row_id, revision or UNKNOWN])
 
 
 def _resolve(
@@ -153,31 +154,18 @@ def _resolve(
     """Return the names that exist, and the uuid that a page comes after as stored."""
     trees = conditions.names("tree")
     after = () if page is None or page.after is None else (page.after,)
-    query = names.with_trees(
+    found = catalog.look_up(
+        conn,
         {
             "trait": conditions.names("trait"),
             "resource_class": conditions.classes,
-            "aggregate": identifiers.spellings(*conditions.names("aggregate")),
+            "aggregate": conditions.names("aggregate"),
         },
-        identifiers.stored_forms(*trees, *after),
+        {*trees, *after},
     )
-    ids: dict[str, dict[str, int]] = {
-        "trait": {},
-        "resource_class": {},
-        "aggregate": {},
-        "tree": {},
-    }
-    for kind, row_id, name, _number in query.rows(conn):
-        ids[kind][name] = row_id
     # A row may have another form of the uuid than the canonical one, and its place in the order.
-    stored = identifiers.match([*trees, *after], {uuid: uuid for uuid in ids["tree"]})
-    known = KnownNames(
-        ids["resource_class"],
-        ids["trait"],
-        identifiers.ids_by_key(ids["aggregate"]),
-        ids["tree"],
-        stored,
-    )
+    known = KnownNames.of(found.ids, found.aggregates, found.trees, [*trees, *after])
+    stored = known.providers
     return known, "".join(stored.get(uuid) or identifiers.key(uuid) for uuid in after)
 
 

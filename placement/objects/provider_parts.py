@@ -1,18 +1,15 @@
 """What providers have, read for many of them at once: a statement or two for each part."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
 from enum import Enum
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from placement.client.inventory import FIELDS
 from placement.db.statements import provider_parts as statements
 from placement.db.statements import trees
 from placement.objects.allocations import Holding
-from placement.objects.inventory_rows import Record
-
-FIELDS = tuple(field.name for field in fields(Record))
 
 
 class Part(Enum):
@@ -34,7 +31,7 @@ def read(
 ) -> dict[Part, ByProvider]:
     """Return these parts of what each of the providers has.
 
-    Inventories are class -> the fields of a `Record` by name, usages class -> amount, traits and
+    Inventories are class -> the fields of a record by name, usages class -> amount, traits and
     aggregates lists of names, allocations consumer -> `Holding`.
     """
     values: dict[Part, ByProvider] = {}

@@ -4,6 +4,9 @@ One statement reads all that a write decides on, with the revision of the tree. 
 that changes anything in a tree renews its revision. So what was read is true if the tree has the
 same revision under the lock, which is held only while the change is written. What is refused, or
 changes nothing, locks nothing.
+
+Where views may be torn (`objects/revisions.py`), a look at the revision comes before: content with
+the revision that it has shown is whole.
 """
 
 from collections.abc import Callable, Collection
@@ -17,7 +20,7 @@ from placement.db.statements import locks
 from placement.db.statements import providers as statements
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import ProviderNotFound
-from placement.objects import identifiers, locking
+from placement.objects import identifiers, locking, revisions
 from placement.objects.locking import TreesChanged
 
 Change = TypeVar("Change")
@@ -40,15 +43,21 @@ def decide(
     whether the provider gets its next generation. Raises ProviderNotFound, what the decision
     raises, and Restart when the provider goes from tree to tree meanwhile.
     """
+    seen = revisions.of_trees(conn, uuid) if revisions.may_tear(conn) else None
     provider = _read(conn, uuid, reader)
-    change = decision(provider)
+    root_id = provider.root_id
     try:
+        if seen is not None and seen.get(provider.uuid) != provider.revision:
+            raise TreesChanged
+        change = decision(provider)
         _lock_unchanged(conn, provider, bump=bump)
     except TreesChanged:
         # Many may be writing to this tree, so it is locked before it is looked at again.
         with stopwatch.LOCKS:
-            locks.revisions([provider.root_id]).rows(conn)
+            locks.revisions([root_id]).rows(conn)
         provider = _read(conn, uuid, reader)
+        if provider.root_id != root_id:
+            raise Restart from None
         change = decision(provider)
         try:
             _lock_unchanged(conn, provider, bump=bump)
@@ -77,7 +86,9 @@ def _lock_unchanged(conn: Connection, provider: ProviderSnapshot, *, bump: bool)
     What is written before that raises is nothing, so the transaction can go on.
     """
     is_root = provider.id == provider.root_id
-    bumped = [provider.id] if bump and is_root else []
-    locking.lock_unchanged(conn, {provider.root_id: provider.revision}, bumped)
-    if bump and not is_root:
-        statements.bump_generations({provider.id: 1}).execute(conn)
+    bumped = {provider.id: provider.generation} if bump else {}
+    revision = {provider.root_id: provider.revision}
+    locking.lock_unchanged(conn, revision, bumped if is_root else {}, bumped if is_root else {})
+    if not is_root:
+        increments = dict.fromkeys(bumped, 1)
+        statements.bump_generations(increments, bumped).execute(conn)

@@ -1,10 +1,11 @@
 """Resource providers: rows, parents and generations."""
 
 import uuid as uuid_module
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
@@ -22,13 +23,20 @@ from placement.errors import (
     ProviderNotFound,
     ProviderUuidTaken,
 )
-from placement.objects import identifiers, lineage, locking, provider_snapshot
+from placement.objects import identifiers, lineage, locking, provider_snapshot, revisions
 from placement.objects.locking import LockedProvider
+from placement.objects.revisions import UNKNOWN
 from placement.objects.unset import Unset
+
+Content = TypeVar("Content")
 
 
 class Provider(NamedTuple):
-    """A resource provider as the API shows it, and the id of its row."""
+    """A resource provider as the API shows it, and the id of its row.
+
+    revision: of its tree; UNKNOWN also where what is shown with it is not known to be that of the
+    revision.
+    """
 
     uuid: str
     name: str
@@ -37,6 +45,7 @@ class Provider(NamedTuple):
     root_uuid: str
     changed_at: datetime | None
     id: int
+    revision: int = UNKNOWN
 
 
 def get(conn: Connection, uuid: str) -> Provider:
@@ -46,6 +55,29 @@ def get(conn: Connection, uuid: str) -> Provider:
     if uuid not in providers:
         raise ProviderNotFound(uuid)
     return providers[uuid]
+
+
+def get_with(
+    conn: Connection,
+    uuid: str,
+    read: Callable[[Provider], Content],
+    seen: Callable[[Provider], object],
+) -> tuple[Provider, Content]:
+    """Return a provider, and what `read` returns of it: both of one revision of the tree.
+
+    If the tree keeps changing, the provider comes without the revision, and the content is at least
+    as new as the generation. seen: is called with the provider before the content is read, and may
+    raise. Raises ProviderNotFound.
+    """
+
+    def content(provider: Provider) -> Content:
+        seen(provider)
+        return read(provider)
+
+    look = partial(get, conn, uuid)
+    revision = attrgetter("id", "revision")
+    provider, value, is_true = revisions.read_between(conn, look, content, revision)
+    return (provider if is_true else provider._replace(revision=UNKNOWN)), value
 
 
 def create(
@@ -122,16 +154,16 @@ def _refuse_taken(conn: Connection, uuid: str, name: str, own_id: int | None = N
     Returns the name that the row `own_id` has.
     """
     own_name = None
-    taken_by: set[str] = set()
+    taken_by: dict[str, str] = {}
     for row_id, its_uuid, its_name in statements.clashing(uuid, name).rows(conn):
         if row_id == own_id:
             own_name = its_name
         else:
-            taken_by.add(its_uuid)
+            taken_by[identifiers.canonical(its_uuid) or its_uuid] = its_name
     if uuid in taken_by:
         raise ProviderUuidTaken(uuid)
     if taken_by:
-        raise ProviderNameTaken(name)
+        raise ProviderNameTaken(name, next(iter(taken_by.values())))
     return own_name
 
 
@@ -229,6 +261,12 @@ def check_generation(provider: LockedProvider | ProviderSnapshot, generation: in
         raise ProviderGenerationConflict(provider.uuid, generation, provider.generation)
 
 
-def bump_generations(conn: Connection, increments: Mapping[int, int]) -> None:
-    """Add increments (id -> number) to the generations of providers, all of which must exist."""
-    statements.bump_generations(increments).execute(conn)
+def bump_generations(
+    conn: Connection, increments: Mapping[int, int], providers: Iterable[LockedProvider]
+) -> None:
+    """Add increments (id -> number) to the generations of providers, all of which must exist.
+
+    providers: those that were read. Raises Unmatched where one of them has another generation.
+    """
+    generations = {provider.id: provider.generation for provider in providers}
+    statements.bump_generations(increments, generations).execute(conn)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from placement.client.inventory import InventoryRecord
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import UnknownReshapedProvider
 from placement.objects import allocation_state, allocations, inventories, providers
@@ -16,7 +17,6 @@ from placement.objects.allocation_change import (
 )
 from placement.objects.claims import Claim
 from placement.objects.inventory_change import inventory_change
-from placement.objects.inventory_rows import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ProviderInventories:
     """All inventories that a provider is to have, and the generation that the client read."""
 
     generation: int
-    records: Mapping[str, Record]
+    records: Mapping[str, InventoryRecord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,13 @@ def reshape(conn: Connection, command: Reshape) -> None:
     moves = new_allocations.moves(new_inventories.created_ids(conn))
     inventory_statements.move_used(moves).execute(conn)
     new_inventories.delete(conn)
-    providers.bump_generations(conn, _increments(records, new_allocations.provider_ids))
+    increments = _increments(records, new_allocations.provider_ids)
+    providers.bump_generations(conn, increments, state.providers.values())
 
 
-def _records(state: AllocationState, command: Reshape) -> dict[int, Mapping[str, Record]]:
+def _records(state: AllocationState, command: Reshape) -> dict[int, Mapping[str, InventoryRecord]]:
     """Return provider id -> class -> record; check the providers and their generations."""
-    records: dict[int, Mapping[str, Record]] = {}
+    records: dict[int, Mapping[str, InventoryRecord]] = {}
     for uuid, new in command.inventories.items():
         if uuid not in state.providers:
             raise UnknownReshapedProvider(uuid)
@@ -87,7 +88,7 @@ def _records(state: AllocationState, command: Reshape) -> dict[int, Mapping[str,
 
 
 def _increments(
-    records: Mapping[int, Mapping[str, Record]], allocated_ids: Collection[int]
+    records: Mapping[int, Mapping[str, InventoryRecord]], allocated_ids: Collection[int]
 ) -> dict[int, int]:
     """Return how far the generation of each provider moves.
 

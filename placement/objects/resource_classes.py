@@ -49,7 +49,7 @@ def create(conn: Connection, name: str) -> None:
 
 def ensure(conn: Connection, name: str) -> bool:
     """Create a custom class unless it exists; return whether it is new."""
-    if _exists(conn, name):
+    if catalog.exists(conn, "resource_class", name):
         return False
     # Custom classes get consecutive ids, so all who create one wait for the same row.
     names.lock_exclusive("resource_class", catalog.STANDARD_CLASSES[0]).rows(conn)
@@ -67,7 +67,7 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
     _refuse_standard(conn, "update", name)
     if new_name == name:
         return
-    if _exists(conn, new_name):
+    if catalog.exists(conn, "resource_class", new_name):
         raise ResourceClassExists(new_name)
     names.rename_resource_class(name, new_name).execute(conn)
     # Cached trees and the answers that clients have hold the old name.
@@ -102,10 +102,6 @@ def delete(conn: Connection, name: str) -> None:
     # What an adopted database has allocated without an inventory is no longer shown.
     for class_id in class_ids:
         _renew_revisions(conn, class_id)
-
-
-def _exists(conn: Connection, name: str) -> bool:
-    return bool(catalog.find_ids(conn, {"resource_class": [name]})["resource_class"])
 
 
 def _refuse_standard(conn: Connection, verb: str, name: str) -> None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from placement.client.inventory import MAX_CAPACITY, Stock, capacity, largest
 from placement.db.statements import provider_parts as statements
 from placement.db.statements import providers as provider_statements
 from placement.db.statements import sharing as sharing_statements
 from placement.errors import ProviderNotFound
-from placement.objects import capacity, identifiers, lineage
-from placement.objects.capacity import LARGEST, Stock
+from placement.objects import identifiers, lineage
 
 
 @dataclass(slots=True)
@@ -32,9 +32,9 @@ class Sum:
         """Add what there is elsewhere; capacities end at 64 bits, as JSON does for many."""
         self.total += other.total
         self.reserved += other.reserved
-        self.capacity = min(self.capacity + other.capacity, LARGEST)
+        self.capacity = min(self.capacity + other.capacity, MAX_CAPACITY)
         self.used += other.used
-        self.free = min(self.free + other.free, LARGEST)
+        self.free = min(self.free + other.free, MAX_CAPACITY)
         self.largest = max(self.largest, other.largest)
 
 
@@ -93,11 +93,9 @@ def _sums(conn: Connection, provider_ids: Collection[int]) -> dict[int, Sums]:
     sums: dict[int, Sums] = {provider_id: {} for provider_id in provider_ids}
     for provider_id, name, used, *amounts, ratio in statements.inventories(provider_ids).rows(conn):
         total, reserved, *units = amounts
-        stock = Stock(capacity.capacity(total, reserved, float(ratio)), used, *units)
+        stock = Stock(capacity(total, reserved, float(ratio)), used, *units)
         free = max(0, stock.capacity - used)
-        sums[provider_id][name] = Sum(
-            total, reserved, stock.capacity, used, free, capacity.largest(stock)
-        )
+        sums[provider_id][name] = Sum(total, reserved, stock.capacity, used, free, largest(stock))
     return sums
 
 

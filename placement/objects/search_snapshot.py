@@ -16,11 +16,10 @@ from placement.objects.catalog import Ids, Names
 from placement.objects.claims import Claim, owner_names
 from placement.objects.consumers import ConsumerChange, consumer_change
 from placement.objects.inventory_rows import InventoryKey
+from placement.objects.revisions import UNKNOWN
 
 # Inventories that are named one by one in a statement.
 MOST_KEYS = 32
-
-UNKNOWN_REVISION = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class SearchSnapshot:
         return (
             number <= MOST_KEYS
             and not self.ids["consumer"]
-            and UNKNOWN_REVISION not in self.revisions.values()
+            and UNKNOWN not in self.revisions.values()
         )
 
 

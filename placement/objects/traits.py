@@ -1,6 +1,6 @@
 """Traits, and the traits of providers."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from placement.db.statement import Unchanged, Unmatched
 from placement.db.statements import associations, names, provider_snapshots
 from placement.db.statements.provider_snapshots import ProviderSnapshot
-from placement.errors import NotCustom, TraitInUse, TraitNotFound, UnknownTraits
+from placement.errors import NameNotDistinct, NotCustom, TraitInUse, TraitNotFound, UnknownTraits
 from placement.objects import catalog, provider_snapshot, providers
 from placement.objects.providers import Provider
 from placement.vocabulary import CUSTOM_PREFIX
@@ -32,6 +32,11 @@ class TraitFilter:
     prefix: str | None = None
     associated: bool | None = None
 
+    def allows(self, name: str) -> bool:
+        """Whether a trait of this name may be listed."""
+        is_named = self.names is None or name in self.names
+        return is_named and name.startswith(self.prefix or "")
+
 
 def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
     """Return the traits that meet the filter."""
@@ -39,27 +44,28 @@ def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
         "trait", trait_filter.names, trait_filter.prefix, is_used=trait_filter.associated
     )
     rows = query.rows(conn)
-    # Some databases compare prefixes without case.
-    prefix = trait_filter.prefix or ""
-    return [Trait(row.name, row.changed_at) for row in rows if row.name.startswith(prefix)]
+    # Some databases ignore case.
+    return [Trait(row.name, row.changed_at) for row in rows if trait_filter.allows(row.name)]
 
 
 def get(conn: Connection, name: str) -> Trait:
     """Return one trait.  Raises TraitNotFound."""
-    # Some databases compare names without case.
     for trait in find(conn, TraitFilter(names=frozenset([name]))):
-        if trait.name == name:
-            return trait
+        return trait
     raise TraitNotFound(name)
 
 
 def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
-    """Create a custom trait unless it exists; return it and whether it is new."""
-    try:
-        return get(conn, name), False
-    except TraitNotFound:
-        names.add("trait", [{"name": name}]).execute(conn)
-        return get(conn, name), True
+    """Create a custom trait unless it exists; return it and whether it is new.
+
+    Raises NameNotDistinct.
+    """
+    for row in names.dated("trait", [name]).rows(conn):
+        if row.name != name:
+            raise NameNotDistinct("trait", name, row.name)
+        return Trait(row.name, row.changed_at), False
+    names.add("trait", [{"name": name}]).execute(conn)
+    return get(conn, name), True
 
 
 def delete(conn: Connection, name: str) -> None:
@@ -76,11 +82,16 @@ def delete(conn: Connection, name: str) -> None:
         raise
 
 
-def of_provider(conn: Connection, uuid: str) -> tuple[Provider, list[Trait]]:
-    """Return a provider and its traits.  Raises ProviderNotFound."""
-    provider = providers.get(conn, uuid)
-    rows = associations.traits_of(provider.id).rows(conn)
-    return provider, [Trait(row.name, row.changed_at) for row in rows]
+def of_provider(
+    conn: Connection, uuid: str, seen: Callable[[Provider], object]
+) -> tuple[Provider, list[Trait]]:
+    """Return a provider and its traits, as `providers.get_with` does."""
+
+    def read(provider: Provider) -> list[Trait]:
+        rows = associations.traits_of(provider.id).rows(conn)
+        return [Trait(row.name, row.changed_at) for row in rows]
+
+    return providers.get_with(conn, uuid, read, seen)
 
 
 def replace(
@@ -94,7 +105,7 @@ def replace(
 
     def decide(provider: ProviderSnapshot) -> tuple[set[int], Sequence[Trait]]:
         providers.check_generation(provider, generation)
-        ids = catalog.match(conn, "trait", trait_names, provider.entries)
+        ids = catalog.match(trait_names, provider.entries)
         unknown = set(trait_names) - ids.keys()
         if unknown:
             raise UnknownTraits(unknown)

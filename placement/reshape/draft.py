@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from placement.client.allocation_records import AllocationRecord, AllocationRecords
 from placement.client.errors import ProviderTreeError
+from placement.client.inventory import units_allow
 from placement.client.provider_data import ProviderData
 from placement.client.provider_tree import ProviderTree
-from placement.reshape.packing import capacity, in_units
 from placement.reshape.transformation import ProviderFilter
 
 Usage = defaultdict[str, Counter[str]]  # provider -> class -> amount
@@ -116,7 +116,7 @@ class Draft:
                 stock = provider.inventory.get(name)
                 if stock is None:
                     raise Misfit(provider.name, f"{amount} {name} are held, and no inventory left")
-                most = capacity(stock)
+                most = stock.capacity
                 if amount > most and amount > self.used_before[uuid][name]:
                     raise Misfit(provider.name, f"{amount} {name} are held, its room is {most}")
             self._check_units(provider)
@@ -126,12 +126,12 @@ class Draft:
             holding = record["allocations"].get(provider.uuid)
             for name, amount in holding["resources"].items() if holding else ():
                 stock = provider.inventory[name]
-                if not in_units(stock, amount):
+                if not units_allow(stock, amount):
                     raise Misfit(
                         provider.name,
                         f"consumer {consumer} holds {amount} {name}, which are given from "
-                        f"{stock['min_unit']} to {stock['max_unit']} in steps of "
-                        f"{stock['step_size']}",
+                        f"{stock.min_unit} to {stock.max_unit} in steps of "
+                        f"{stock.step_size}",
                     )
 
     def _touched(self) -> list[str]:

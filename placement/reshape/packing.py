@@ -4,12 +4,13 @@ All that one consumer holds of the classes that move goes to one child, so that 
 stays so. Where that is allowed, what fits into no child is divided.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from placement.client.inventory import units_allow
+from placement.client.provider_data import Inventories
+
 Amounts = Mapping[str, int]  # class -> amount
-Record = Mapping[str, int | float]
 
 MAX_TRIES = 5_000  # children tried for a consumer, in one packing
 
@@ -20,20 +21,18 @@ class Bin:
     records: class -> inventory.  used: class -> what is allocated there already.
     """
 
-    def __init__(self, records: Mapping[str, Record], used: Amounts) -> None:
+    def __init__(self, records: Inventories, used: Amounts) -> None:
         self._records = records
         # Bins of one kind and with the same room are alike.
-        self.kind = tuple(
-            (name, *sorted(record.items())) for name, record in sorted(records.items())
-        )
-        self.room = {name: capacity(record) - used.get(name, 0) for name, record in records.items()}
+        self.kind = frozenset(records.items())
+        self.room = {name: record.capacity - used.get(name, 0) for name, record in records.items()}
 
     def allows(self, amounts: Amounts) -> bool:
         """Return whether all amounts fit, by room and by units."""
         return all(
             name in self.room
             and amount <= self.room[name]
-            and in_units(self._records[name], amount)
+            and units_allow(self._records[name], amount)
             for name, amount in amounts.items()
         )
 
@@ -42,25 +41,14 @@ class Bin:
         record = self._records.get(name)
         if record is None:
             return 0
-        part = min(amount, self.room[name], int(record["max_unit"]))
-        part -= part % int(record["step_size"])
-        return part if part >= record["min_unit"] else 0
+        part = min(amount, self.room[name], record.max_unit)
+        part -= part % record.step_size
+        return part if part >= record.min_unit else 0
 
     def take(self, amounts: Amounts, times: int = 1) -> None:
         """Take amounts; with `times` -1 give them back."""
         for name, amount in amounts.items():
             self.room[name] -= times * amount
-
-
-def capacity(record: Record) -> int:
-    """Return how much of an inventory can be allocated altogether."""
-    return math.floor((record["total"] - record["reserved"]) * record["allocation_ratio"])
-
-
-def in_units(record: Record, amount: int) -> bool:
-    """Return whether an inventory gives such an amount to one consumer."""
-    least, most, step = (int(record[unit]) for unit in ("min_unit", "max_unit", "step_size"))
-    return least <= amount <= most and amount % step == 0
 
 
 def pack(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int] | None:

@@ -2,15 +2,12 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from keystoneauth1.adapter import Adapter
-
-from placement.client.errors import ReshapeFailed
-from placement.client.negotiated import NegotiatedApi
 from placement.client.provider_data import ProviderData
 from placement.client.report import ReportClient
+from placement.client.rest import RestApi, retry
 from placement.progress import Progress
 from placement.reshape.draft import Draft, Misfit
 from placement.reshape.steps import concerns, transform
@@ -18,8 +15,12 @@ from placement.reshape.tally import Tally
 from placement.reshape.transformation import Give, Move, Rename, Step, Transformation
 from placement.vocabulary import CUSTOM_PREFIX
 
+if TYPE_CHECKING:
+    # PERF: commands that need no adapter start without it.
+    from keystoneauth1.adapter import Adapter
+
 PAGE = 1_000  # providers listed at once
-ATTEMPTS = 3  # to write a tree that somebody else writes to
+PAUSES = (0, 0)  # before further attempts to write a tree that somebody else writes to
 MAX_COMPLAINTS = 20
 
 
@@ -42,8 +43,8 @@ class Reshape:
     The service answers through an adapter, of which only the REST API is used.
     """
 
-    def __init__(self, adapter: Adapter, transformation: Transformation) -> None:
-        self._api = NegotiatedApi(adapter)
+    def __init__(self, adapter: "Adapter", transformation: Transformation) -> None:
+        self._api = RestApi(adapter)
         self._client = ReportClient(adapter)
         self._transformation = transformation
 
@@ -82,18 +83,14 @@ class Reshape:
         return written
 
     def _write(self, root: str) -> bool:
-        for attempts_left in reversed(range(ATTEMPTS)):
+        def write() -> bool:
             draft = self._draft(root)
             if draft is None:
                 return False
-            try:
-                self._client.update_from_provider_tree(draft.tree, draft.written)
-            except ReshapeFailed as failure:
-                if not failure.is_stale or not attempts_left:
-                    raise
-            else:
-                return True
-        raise AssertionError("unreachable")
+            self._client.update_from_provider_tree(draft.tree, draft.written)
+            return True
+
+        return retry(write, PAUSES)
 
     def _draft(self, root: str) -> Draft | None:
         """Return a transformed tree, None where nothing changes.  Raises Misfit."""
@@ -112,9 +109,8 @@ class Reshape:
     def _check_names(self, draft: Draft) -> None:
         """Raise Misfit if a provider that is to be made has the name of another one."""
         for provider in draft.new_providers():
-            others = self._list(f"name={quote(provider.name)}")
-            if others:
-                raise Misfit(provider.name, f"this name belongs to provider {others[0]['uuid']}")
+            for other in self._api.pages(f"name={quote(provider.name)}"):
+                raise Misfit(provider.name, f"this name belongs to provider {other['uuid']}")
 
     def _unknown_names(self) -> Iterator[str]:
         """Yield a line for each name that the service does not know and will not make."""
@@ -135,19 +131,12 @@ class Reshape:
 
     def _roots(self) -> Iterator[str]:
         """Yield the UUIDs of all roots, in their order; new children do not disturb it."""
-        marker = ""
-        while page := self._list(f"limit={PAGE}{marker}"):
-            marker = f"&marker={page[-1]['uuid']}"
-            yield from (entry["uuid"] for entry in page if entry["parent_provider_uuid"] is None)
+        for entry in self._api.pages(f"limit={PAGE}"):
+            if entry["parent_provider_uuid"] is None:
+                yield entry["uuid"]
 
     def _count_roots(self) -> int:
         return sum(1 for _ in self._roots())
-
-    def _list(self, query: str) -> list[dict[str, Any]]:
-        listed: list[dict[str, Any]] = self._api.get(f"/resource_providers?{query}")[
-            "resource_providers"
-        ]
-        return listed
 
 
 def _names(step: Step) -> tuple[set[str], set[str], frozenset[str]]:

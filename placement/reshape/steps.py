@@ -1,14 +1,17 @@
 """What the steps of a transformation do to a draft."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from placement.client.errors import ProviderTreeError
-from placement.client.provider_data import InventoryRecord, ProviderData
+from placement.client.inventory import InventoryRecord
+from placement.client.provider_data import Inventories, ProviderData
 from placement.reshape.draft import Draft, Misfit
 from placement.reshape.packing import Bin, pack, pack_in_parts
 from placement.reshape.transformation import Child, Give, Move, Rename, Step, Transformation
 
-Records = dict[str, dict[str, int | float]]  # class -> record
+Records = dict[str, InventoryRecord]  # by class
 
 
 def transform(draft: Draft, transformation: Transformation) -> None:
@@ -80,13 +83,15 @@ def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
         draft.shift(consumer, amounts, provider.uuid, children[position].uuid)
 
 
-def _stock(child: ProviderData, share: Mapping[str, InventoryRecord], draft: Draft) -> None:
+def _stock(child: ProviderData, share: Inventories, draft: Draft) -> None:
     """Give a child its share; what it has of a class already keeps its units and its ratio."""
     inventory: dict[str, InventoryRecord] = dict(child.inventory)
     for name, record in share.items():
         if name in inventory:
-            sums = {key: inventory[name][key] + record[key] for key in ("total", "reserved")}
-            inventory[name] = {**inventory[name], **sums}
+            old = inventory[name]
+            inventory[name] = replace(
+                old, total=old.total + record.total, reserved=old.reserved + record.reserved
+            )
         else:
             inventory[name] = record
     try:
@@ -97,7 +102,7 @@ def _stock(child: ProviderData, share: Mapping[str, InventoryRecord], draft: Dra
 
 def _assign(
     provider: ProviderData,
-    moving: Mapping[str, InventoryRecord],
+    moving: Inventories,
     bins: Sequence[Bin],
     step: Move,
     draft: Draft,
@@ -144,17 +149,18 @@ def _text(amounts: Mapping[str, int]) -> str:
 
 
 def _shares(
-    provider: ProviderData, moving: Mapping[str, InventoryRecord], children: Sequence[Child]
+    provider: ProviderData, moving: Inventories, children: Sequence[Child]
 ) -> list[Records]:
     """Return for each child the records that it gets.  Raises Misfit."""
     shares: list[Records] = [{} for _ in children]
     for name, record in moving.items():
         stated = [dict((child.stated or {}).get(name, {})) for child in children]
-        totals = _totals(provider, name, int(record["total"]), stated)
-        reserved = _proportions(int(record["reserved"]), totals)
+        totals = _totals(provider, name, record.total, stated)
+        reserved = _proportions(record.reserved, totals)
         for i, share in enumerate(shares):
             if totals[i]:
-                share[name] = {**record, "reserved": reserved[i], **stated[i], "total": totals[i]}
+                shared: dict[str, Any] = {"reserved": reserved[i], **stated[i], "total": totals[i]}
+                share[name] = replace(record, **shared)
     return shares
 
 

@@ -69,5 +69,5 @@ def _add(sums: _Sums, provider: ProviderData | None, used: Counter[str]) -> None
     place = ROOT if provider.parent_uuid is None else BELOW
     for name, record in provider.inventory.items():
         sums.providers[name, place] += 1
-        sums.total[name, place] += int(record["total"])
+        sums.total[name, place] += record.total
         sums.used[name, place] += used[name]

@@ -2,12 +2,15 @@
 
 import uuid as uuids
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from placement import deadline
 from tests.kit import service as kit
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 
@@ -124,4 +127,27 @@ def test_a_write_broken_at_any_statement_changes_nothing(service: Service, name:
         assert status == 500
         assert service.dump() == before
     assert after >= 3, "the write has several statements"
+    assert service.dump() != before
+
+
+@pytest.mark.parametrize("name", list(WRITES))
+def test_a_write_that_reaches_its_deadline_at_any_moment_changes_nothing(
+    service: Service, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second passes each time that somebody looks at the clock."""
+    monkeypatch.setattr(deadline, "monotonic", count().__next__)
+    before = service.dump()
+    refused = 0
+    for seconds in range(1, 100):
+        service.settings = replace(service.settings, request_deadline=float(seconds))
+        service.restart()
+        answer = service.send(*WRITES[name])
+        if answer.status_code < 300:
+            break
+        refused += 1
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "1"
+        assert "[placement]request_deadline" in answer.json["errors"][0]["detail"]
+        assert service.dump() == before
+    assert refused >= 3, "it is looked at before each statement, and before the COMMIT"
     assert service.dump() != before

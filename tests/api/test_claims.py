@@ -10,11 +10,14 @@ import pytest
 
 from placement import events
 from placement.candidates import claiming
+from placement.candidates.budget import LOOKS_PER_STEP, Budget
+from placement.db.retries import Pauses
 from placement.db.statement import Restart
+from placement.errors import LostRace
 from placement.events import Details, Event
 from placement.objects import allocations, search_snapshot
 from tests.kit import service as kit
-from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
+from tests.kit.cloud import SHARING, Stock, aggregate_uuid, building, provider_uuid
 from tests.kit.statements import counted
 
 VERSION = "2.0"
@@ -488,3 +491,124 @@ def test_many_claims_that_need_too_much_work_name_the_bound_of_all(tmp_path: Pat
         assert "within 150 steps" in refused["detail"]
         assert service.used() == 0
         service.claim(201, body())
+
+
+# -- bounds ---------------------------------------------------------------------------------------
+
+
+class LargeCloud(kit.Service):
+    """Hosts of one VCPU, of which the first are full."""
+
+    def __init__(self, directory: Path, full: int, free: int, **overrides: Any) -> None:
+        super().__init__(directory, **overrides)
+        with building(self.database.writer) as cloud:
+            for number in range(full + free):
+                vcpu = Stock(1, reserved=int(number < full))
+                cloud.add(f"host{number}", {"VCPU": vcpu, "MEMORY_MB": 4096})
+
+    def claim(self, status: int, demands: int, **more: int) -> list[int]:
+        """Claim one VCPU so often, and then more; how many trees each search has looked at."""
+        requests = [ONE_VCPU] * demands + [vcpus(amount) for amount in more.values()]
+        told: list[int] = []
+
+        def note(event: Event, details: Details) -> None:
+            if event is Event.SEARCH:
+                told.append(cast("int", details["trees_searched"]))
+
+        stop = events.listen(note)
+        claims = {"claims": [body(request) for request in requests]}
+        self.expect(status, "POST", "/claims", claims, VERSION)
+        stop()
+        return told
+
+
+def test_claims_for_the_same_look_once_at_hosts_that_are_full(tmp_path: Path) -> None:
+    with LargeCloud(tmp_path, full=400, free=100) as cloud:
+        first, *others = cloud.claim(201, 100)
+        assert first >= 32
+        # A search looks at those of its 16 candidates, and at hosts that those before have taken.
+        assert sum(others) <= 99 * (16 + 2)
+        cloud.check_used()
+
+
+def test_claims_for_the_same_read_names_and_roots_once(tmp_path: Path) -> None:
+    taken = {}
+    for demands in (2, 90):
+        (tmp_path / str(demands)).mkdir()
+        with LargeCloud(tmp_path / str(demands), full=100, free=100) as cloud:
+            with counted(cloud.database) as statements:
+                cloud.claim(201, demands)
+            taken[demands] = len(statements)
+    assert taken[90] <= taken[2] + 4
+
+
+def test_what_was_found_full_is_not_found_free_by_another_request(tmp_path: Path) -> None:
+    """Less may fit where more does not."""
+    with LargeCloud(tmp_path, full=0, free=3) as cloud:
+        requests = [ONE_VCPU, {"groups": {"": {"resources": {"VCPU": 1, "MEMORY_MB": 4096}}}}]
+        requests += [{"groups": {"": {"resources": {"MEMORY_MB": 1}}}}] * 2
+        claims = {"claims": [body(request) for request in requests]}
+        cloud.expect(201, "POST", "/claims", claims, VERSION)
+        cloud.check_used()
+
+
+def test_all_searches_of_a_claim_and_its_explanation_have_one_bound(tmp_path: Path) -> None:
+    budgets: list[Budget] = []
+    begin = Budget.__init__
+
+    def note(budget: Budget, max_steps: int) -> None:
+        begin(budget, max_steps)
+        budgets.append(budget)
+
+    steps = 100_000
+    with LargeCloud(tmp_path, 300, 20, placement={"max_search_steps": steps}) as cloud:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Budget, "__init__", note)
+            cloud.claim(409, 5, impossible=2)
+        searches, explanation = budgets
+        assert explanation.looks > 0
+        explanation.looks = 0
+        assert searches.looks // LOOKS_PER_STEP + explanation.steps_left in range(
+            steps - 2, steps + 1
+        )
+        # Each of many requests searches alone, but not as long as one could.
+        requests = [{**ONE_VCPU, "limit": limit} for limit in range(1, 50)]
+        claims = {"claims": [body(request) for request in requests]}
+        cloud.expect(503, "POST", "/claims", claims, VERSION)
+
+
+def test_searches_that_others_outpace_end_at_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long before the time is over that a claim may wait for others."""
+
+    def lose(*_arguments: object) -> None:
+        raise LostRace
+
+    monkeypatch.setattr(claiming, "_write", lose)
+    monkeypatch.setattr(Pauses, "wait", lambda _pauses: None)
+    database = {"write_timeout": 3600.0}
+    bounds = {"max_search_steps": 2000}
+    with LargeCloud(tmp_path, 0, 3, placement=bounds, placement_database=database) as cloud:
+        answer = cloud.expect(503, "POST", "/claims", body(), VERSION)
+        assert "2000 steps" in answer.json["errors"][0]["detail"]
+
+
+def test_each_of_16_candidates_is_tried_before_the_next_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: set[str] = set()
+    write = claiming._write
+
+    def lose(database: Any, claims: Any, snapshot: Any) -> Any:
+        (uuid,) = claims[0].allocations
+        tried.add(uuid)
+        if len(tried) < 16:
+            raise LostRace
+        return write(database, claims, snapshot)
+
+    monkeypatch.setattr(claiming, "_write", lose)
+    with LargeCloud(tmp_path, full=0, free=30) as cloud:
+        # Hosts in memory are enough to choose among, and none is.
+        assert len(cloud.claim(201, 1)) == 1
+        assert len(tried) == 16

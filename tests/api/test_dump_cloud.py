@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from placement.cli import main
-from placement.client.rest import RestClient
+from placement.client.command_client import RestClient
 from placement.loader import dump_cloud, load_cloud, load_file, preview_load
 from tests.kit.engines import ENGINE, share
 from tests.kit.listener import listening
@@ -148,7 +148,7 @@ def build(data: st.DataObject, service: Service) -> None:
 
 def without_lists(patch: pytest.MonkeyPatch) -> None:
     """Take the server for one that knows 1.x alone."""
-    patch.setattr("placement.loader.reading.LISTING", "none")
+    patch.setattr("placement.loader.reading.LISTING", (9, 9))
 
 
 def put(service: Service, provider: str, part: str, value: object) -> None:
@@ -226,6 +226,43 @@ def test_what_is_deleted_while_it_is_read_is_left_out(
     }
 
 
+@pytest.mark.parametrize("pages", [True, False])
+def test_a_child_is_left_out_with_the_parent_that_it_leaves_while_it_is_read(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: bool
+) -> None:
+    service, url = server
+    if not pages:
+        without_lists(monkeypatch)
+    parent, child, grandchild, other = (str(uuid.UUID(int=number)) for number in range(1, 5))
+    for name, each, above in (
+        ("parent", parent, None),
+        ("child", child, parent),
+        ("grandchild", grandchild, child),
+        ("other", other, None),
+    ):
+        body = {"name": name, "uuid": each, "parent_provider_uuid": above}
+        service.expect(200, "POST", "/resource_providers", body)
+    put(service, child, "inventories", {"VCPU": {"total": 8}})
+    consumer = f"/allocations/{uuid.UUID(int=7)}"
+    service.expect(204, "PUT", consumer, claim({child: {"VCPU": 2}}))
+
+    def moving(client: RestClient, path: str, member: str) -> list[Any]:
+        answer = items(client, path, member)
+        if path == "/resource_providers":
+            body = {"name": "child", "parent_provider_uuid": other}
+            service.expect(200, "PUT", f"/resource_providers/{child}", body)
+            service.expect(204, "DELETE", f"/resource_providers/{parent}")
+        return answer
+
+    items = RestClient.items
+    monkeypatch.setattr(RestClient, "items", moving)
+    dump(url, tmp_path / "cloud.yaml")
+    cloud = load_file(tmp_path / "cloud.yaml")
+    assert [each.name for each in cloud.providers] == ["other"]
+    # Nor is there what the file could not name.
+    assert cloud.consumers == ()
+
+
 @pytest.mark.parametrize("stop", range(1, 7))
 def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
     server: Server, empty: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
@@ -236,7 +273,7 @@ def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
     one.expect(204, "PUT", f"/allocations/{uuid.UUID(int=8)}", claim({host: {"VCPU": 3}}))
     put(one, host, "inventories", {"VCPU": {"total": 2, "max_unit": 1, "reserved": 1}})
     text = dump(url, tmp_path / "cloud.yaml")
-    send, writes = RestClient._send, 0
+    send, writes = RestClient.send, 0
 
     def stopping(client: RestClient, method: str, *rest: Any) -> Any:
         nonlocal writes
@@ -245,9 +282,9 @@ def test_a_host_over_its_capacity_comes_back_so_from_wherever_loading_stops(
             raise KeyboardInterrupt
         return send(client, method, *rest)
 
-    monkeypatch.setattr(RestClient, "_send", stopping)
+    monkeypatch.setattr(RestClient, "send", stopping)
     code = load_cloud(str(tmp_path / "cloud.yaml"), there, "admin", out=io.StringIO())
-    monkeypatch.setattr(RestClient, "_send", send)
+    monkeypatch.setattr(RestClient, "send", send)
     # Five writes: a provider, room, two consumers, the inventory.
     assert code == (130 if stop <= 5 else 0)
     load(tmp_path / "cloud.yaml", there)
@@ -262,13 +299,13 @@ def test_a_server_with_pages_is_asked_little(
     load(DEMO, url)
     use(service)
     paths: list[str] = []
-    send = RestClient._send
+    send = RestClient.send
 
     def watching(client: RestClient, method: str, path: str, *rest: Any) -> Any:
         paths.append(path)
         return send(client, method, path, *rest)
 
-    monkeypatch.setattr(RestClient, "_send", watching)
+    monkeypatch.setattr(RestClient, "send", watching)
     text = dump(url, tmp_path / "cloud.yaml")
     # Classes, traits, names, versions, one page; then each of the trees.
     assert len(paths) == 5 + 54

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import falcon.testing
@@ -10,6 +11,7 @@ from falcon.testing import create_environ
 
 from bench.clouds import flat
 from bench.scenarios import FLAT
+from placement.api import dispatch
 from placement.api.dispatch import TOGETHER
 from placement.api.history import LATEST
 from tests.kit.cloud import load
@@ -58,6 +60,17 @@ def test_an_answer_is_written_in_parts_of_bounded_length(client: Client) -> None
     assert max(lengths) <= TOGETHER
     # As few as that takes, but for what no part has room for at its end.
     assert len(lengths) <= 2 * sum(lengths) // TOGETHER + 1
+
+
+def test_a_piece_longer_than_a_part_is_a_part_by_itself(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = b"".join(send(client, {}))
+    monkeypatch.setattr(dispatch, "TOGETHER", 1000)
+    parts = list(islice(send(client, {}), len(whole)))  # no more than that, were it without an end
+    assert b"".join(parts) == whole
+    assert all(parts)
+    assert max(map(len, parts)) > 1000
 
 
 def test_an_answer_takes_less_memory_than_its_text_where_trees_are_known(client: Client) -> None:

@@ -106,7 +106,23 @@ def test_parts_are_added_to_what_a_list_shows_without_them(service: Service) -> 
     assert plain == {}
 
 
-@pytest.mark.parametrize("query", ["", "required=HW_CPU_X86_AVX2&", "include=usages&"])
+# Each of the four parameters leaves out a host that the others would show.
+REPEATED = (
+    f"member_of={aggregate_uuid(2)}&member_of={aggregate_uuid(1)}&"
+    "required=HW_CPU_X86_AVX2&required=!HW_CPU_X86_AVX&"
+)
+
+
+def test_each_repeated_parameter_is_a_condition_of_its_own(service: Service) -> None:
+    uuids = {each["uuid"] for each in listed(service, REPEATED)}
+    assert len(uuids) > 1
+    terms = REPEATED.rstrip("&").split("&")
+    for term in (terms[0], *terms[2:]):
+        others = "&".join(each for each in terms if each != term)
+        assert {each["uuid"] for each in listed(service, others)} > uuids, term
+
+
+@pytest.mark.parametrize("query", ["", "required=HW_CPU_X86_AVX2&", "include=usages&", REPEATED])
 @pytest.mark.parametrize("size", [1, 2, 3, HOSTS + len(RANDOM) - 1, HOSTS + len(RANDOM), 1000])
 def test_pages_together_are_the_list(service: Service, query: str, size: int) -> None:
     href: str | None = f"/resource_providers?{query}limit={size}"
@@ -121,6 +137,8 @@ def test_pages_together_are_the_list(service: Service, query: str, size: int) ->
     assert 0 < len(pages[-1]) <= size
     uuids = [provider["uuid"] for provider in providers]
     assert all(one < other for one, other in pairwise(uuids))
+    # A page with a link is not the last one, so the link was followed.
+    assert len(pages) == max(1, -(-len(providers) // size))
     assert providers == sorted(listed(service, query), key=lambda provider: provider["uuid"])
 
 

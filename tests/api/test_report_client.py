@@ -32,10 +32,10 @@ from placement.client.errors import (
     ServiceTooOld,
     UpdateFailed,
 )
-from placement.client.negotiated import Version
 from placement.client.provider_tree import ProviderTree, TreeSnapshot
-from placement.client.report import ComputeDriver, ReportClient
+from placement.client.report import UPDATE_PAUSES, ComputeDriver, ReportClient
 from placement.client.request_errors import RequestError
+from placement.client.rest import Version
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
 from tests.kit.engines import share
@@ -92,6 +92,11 @@ def shown(recorder: Recorder, path: str) -> Any:
     return answer.json()
 
 
+def generation(recorder: Recorder, path: str) -> int:
+    """The generation of a provider, by a request that is not recorded."""
+    return int(shown(Recorder(recorder), path)["generation"])
+
+
 # -- reading and writing a tree ---------------------------------------------------------------
 
 
@@ -128,6 +133,23 @@ def test_what_was_changed_is_written_and_nothing_else(
     assert client.get_provider_tree(HOST) == tree
 
 
+def test_what_goes_away_goes_before_what_comes_wherever_it_stands(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    """Or the same device would be offered twice meanwhile."""
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    # The one that gains is the first of the tree, and the ones that lose come after it.
+    tree.update_inventory("host1", {"DISK_GB": {"total": 100}, "VCPU": {"total": 6}})
+    tree.update_inventory("NUMA0", {"VCPU": {"total": 2}, "CUSTOM_X": {"total": 1}})
+    tree.update_inventory("NUMA1", {"CUSTOM_X": {"total": 1}})
+    recorder.requests.clear()
+    client.update_from_provider_tree(tree)
+    assert recorder.writes() == [
+        f"PUT /resource_providers/{uuid}/inventories" for uuid in (CHILD0, CHILD1, HOST)
+    ]
+
+
 def test_what_others_wrote_meanwhile_stays(client: ReportClient, recorder: Recorder) -> None:
     client.report(HOST, describe_host)
     tree = client.get_provider_tree(HOST)
@@ -143,7 +165,7 @@ def test_what_others_wrote_meanwhile_stays(client: ReportClient, recorder: Recor
     now = client.get_provider_tree(HOST)
     assert now.has_traits("host1", ["CUSTOM_MAINTENANCE", "CUSTOM_NEW", "CUSTOM_RACK"])
     assert now.exists("accelerator")
-    assert now.data("host1").inventory["DISK_GB"]["total"] == 200
+    assert now.data("host1").inventory["DISK_GB"].total == 200
 
 
 def test_a_writer_who_comes_between_two_requests_is_met_and_the_update_repeated(
@@ -167,7 +189,31 @@ def test_a_writer_who_comes_between_two_requests_is_met_and_the_update_repeated(
     now = client.get_provider_tree(HOST)
     assert len(met) == 2
     assert now.has_traits("host1", ["CUSTOM_THEIRS_1", "CUSTOM_THEIRS_2"])
-    assert now.data("host1").inventory["DISK_GB"]["total"] == 200
+    assert now.data("host1").inventory["DISK_GB"].total == 200
+
+
+def test_an_update_outlasts_several_writers_who_come_in_its_way(
+    client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("placement.client.rest.time.sleep", pauses.append)
+    client.report(HOST, describe_host)
+    path = f"/resource_providers/{HOST}"
+    met: list[str] = []
+
+    def intervene(request: str) -> None:
+        if request == f"PUT {path}/inventories" and len(met) < 7:
+            met.append(request)
+            body = {"aggregates": [], "resource_provider_generation": generation(recorder, path)}
+            Recorder(recorder).put(f"{path}/aggregates", json=body, microversion="1.39")
+
+    recorder.before = intervene
+    tree = client.get_provider_tree(HOST)
+    tree.update_inventory("host1", {"DISK_GB": {"total": 200}})
+    client.update_from_provider_tree(tree)
+    assert len(met) == len(pauses) == 7
+    assert max(pauses) <= max(UPDATE_PAUSES)
+    assert client.get_provider_tree(HOST).data("host1").inventory["DISK_GB"].total == 200
 
 
 @pytest.mark.parametrize("version", FIRST_LINE)
@@ -191,14 +237,51 @@ def test_a_provider_that_is_deleted_while_the_tree_is_read_is_left_out(
     assert recorder.requests.count(f"GET /resource_providers?in_tree={HOST}") == 2
 
 
-def test_writers_who_never_end_are_told_of(client: ReportClient, recorder: Recorder) -> None:
+def test_a_provider_that_is_deleted_before_it_is_written_is_created_again(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+
+    def delete(request: str) -> None:
+        if request == f"PUT /resource_providers/{CHILD1}/inventories":
+            recorder.before = lambda request: None
+            Recorder(recorder).delete(f"/resource_providers/{CHILD1}", microversion="1.39")
+
+    recorder.before = delete
+    tree = client.get_provider_tree(HOST)
+    tree.update_inventory("NUMA1", {"VCPU": {"total": 8}})
+    assert client.update_from_provider_tree(tree) == tree
+    assert "POST /resource_providers" in recorder.writes()
+    assert client.get_provider_tree(HOST) == tree
+
+
+def test_a_name_and_a_place_that_others_gave_show_although_no_generation_moved(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    client.report(HOST, describe_host)
+    tree = client.get_provider_tree(HOST)
+    body = {"name": "renamed", "parent_provider_uuid": CHILD1}
+    path = f"/resource_providers/{CHILD0}"
+    assert recorder.put(path, json=body, microversion="1.39").status_code == 200
+    tree.update_inventory("NUMA1", {"VCPU": {"total": 8}})
+    written = client.update_from_provider_tree(tree)
+    child = tree.data(CHILD0)
+    assert child.generation == shown(recorder, path)["generation"]
+    for now in (written.edit(), client.get_provider_tree(HOST)):
+        assert now.data(CHILD0) == replace(child, name="renamed", parent_uuid=CHILD1)
+
+
+def test_writers_who_never_end_are_told_of(
+    client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("placement.client.rest.time.sleep", pauses.append)
     client.report(HOST, describe_host)
     path = f"/resource_providers/{HOST}"
 
     def intervene(request: str) -> None:
         if request == f"PUT {path}/traits":
-            generation = shown(Recorder(recorder), path)["generation"]
-            body = {"aggregates": [], "resource_provider_generation": generation}
+            body = {"aggregates": [], "resource_provider_generation": generation(recorder, path)}
             Recorder(recorder).put(f"{path}/aggregates", json=body, microversion="1.39")
 
     recorder.before = intervene
@@ -206,6 +289,7 @@ def test_writers_who_never_end_are_told_of(client: ReportClient, recorder: Recor
     tree.add_traits("host1", "CUSTOM_NEW")
     with pytest.raises(UpdateFailed, match="others keep changing"):
         client.update_from_provider_tree(tree)
+    assert len(pauses) == len(UPDATE_PAUSES)
 
 
 def test_a_provider_that_the_service_has_lost_is_created_again(client: ReportClient) -> None:
@@ -279,6 +363,7 @@ def test_a_sharing_provider_below_another_is_read_with_its_tree(client: ReportCl
 def test_agents_that_write_at_the_same_time_lose_nothing(
     client: ReportClient, recorder: Recorder
 ) -> None:
+    """An attempt fails only where another agent has written, which is six times at the most."""
     client.report(HOST, describe_host)
 
     def add_three(agent: int) -> None:
@@ -287,6 +372,7 @@ def test_agents_that_write_at_the_same_time_lose_nothing(
             tree.add_traits("host1", f"CUSTOM_{agent}_{number}")
             client.update_from_provider_tree(tree)
 
+    assert len(UPDATE_PAUSES) >= 2 * 3
     with ThreadPoolExecutor(3) as agents:
         list(agents.map(add_three, range(3)))
     traits = {f"CUSTOM_{agent}_{number}" for agent in range(3) for number in range(3)}
@@ -628,7 +714,7 @@ def check_between(before: ProviderTree, after: ProviderTree, now: ProviderTree) 
     """Nothing is offered twice, nor before all is known of it."""
 
     def vcpus(tree: ProviderTree) -> int:
-        return sum(int(each.inventory.get("VCPU", {"total": 0})["total"]) for each in tree)
+        return sum(each.inventory["VCPU"].total for each in tree if "VCPU" in each.inventory)
 
     assert vcpus(now) <= max(vcpus(before), vcpus(after))
     new = now.find("NUMA2")

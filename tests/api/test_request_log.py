@@ -328,6 +328,8 @@ def test_a_line_in_json_has_its_facts_one_by_one(tmp_path: Path) -> None:
         logger.removeHandler(handler)
         logger.setLevel(level)
     (record,) = records
+    # What a format may name: where a line of the log comes from.
+    assert (Path(record.pathname).name, record.funcName) == ("request_log.py", "end")
     line = json.loads(JSONFormatter().format(record))
     facts = line["extra"]
     assert set(facts) == {

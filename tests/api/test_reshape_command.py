@@ -289,6 +289,27 @@ def test_a_reshape_does_not_begin_where_one_result_would_not_fit(lab: Laboratory
     assert lab.service.dump() == before
 
 
+def test_roots_on_later_pages_are_surveyed_and_written_too(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("placement.reshape.run.PAGE", 2)
+    lab.build(lambda cloud: gpu_hosts(cloud, 5))
+    file = CASES / "vgpu-to-children.yaml"
+    # Two consumers of three do not fit on cards of four with one of two.
+    for number, amount in enumerate((3, 3, 2), 1):
+        lab.claim(number, {5: {"VGPU": amount}})
+    before = lab.service.dump()
+    code, _out, err = lab.reshape(file)
+    assert code == 1
+    assert "gpu-5" in err
+    assert lab.service.dump() == before
+    lab.service.expect(204, "DELETE", f"/allocations/{consumer_uuid(3)}")
+    code, _out, err = lab.reshape(file)
+    assert (code, err.splitlines()[-1]) == (0, "reshaping: 5 of 5 trees")
+    stock, _held = lab.state()
+    assert all(stock[f"gpu-{number}"] == {"VCPU": 64} for number in range(1, 6))
+
+
 def test_running_again_finds_nothing_left(lab: Laboratory) -> None:
     lab.build(lambda cloud: gpu_hosts(cloud, 2))
     lab.claim(1, {1: {"VGPU": 4}})

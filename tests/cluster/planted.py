@@ -24,7 +24,7 @@ def _no_lock() -> None:
         root_ids: Mapping[int, int],
         bumped: Collection[int] = (),
     ) -> None:
-        bump_generations(dict.fromkeys(bumped, 1)).execute(conn)
+        bump_generations(dict.fromkeys(bumped, 1), {}).execute(conn)
 
     locking.lock_seen = lock_seen
 

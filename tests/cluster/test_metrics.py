@@ -12,10 +12,8 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from prometheus_client.mmap_dict import MmapedDict
-
+from placement.compat import prometheus
 from tests.kit import metrics as kit
 from tests.kit.builders import database_url
 from tests.kit.ports import free_port
@@ -44,7 +42,7 @@ Request = tuple[str, str, object, str]  # method, path, body, version
 def scrape(port: int) -> kit.Samples:
     """What the port of the metrics says, without a token."""
     with connected(port) as connection:
-        connection.request("GET", "/metrics")
+        connection.request("GET", "/metrics", headers={"Connection": "close"})
         answer = connection.getresponse()
         text = answer.read()
     assert answer.status == 200
@@ -94,8 +92,8 @@ def _requests_of(counts: Path, worker: int) -> float:
     path = counts / f"counter_{worker}.db"
     if not path.exists():
         return 0
-    rows: Any = MmapedDict.read_all_values_from_file(str(path))
-    return sum(float(value) for key, value, *_ in rows if "placement_requests_total" in key)
+    samples = prometheus.read_file(path)
+    return sum(value for key, value in samples.items() if "placement_requests_total" in key)
 
 
 def test_every_value_is_right_with_four_workers_one_of_them_killed(tmp_path: Path) -> None:

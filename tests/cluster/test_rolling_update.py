@@ -75,8 +75,11 @@ def next_release(directory: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     for part in ("placement", "etc"):
         shutil.copytree(REPOSITORY / part, code / part, ignore=ignored)
+    # As in a wheel, for an editable installation knows those of this tree alone.
+    migrations = code / "placement" / "migrations"
+    shutil.copytree(REPOSITORY / "migrations", migrations, ignore=ignored)
     assert schema.newest() == "0003", "the next revision has another number now"
-    (code / "placement/migrations/versions" / f"{NEXT}_notes.py").write_text(REVISION)
+    (migrations / "versions" / f"{NEXT}_notes.py").write_text(REVISION)
     tables = code / "placement/db/tables.py"
     before = '    sa.Column("capacity", sa.BigInteger, nullable=False, server_default="0"),\n'
     text = tables.read_text()

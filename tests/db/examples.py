@@ -130,7 +130,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "provider_parts.inventories": ([1],),
     "provider_parts.trait_ids": ([1],),
     "provider_list.among": (ProviderCondition(), [1]),
-    "providers.bump_generations": ({1: 1, 2: 1},),
+    "providers.bump_generations": ({1: 1, 2: 1, 3: 2}, {1: 4, 2: 0}),
     "providers.clashing": (UUID, "host"),
     "providers.create": (UUID, "host", None, None, 1),
     "providers.locked": ([UUID],),
@@ -166,9 +166,9 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "of what is given back": ({1: (-2, 9, 0, 0), 3: (-4, 9, 0, 0)},),
     },
     "locks.renew_and_bump": {
-        "a tree, and a provider in it": ({1: 7}, [1, 3], 2),
-        "a root and its generation": ({1: 7}, [1], 2),
-        "a root": ({1: 7}, [], 2),
+        "a tree, and a provider in it": ({1: 7}, [1, 3], 2, {}),
+        "a root and its generation, as it was read": ({1: 7}, [1], 2, {1: 4}),
+        "a root": ({1: 7}, [], 2, {}),
     },
     "locks.renew_where_seen": {
         "with generations": ({1: 1, 3: 1, 5: 4}, [1, 3], 2),

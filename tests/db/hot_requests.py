@@ -126,6 +126,8 @@ def claims(project: str) -> Iterator[Step]:
     yield Step("DELETE of another", FEW, "DELETE", f"/allocations/{other}")
     query = f"/usages?project_id={project_name(7)}&user_id=user"
     yield Step("usages of a user", FEW, "GET", query)
+    query = f"/usages?project_id={project_name(7).upper()}&user_id=USER"
+    yield Step("usages of a user in another case", FEW, "GET", query)
     one_step = {
         "request": {"groups": {"": {"resources": small}}},
         "consumer_uuid": other,
@@ -152,6 +154,7 @@ def one_provider() -> Iterator[Step]:
     for name, query in {
         "a name": "name=provider77",
         "a name that is none": "name=nobody",
+        "a name in another case": "name=PROVIDER77",
         "a uuid": f"uuid={HOST}",
         "a tree": f"in_tree={NESTED}",
         "an aggregate that is none": f"member_of={uuids.uuid4()}",

@@ -1,9 +1,10 @@
-"""The SQL of every statement, as each engine is sent it, in files that a reader can open.
+"""The SQL of every statement, as each engine receives it, in files that a reader can open.
 
-`python -m tests.db.snapshots --write` writes them to `tests/db/statements`; without `--write` it
-says which are out of date, as `test_snapshots` does. Parameters are shown by name, whatever a
-driver calls them, and the list of an IN as `(:name …)`; what a statement has been built with is
-shown in its place.
+`python -m tests.db.snapshots --write` writes them to `tests/db/statements`, a file for each module
+of `db.statements`; without `--write` it lists which are out of date, as `test_snapshots` does.
+A statement is shown once where all engines receive the same text, else once for each text, under
+`-- on` and the engines. Parameters are shown by name, without the type that a driver adds, and the
+list of an IN as `(:name …)`; what a statement has been built with is shown in its place.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import BindTyping
 
 from placement.db import statements
 from placement.db.statement import Queries, Query, Write, Writes
@@ -28,13 +30,17 @@ DIRECTORY = Path(__file__).parent / "statements"
 COMMAND = "python -m tests.db.snapshots --write"
 WIDTH = 100
 
+
+def _dialect(url: str) -> sa.Dialect:
+    dialect = sa.make_url(f"{url}://").get_dialect()(paramstyle="named")  # type: ignore[call-arg]
+    dialect.bind_typing = BindTyping.NONE  # psycopg's adds a type to each parameter
+    return dialect
+
+
 ENGINES: Mapping[str, sa.Dialect] = {
-    name: sa.make_url(f"{url}://").get_dialect()(paramstyle="named")  # type: ignore[call-arg]
-    for name, url in (
-        ("sqlite", "sqlite"),
-        ("mysql", "mysql+pymysql"),
-        ("postgresql", "postgresql+psycopg"),
-    )
+    "sqlite": _dialect("sqlite"),
+    "mysql": _dialect("mysql+pymysql"),
+    "postgresql": _dialect("postgresql+psycopg"),
 }
 
 Statement = Query | Write | Queries | Writes
@@ -64,24 +70,35 @@ def snapshots() -> dict[Path, str]:
     files: dict[Path, str] = {}
     for module in MODULES:
         noun = module.__name__.rpartition(".")[2]
-        for engine, dialect in ENGINES.items():
-            parts = [
-                _part(name, function, dialect)
-                for name, function in functions().items()
-                if name.startswith(f"{noun}.")
-            ]
-            files[DIRECTORY / f"{noun}.{engine}.sql"] = "\n\n".join(parts)
+        parts = [
+            _part(name, function)
+            for name, function in functions().items()
+            if name.startswith(f"{noun}.")
+        ]
+        files[DIRECTORY / f"{noun}.sql"] = "\n\n".join(parts)
     return files
 
 
-def _part(name: str, function: Callable[..., Any], dialect: sa.Dialect) -> str:
+def _part(name: str, function: Callable[..., Any]) -> str:
     summary = inspect.getdoc(function).split("\n", 1)[0]  # type: ignore[union-attr]
     lines = [f"-- {name}: {summary}"]
     for variant, statement in _examples(name, function).items():
         if variant:
             lines.append(f"\n-- {variant}")
-        lines += [_sql(each, dialect) for each in _singles(statement)]
+        lines += _sections(statement)
     return "\n".join(lines) + "\n"
+
+
+def _sections(statement: Statement) -> Iterator[str]:
+    """Yield each text that engines receive, under their names where they receive several."""
+    engines: dict[str, list[str]] = {}
+    for engine, dialect in ENGINES.items():
+        text = "\n".join(_sql(each, dialect) for each in _singles(statement))
+        engines.setdefault(text, []).append(engine)
+    for text, names in engines.items():
+        if len(engines) > 1:
+            yield f"-- on {', '.join(names)}"
+        yield text
 
 
 def _examples(name: str, function: Callable[..., Any]) -> dict[str, Statement]:
@@ -105,17 +122,16 @@ def _sql(statement: Query | Write, dialect: sa.Dialect) -> str:
         name = match["list"] or match["number"] or match["name"]
         constant = compiled.params.get(name)
         if name in statement.params or constant is None or isinstance(constant, datetime):
-            return f"(:{name} …)" if match["list"] else match[0]
+            return f"(:{name} …)" if match["list"] else f":{name}"
         return f"({', '.join(map(repr, constant))})" if match["list"] else repr(constant)
 
     text = _PLACEHOLDER.sub(value, str(compiled))
     return _laid_out(_CLAUSE.sub(r"\n\1", text)) + ";"
 
 
-# PostgreSQL is told the types of parameters.
 _PLACEHOLDER = re.compile(
     r"\(__\[POSTCOMPILE_(?P<list>\w+)\]\)|__\[POSTCOMPILE_(?P<number>\w+)\]"
-    r"|(?<!:):(?P<name>\w+)(::\w+)?"
+    r"|(?<!:):(?P<name>\w+)"
 )
 
 _CLAUSE = re.compile(

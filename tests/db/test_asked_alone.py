@@ -14,7 +14,7 @@ from placement.db.statement import Query
 from placement.errors import DatabaseUnavailable, ProviderNotFound
 from tests.kit.builders import make_database
 from tests.kit.drivers import failure
-from tests.kit.engines import ENGINE
+from tests.kit.engines import ENGINE, TEARS_VIEWS
 from tests.kit.service import NEWEST, Service
 
 ADD = sa.text("INSERT INTO consumer_types (name) VALUES (:name)")
@@ -72,7 +72,11 @@ def sent(database: Database) -> Iterator[list[str]]:
         ("/resource_classes", 200),
         ("/resource_classes/VCPU", 200),
         ("/traits/HW_CPU_X86_AVX2", 204),
-        (f"/allocations/{NOBODY}", 200),
+        pytest.param(
+            f"/allocations/{NOBODY}",
+            200,
+            marks=pytest.mark.skipif(TEARS_VIEWS, reason="it is read twice"),
+        ),
     ],
 )
 def test_what_takes_one_statement_takes_one_round_trip(

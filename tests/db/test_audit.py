@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement import cli
+from placement.db import tables as t
 from placement.objects import audit
 from placement.objects.audit import Inquiry
 from tests.kit.cloud import SHARING, aggregate_uuid, building, consumer_uuid, provider_uuid
@@ -146,6 +147,30 @@ def test_consumers_without_owner_are_those_that_the_list_lacks(
     assert run("--owners", path)[0] == 0
     code, out, _err = run("--owners", "-", "--older-than=-60", "-f", "value", stdin=lost)
     assert (code, out.split()[:2]) == (3, ["without-owner", known])
+
+
+@pytest.mark.parametrize(
+    "stored", [str.upper, lambda uuid: uuid.replace("-", "")], ids=["capitals", "no dashes"]
+)
+def test_an_owner_is_recognised_in_whatever_form_the_row_has_its_uuid(
+    service: Service, run: Run, tmp_path: Path, stored: Callable[[str], str]
+) -> None:
+    """Rows of an adopted database may have another form than the canonical one."""
+    known, lost = (use(service, number, (FIRST, "VCPU", 1)) for number in (1, 2))
+    with service.database.writer.begin() as conn:
+        for column in (t.consumers.c.uuid, t.allocations.c.consumer_id):
+            for uuid in (known, lost):
+                assert stored(uuid) != uuid
+                new = {column.name: stored(uuid)}
+                conn.execute(sa.update(column.table).where(column == uuid).values(new))
+    every = ("--owners", owners(tmp_path, known), "--older-than=-60", "-f", "value")
+    code, out, _err = run(*every)
+    assert (code, [line.split()[1] for line in out.splitlines()]) == (3, [stored(lost)])
+    code, _out, err = run(*every, "--delete", "--yes")
+    assert (code, err.splitlines()[-1]) == (0, "deleted: 1; changed or gone since: 0")
+    assert service.get(f"/allocations/{stored(known)}")["allocations"]
+    assert not service.get(f"/allocations/{stored(lost)}")["allocations"]
+    service.check_used()
 
 
 def test_a_consumer_without_type_is_of_the_type_unknown(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,18 @@ from bench.clouds import nested, unequal
 from bench.scenarios import APART, FLAT, FOUR_GROUPS, NOBODY, UNMET
 from placement.api.history import v
 from placement.api.query import pairs, parse_candidates
-from placement.candidates import DEFAULT_TUNING, Explanation, SearchTuning, explain
-from placement.candidates.explanation import tally
+from placement.candidates import (
+    DEFAULT_TUNING,
+    CandidateRequest,
+    Explanation,
+    SearchTuning,
+    explain,
+)
+from placement.candidates.budget import LOOKS_PER_STEP
+from placement.candidates.explanation import reductions, tally
+from placement.candidates.explanation.question import Joins
 from tests.db.test_candidates_growth import loaded
-from tests.kit.cloud import Cloud, Provider
+from tests.kit.cloud import Cloud, Provider, aggregate_uuid
 from tests.kit.search import Searcher
 from tests.kit.statements import counted
 
@@ -58,7 +67,7 @@ def explained(
     settings = cloud.settings.candidates
     if max_steps is not None:
         settings = replace(settings, max_search_steps=max_steps)
-    with counted(cloud.database) as statements, cloud.database.read() as conn:
+    with counted(cloud.database) as statements, cloud.database.read_trees() as conn:
         explanation = explain(conn, cloud.trees, request, settings, tuning)
     return explanation, len(statements)
 
@@ -140,6 +149,84 @@ def test_the_bound_counts_what_is_asked_of_hosts_that_are_all_different(director
     assert not explanation.hosts.complete
     assert 0 < explanation.hosts.looked < 100
     assert sum(each.hosts for each in explanation.blocked) == explanation.hosts.looked
+
+
+def mixed(hosts: int) -> Cloud:
+    """Hosts with five of 40 traits each, no two with the same, and one of two aggregates."""
+    members = [
+        Provider(
+            {"VCPU": 4, "MEMORY_MB": 1024},
+            {f"CUSTOM_T{(host * step + step) % 40}" for step in (1, 3, 7, 11, 17)},
+            None,
+            [aggregate_uuid(host % 2)],
+        )
+        for host in range(hosts)
+    ]
+    return Cloud("mixed", lambda: members)
+
+
+ANY_OF = "&".join(f"required=in:CUSTOM_T{first},CUSTOM_T{first + 13}" for first in range(20))
+
+
+@pytest.mark.parametrize(
+    "terms", [ANY_OF, f"{ANY_OF}&member_of={aggregate_uuid(0)}&member_of={aggregate_uuid(1)}"]
+)
+def test_a_request_without_a_term_is_planned_once_for_all_hosts(
+    tmp_path: Path, terms: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even once where other terms are in the way, too."""
+    planned: list[CandidateRequest] = []
+    plan_of = Joins.of
+
+    def plan(request: CandidateRequest) -> Joins:
+        planned.append(request)
+        return plan_of(request)
+
+    monkeypatch.setattr(Joins, "of", plan)
+    searcher = loaded(tmp_path, mixed(200))
+    explanation, _statements = explained(searcher, f"resources=VCPU:1,MEMORY_MB:1&{terms}")
+    searcher.database.dispose()
+    assert explanation.hosts.complete
+    assert explanation.hosts.looked == 200
+    assert len(planned) <= 21
+
+
+def test_amounts_that_are_tried_in_vain_are_counted(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How much less a host could give beside any sum that other groups may take."""
+    looked_at = 0
+    largest = reductions._largest
+
+    def count(*arguments: Any) -> int:
+        nonlocal looked_at
+        looked_at += 1
+        return largest(*arguments)
+
+    monkeypatch.setattr(reductions, "_largest", count)
+    devices = [Provider({"CUSTOM_VF": room}, parent=1) for room in range(1, 41)]
+    cloud = Cloud("devices", lambda: [Provider({"VCPU": 4}), *devices])
+    searcher = loaded(directory, cloud)
+    groups = "&".join(f"resources_{amount}=CUSTOM_VF:{amount}" for amount in range(2, 40))
+    path = f"{groups}&resources_A=CUSTOM_VF:1000&group_policy=isolate"
+    steps = 10_000
+    explanation, _statements = explained(searcher, path, max_steps=steps)
+    searcher.database.dispose()
+    assert explanation.hosts.looked == 1
+    assert looked_at <= steps * LOOKS_PER_STEP // reductions.LOOKS_PER_AMOUNT + 1000
+
+
+def test_looking_for_smaller_amounts_leaves_work_for_other_hosts(directory: Path) -> None:
+    """Each group fits alone and no two hosts are alike, so there is much to try on each of them."""
+    members = [Provider({"VCPU": 200 + host}) for host in range(100)]
+    searcher = loaded(directory, Cloud("sizes", lambda: members))
+    groups = "&".join(f"resources_{amount}=VCPU:{amount}" for amount in range(20, 40))
+    path = f"{groups}&group_policy=none"
+    explained(searcher, path)
+    explanation, _statements = explained(searcher, path, max_steps=200_000)
+    searcher.database.dispose()
+    assert explanation.hosts.looked == 100
+    assert not explanation.hosts.complete
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from placement.client import inventory
+from placement.client.inventory import Stock
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.engine import Database
-from placement.objects import capacity
-from placement.objects.capacity import Stock
 from tests.kit.builders import make_database
 
 UNIT = st.integers(1, 20)
@@ -40,7 +40,7 @@ def test_sql_and_python_agree(
     step: int,
     amount: int,
 ) -> None:
-    stock = Stock(capacity.capacity(total, reserved, ratio), used, least, most, step)
+    stock = Stock(inventory.capacity(total, reserved, ratio), used, least, most, step)
     with database.writer.connect() as conn:
         conn.execute(
             sa.insert(t.inventories).values(
@@ -51,17 +51,24 @@ def test_sql_and_python_agree(
         query = sa.select(t.inventories.c.id).where(fragments.fits(t.inventories, amount))
         found = conn.execute(query).first() is not None
         conn.rollback()
-    assert found == capacity.fits(stock, amount)
-    # Amounts are whole, so the floor says what the real number says.
+    assert found == inventory.fits(stock, amount)
+    # Amounts are whole, so the integer says what the real number says.
     exact = used + amount <= (total - reserved) * ratio
     assert (used + amount <= stock.capacity) == exact
 
 
 @pytest.mark.parametrize(
     ("total", "reserved", "ratio", "expected"),
-    [(10, 1, 1.5, 13), (100, 0, 0.57, 56), (1, 2, 1.0, -1), (2**31 - 1, 0, 3.4e38, 2**63 - 1)],
+    [
+        (10, 1, 1.5, 13),
+        (100, 0, 0.57, 56),
+        (1, 2, 1.0, -1),
+        (1, 2, 0.5, 0),
+        (2**31 - 1, 0, 3.4e38, 2**63 - 1),
+        (1, 2**31 - 1, 3.4e38, 1 - 2**63),
+    ],
 )
 def test_capacity_is_whole_and_bounded(
     total: int, reserved: int, ratio: float, expected: int
 ) -> None:
-    assert capacity.capacity(total, reserved, ratio) == expected
+    assert inventory.capacity(total, reserved, ratio) == expected

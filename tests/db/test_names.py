@@ -1,4 +1,4 @@
-"""Names are compared as the database compares them, and hold what the database can hold."""
+"""Names are compared character by character, and hold what the database can hold."""
 
 import uuid as uuids
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.kit.rows import insert
 from tests.kit.service import Service
 
 HOST = str(uuids.UUID(int=1))
-FOLDS = ENGINE == "mariadb"  # case, accents and spaces at the end make no difference there
+FOLDS = ENGINE == "mariadb"  # a unique index ignores case, accents and trailing spaces there
 NARROW = ENGINE == "mariadb"  # the server's character set ends at U+FFFF
 
 ALIKE = [("name", "NAME"), ("name", "náme"), ("name", "name  ")]
@@ -47,41 +47,143 @@ def put(client: Service, body: object) -> Any:
     return client.send("PUT", f"/allocations/{uuids.uuid4()}", body)
 
 
-def used(client: Service, project: str) -> Any:
-    answer = client.send("GET", "/usages", params={"project_id": project})
+def used(client: Service, project: str, **query: str) -> Any:
+    answer = client.send("GET", "/usages", params={"project_id": project, **query})
     return answer.json["usages"].get("INSTANCE", {}).get("VCPU", 0)
 
 
+def assert_error(answer: Any, code: str, *texts: str) -> None:
+    assert answer.status_code == 409, answer.text
+    (error,) = answer.json["errors"]
+    assert error["code"] == code
+    for text in texts:
+        assert text in error["detail"]
+
+
 @pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_a_provider_is_found_by_what_the_database_calls_its_name(
-    client: Service, one: str, other: str
-) -> None:
+def test_a_provider_is_found_by_its_exact_name_alone(client: Service, one: str, other: str) -> None:
     assert client.send("POST", "/resource_providers", {"name": one}).status_code == 200
-    found = client.send("GET", "/resource_providers", params={"name": other})
-    assert [each["name"] for each in found.json["resource_providers"]] == [one] * FOLDS
-    again = client.send("POST", "/resource_providers", {"name": other})
-    assert again.status_code == (409 if FOLDS else 200)
-    if FOLDS:
-        assert again.json["errors"][0]["detail"].startswith("Conflicting resource provider name:")
+    for query in ({}, {"include": "traits"}, {"limit": 5}):
+        for name, expected in ((one, [one]), (other, [])):
+            params = {"name": name, **query}
+            answer = client.send("GET", "/resource_providers", version="2.0", params=params)
+            names = [each["name"] for each in answer.json["resource_providers"]]
+            assert names == expected, (query, name)
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_projects_that_the_database_calls_equal_are_one(
+def test_a_provider_name_that_the_database_does_not_distinguish_is_taken(
     client: Service, one: str, other: str
 ) -> None:
-    assert put(client, claim(one)).status_code == 204
-    assert put(client, claim(other)).status_code == 204
-    assert used(client, one) == used(client, other) == (2 if FOLDS else 1)
+    uuid = client.send("POST", "/resource_providers", {"name": one}).json["uuid"]
+    second = client.send("POST", "/resource_providers", {"name": other})
+    renamed = client.send("PUT", f"/resource_providers/{HOST}", {"name": other})
+    if FOLDS:
+        for answer in (second, renamed):
+            assert_error(answer, "placement.duplicate_name", one, other)
+            detail = answer.json["errors"][0]["detail"]
+            assert detail.startswith("Conflicting resource provider name:")
+        # A provider may change its own name to it.
+        path = f"/resource_providers/{uuid}"
+        assert client.send("PUT", path, {"name": other}).json["name"] == other
+        assert client.send("GET", path).json["name"] == other
+    else:
+        assert second.status_code == 200
+        assert_error(renamed, "placement.duplicate_name", other, "already exists")
+
+
+@pytest.mark.parametrize("owner", ["project_id", "user_id"])
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_an_owner_that_the_database_does_not_distinguish_is_refused(
+    client: Service, owner: str, one: str, other: str
+) -> None:
+    assert put(client, claim("p") | {owner: one}).status_code == 204
+    answer = put(client, claim("p") | {owner: other})
+    if FOLDS:
+        assert_error(answer, "placement.undefined_code", one, other)
+    else:
+        assert answer.status_code == 204
+    # The usages of the one are not those of the other.
+    for name, expected in ((one, 1), (other, 0 if FOLDS else 1)):
+        if owner == "project_id":
+            assert used(client, name) == expected
+        else:
+            assert used(client, "p", user_id=name) == expected
+    assert put(client, claim("p") | {owner: one}).status_code == 204
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_names_that_the_database_calls_equal_may_be_new_in_one_request(
+def test_owners_that_the_database_does_not_distinguish_cannot_be_new_in_one_request(
     client: Service, one: str, other: str
 ) -> None:
     body = {str(uuids.uuid4()): claim(name, user=name) for name in (one, other)}
     answer = client.send("POST", "/allocations", body)
-    assert answer.status_code == 204, answer.text
-    assert used(client, one) == used(client, other) == (2 if FOLDS else 1)
+    if FOLDS:
+        assert_error(answer, "placement.undefined_code", one, other)
+    else:
+        assert answer.status_code == 204, answer.text
+    expected = 0 if FOLDS else 1
+    assert used(client, one) == used(client, other) == expected
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_every_write_refuses_an_owner_that_the_database_does_not_distinguish(
+    client: Service, one: str, other: str
+) -> None:
+    consumer = str(uuids.uuid4())
+    assert client.send("PUT", f"/allocations/{consumer}", claim(one)).status_code == 204
+    generation = 2 if FOLDS else 3
+    inventories = {"VCPU": {"total": 100}}
+    stock = {HOST: {"resource_provider_generation": generation, "inventories": inventories}}
+    moved = claim(other) | {"consumer_generation": 1}
+    owner = {"project_id": other, "user_id": "user", "consumer_type": "INSTANCE"}
+    request = {"groups": {"": {"resources": {"VCPU": 1}}}}
+    for method, path, body in (
+        ("PUT", f"/allocations/{consumer}", moved),
+        ("POST", "/reshaper", {"inventories": stock, "allocations": {consumer: moved}}),
+        ("POST", "/claims", {"consumer_uuid": ONE, "request": request, **owner}),
+    ):
+        answer = client.send(method, path, body, version="2.0")
+        if FOLDS:
+            assert_error(answer, "placement.undefined_code", one, other)
+        else:
+            assert answer.status_code in (200, 201, 204), answer.text
+            moved["consumer_generation"] = 2
+
+
+def test_names_of_any_storable_characters_are_found_again(client: Service) -> None:
+    # U+FFFF is where the character set of the narrowest database ends.
+    characters = [chr(code) for code in range(1, 0x10000) if not 0xD800 <= code < 0xE000]
+    size = 190
+    for start in range(0, len(characters), 20 * size):
+        body = {}
+        for first in range(start, min(start + 20 * size, len(characters)), size):
+            name = f"{first} {''.join(characters[first : first + size])}"
+            body[str(uuids.UUID(int=first + 1))] = claim(name, user=name)
+        for _again in range(2):  # new names, and names that exist
+            answer = client.send("POST", "/allocations", body)
+            assert answer.status_code == 204, answer.text
+            for consumer, each in body.items():
+                shown = client.send("GET", f"/allocations/{consumer}").json
+                assert shown["project_id"] == each["project_id"]
+                assert used(client, str(each["project_id"])) == 1
+                each["consumer_generation"] = shown["consumer_generation"]
+        for consumer in body:
+            assert client.send("DELETE", f"/allocations/{consumer}").status_code == 204
+
+
+def test_a_trait_is_listed_by_its_exact_name_alone(client: Service) -> None:
+    for query, expected in (
+        ("in:hw_cpu_x86_avx,HW_CPU_X86_AVX2", ["HW_CPU_X86_AVX2"]),
+        ("in:hw_cpu_x86_avx", []),
+        ("startswith:hw_cpu_x86", []),
+    ):
+        assert client.send("GET", "/traits", params={"name": query}).json["traits"] == expected
+    for path in ("/resource_providers", "/allocation_candidates"):
+        for name, value in (("required", "hw_cpu_x86_avx"), ("resources", "vcpu:1")):
+            params = {"resources": "VCPU:1", name: value}
+            answer = client.send("GET", path, params=params)
+            assert answer.status_code == 400, answer.text
 
 
 def test_a_trait_is_one_however_often_a_body_names_it(client: Service) -> None:
@@ -115,6 +217,55 @@ def test_what_the_database_cannot_hold_is_refused_and_the_field_named(
             assert answer.json["errors"][0]["detail"].startswith(f"{field}: {WIDE}")
         else:
             assert answer.status_code < 300, answer.text
+
+
+@pytest.mark.parametrize("kind", ["traits", "resource_classes"])
+def test_a_row_that_no_client_can_have_made_stands_for_no_other_name(
+    client: Service, kind: str
+) -> None:
+    """Names of traits and classes are in capitals; somebody has written to the table."""
+    with client.database.writer.begin() as conn:
+        insert(conn, kind, {"id": 20000, "name": "custom_low"})
+    path = f"/{kind}/CUSTOM_LOW"
+    assert client.send("GET", path).status_code == 404
+    key, value = ("required", "CUSTOM_LOW") if kind == "traits" else ("resources", "CUSTOM_LOW:1")
+    params = {"resources": "VCPU:1", key: value}
+    for read in ("/resource_providers", "/allocation_candidates"):
+        assert client.send("GET", read, params=params).status_code == 400
+    answer = client.send("PUT", path)
+    if FOLDS:
+        assert_error(answer, "placement.undefined_code", "CUSTOM_LOW", "custom_low")
+    else:
+        assert answer.status_code == 201
+
+
+@pytest.mark.skipif(ENGINE != "mariadb", reason="elsewhere names are equal or not")
+@pytest.mark.parametrize(
+    ("collation", "other"),
+    [
+        ("utf8mb4_general_ci", "\U0001f601"),  # all beyond U+FFFF are one
+        ("utf8mb4_unicode_ci", "\U0001f600\u200b"),  # what is not visible is nothing
+        ("utf8mb4_bin", "\U0001f600 "),
+    ],
+)
+def test_names_are_exact_in_the_character_sets_of_adopted_tables(
+    client: Service, collation: str, other: str
+) -> None:
+    one = "\U0001f600"
+    with client.database.writer.begin() as conn:
+        for table in ("projects", "resource_providers"):
+            charset, _, _ = collation.partition("_")
+            conversion = f"CONVERT TO CHARACTER SET {charset} COLLATE {collation}"
+            conn.exec_driver_sql(f"ALTER TABLE {table} {conversion}")
+    assert put(client, claim(one)).status_code == 204
+    assert_error(put(client, claim(other)), "placement.undefined_code", repr(one), repr(other))
+    assert (used(client, one), used(client, other)) == (1, 0)
+    assert client.send("POST", "/resource_providers", {"name": one}).status_code == 200
+    answer = client.send("POST", "/resource_providers", {"name": other})
+    assert_error(answer, "placement.duplicate_name", one, other)
+    for name, count in ((one, 1), (other, 0)):
+        found = client.send("GET", "/resource_providers", params={"name": name})
+        assert len(found.json["resource_providers"]) == count
 
 
 @pytest.mark.skipif(ENGINE != "mariadb", reason="elsewhere 0 is a number like any other")

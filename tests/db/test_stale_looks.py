@@ -100,10 +100,10 @@ def after_next_read(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """Have something happen between what the next write reads and its lock."""
     lock = locking.lock_unchanged
 
-    def late(conn: sa.Connection, revisions: Any, provider_ids: Any) -> int:
+    def late(conn: sa.Connection, *what: Any) -> int:
         monkeypatch.setattr(locking, "lock_unchanged", lock)
         act()
-        return lock(conn, revisions, provider_ids)
+        return lock(conn, *what)
 
     monkeypatch.setattr(locking, "lock_unchanged", late)
 

@@ -12,6 +12,7 @@ from placement.db.conditions import ProviderCondition
 from placement.db.statement import Queries
 from placement.db.statements import provider_list
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
+from tests.kit.engines import TEARS_VIEWS
 from tests.kit.service import NEWEST, Service
 from tests.kit.statements import counted
 
@@ -140,7 +141,7 @@ def test_writes_of_allocations_take_as_many_statements_for_1000_hosts_as_for_10(
         "its change": 6,
         "new consumer": 5,
         "other host": 6,
-        "read": 1,
+        "read": 1 + TEARS_VIEWS,
         "delete": 5,
     }
     assert found == {name: [budget] * len(SIZES) for name, budget in budgets.items()}
@@ -207,8 +208,8 @@ def test_aggregates_take_as_many_statements_for_200_as_for_1_in_any_spelling(
     with capsys.disabled():
         print(f"\naggregates: {found} statements with 1 and 200 at {SIZES} hosts")
     assert all(len(set(numbers)) == 1 for numbers in found.values())
-    assert found["new"][0] == 6
-    assert found["again"][0] == 3
+    assert found["new"][0] == 6 + TEARS_VIEWS
+    assert found["again"][0] == 3 + TEARS_VIEWS
 
 
 CUSTOM, AGGREGATE = "CUSTOM_BUDGET", aggregate_uuid(1)
@@ -281,6 +282,11 @@ def test_no_write_of_a_host_takes_more_statements_than_its_budget(
             budgets.append(budget + (1 if is_child and moves else 0))
         if is_child:
             budgets[0], budgets[-1] = 4, 4  # its parent's tree is locked; nothing refers to itself
+        for place, (method, part, _template, _budget) in enumerate(LIFE_OF_A_HOST):
+            locks_first = method == "PUT" and not part
+            creates_root = method == "POST" and not part and not is_child
+            if TEARS_VIEWS and not locks_first and not creates_root:
+                budgets[place] += 1  # a look at the revision
         with capsys.disabled():
             print(f"\nwrites of a host: {numbers} statements")
         assert numbers == budgets
@@ -297,9 +303,9 @@ def test_no_write_of_a_host_takes_more_statements_than_its_budget(
             f"/resource_providers?member_of={aggregate_uuid(1).upper()}&member_of=!{aggregate_uuid(2)}",
             3,
         ),
-        (f"/resource_providers/{provider_uuid(2)}/inventories", 2),
-        (f"/resource_providers/{provider_uuid(2)}/usages", 2),
-        (f"/resource_providers/{provider_uuid(2)}/allocations", 2),
+        (f"/resource_providers/{provider_uuid(2)}/inventories", 2 + TEARS_VIEWS),
+        (f"/resource_providers/{provider_uuid(2)}/usages", 2 + TEARS_VIEWS),
+        (f"/resource_providers/{provider_uuid(2)}/allocations", 2 + TEARS_VIEWS),
         ("/usages?project_id=p", 2),
         ("/traits", 1),
     ],
@@ -386,9 +392,10 @@ def test_a_list_with_parts_takes_as_many_statements_for_1000_providers_as_for_10
             assert answer.status_code == 200, answer.text
             assert answer.json["resource_providers"]
             numbers.append(len(statements))
-    assert cold == [INCLUDED[query]] * len(SIZES)
+    # Where views may be torn, the page is looked at twice.
+    assert cold == [INCLUDED[query] + TEARS_VIEWS] * len(SIZES)
     has_names = any(word in query for word in ("marker", "required", "resources"))
-    assert warm == [2 if has_names else 1] * len(SIZES)
+    assert warm == [1 + has_names + TEARS_VIEWS] * len(SIZES)
 
 
 UNMODIFIED = {

@@ -43,7 +43,7 @@ def uuids(trees: list[Tree]) -> list[list[str]]:
 
 def test_a_tree_is_read_whole_and_once(service: Service) -> None:
     cache, looks = TreeCache(100), list[int]()
-    with counted(service.database) as statements, service.database.read() as conn:
+    with counted(service.database) as statements, service.database.read_trees() as conn:
         (first, second, _third) = roots(conn).values()
         statements.clear()
         (tree,) = TreeStore(conn, cache, (), looks.append).trees([first])
@@ -63,7 +63,7 @@ def test_a_tree_is_read_whole_and_once(service: Service) -> None:
 
 def test_pinned_trees_are_read_with_the_first_others_and_kept(service: Service) -> None:
     cache = TreeCache(0)  # nothing stays in memory
-    with counted(service.database) as statements, service.database.read() as conn:
+    with counted(service.database) as statements, service.database.read_trees() as conn:
         (first, second, third) = roots(conn).values()
         statements.clear()
         store = TreeStore(conn, cache, [second], free)
@@ -83,7 +83,7 @@ def test_a_tree_that_has_changed_is_read_again(tmp_path: Path) -> None:
         uuid = provider_uuid(1)
 
         def vcpus() -> int:
-            with service.database.read() as conn:
+            with service.database.read_trees() as conn:
                 (tree,) = TreeStore(conn, cache, (), free).trees([roots(conn)[uuid]])
             return tree.root.stocks["VCPU"].capacity
 
@@ -102,7 +102,7 @@ def test_parents_come_before_children_whatever_their_ids(tmp_path: Path) -> None
             path = f"/resource_providers/{provider_uuid(child)}"
             body = {"name": f"p{child}", "parent_provider_uuid": provider_uuid(parent)}
             service.expect(200, "PUT", path, body)
-        with service.database.read() as conn:
+        with service.database.read_trees() as conn:
             (tree,) = TreeStore(conn, TreeCache(100), (), free).trees([*roots(conn).values()])
         assert uuids([tree]) == [[provider_uuid(3), provider_uuid(2), provider_uuid(1)]]
         assert [member.parent for member in tree.members] == [-1, 0, 1]

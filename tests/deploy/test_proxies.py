@@ -8,18 +8,28 @@ import time
 import uuid as uuids
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
 from tests.deploy.conftest import NewMachine, need
-from tests.deploy.proxies import PROXIES, proxying
+from tests.deploy.proxies import DEPLOY, PROXIES, proxying
 from tests.kit.builders import database_url
-from tests.kit.processes import ANSWER, HEADERS, Process, new_host, serving
+from tests.kit.processes import ANSWER, HEADERS, REPOSITORY, Process, new_host, serving
 
 MIB = 1024 * 1024
+# What ends idle connections of the proxies: as it is shipped, and shorter. Healthchecks end, too.
+IDLE = {
+    "keepalive_timeout 60s;": ("nginx", "keepalive_timeout 1s;"),
+    "ttl=60": ("apache", "ttl=1"),
+    "pool-purge-delay 5s": ("haproxy", "pool-purge-delay 1s"),
+    "    default-server check inter 2s fall 2 rise 1\n": ("haproxy", ""),
+}
+KEPT = 8  # seconds, in the service of that test
+OPEN, ENDED_BY_SERVICE = "01", ("04", "05", "06")  # states of TCP; the other side is second
 DEVICES = 20  # of which candidates take three: an answer of some MB
 
 
@@ -74,6 +84,13 @@ def site(
     log = tmp_path_factory.mktemp(request.param) / "log"
     with proxying(proxy, new_machine(), service.port, log) as port:
         yield Site(port, service)
+
+
+def connections(port: int, *states: str) -> set[str]:
+    """The ports of clients with a connection to a port, or with one that has just ended."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    local = [(row[1].partition(":")[2], row[2].partition(":")[2], row[3]) for row in rows]
+    return {theirs for ours, theirs, found in local if found in states and int(ours, 16) == port}
 
 
 def named(name: str, padding: int = 0) -> bytes:
@@ -168,10 +185,13 @@ def test_a_body_beyond_what_the_service_takes_is_refused(site: Site) -> None:
         assert sock.recv(1000).startswith(b"HTTP/1.1 413 ")
 
 
-def test_a_client_keeps_its_connection_though_the_service_does_not(site: Site) -> None:
+def test_a_client_keeps_its_connection_and_the_proxy_uses_its_own_again(site: Site) -> None:
+    site.get("/placement/")
+    before = connections(site.service.port, OPEN)
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=ANSWER)
     connection.connect()
     sock = connection.sock
+    used: set[str] = set()
     for number in range(30):
         body = named("kept") if number % 3 == 0 else None
         method = "POST" if body else "GET"
@@ -180,7 +200,49 @@ def test_a_client_keeps_its_connection_though_the_service_does_not(site: Site) -
         answer.read()
         assert answer.status == 200
         assert connection.sock is sock
+        used |= connections(site.service.port, OPEN)
+    assert used
     connection.close()
+    # The healthchecks of HAProxy have connections of their own.
+    assert len(used - before) < 15
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_a_proxy_ends_an_idle_connection_before_the_service_does(
+    name: str, new_machine: NewMachine, tmp_path: Path
+) -> None:
+    # So it never writes into one that is being closed. The shipped seconds are made shorter.
+    proxy = PROXIES[name]
+    need(proxy.program)
+    shorter = {text: seconds for text, (each, seconds) in IDLE.items() if each == name}
+    proxy = replace(proxy, listens={**proxy.listens, **shorter})
+    options = {"GUNICORN_CMD_ARGS": f"--keep-alive={KEPT}"}
+    options["OS_OSLO_MIDDLEWARE__ENABLE_PROXY_HEADERS_PARSING"] = "true"
+    with (
+        serving(tmp_path / "service", [database_url(tmp_path)], 1, **options) as [process],
+        proxying(proxy, new_machine(), process.port, tmp_path / "log") as port,
+    ):
+        site = Site(port, process)
+        before = connections(process.port, *ENDED_BY_SERVICE)
+        for _ in range(4):
+            assert (
+                site.send("POST", "/placement/resource_providers", named("kept"))[0].status == 200
+            )
+        first = connections(process.port, OPEN)
+        assert first
+        time.sleep(3)
+        assert site.send("POST", "/placement/resource_providers", named("kept"))[0].status == 200
+        # What was idle has ended there, or will do so unused, as Apache's.
+        assert connections(process.port, OPEN) - first
+        assert connections(process.port, *ENDED_BY_SERVICE) == before
+
+
+def test_the_shipped_proxies_end_idle_connections_before_the_service_does() -> None:
+    settings = (REPOSITORY / "etc/gunicorn.conf.py").read_text()
+    kept = int(settings.partition("\nkeepalive = ")[2].partition("\n")[0])
+    assert kept > 60
+    for text, (each, _) in IDLE.items():
+        assert text in (DEPLOY / PROXIES[each].file).read_text()
 
 
 def test_clients_that_go_away_cost_nobody_anything(site: Site) -> None:

@@ -15,7 +15,7 @@ import yaml
 
 from examples import agent
 from placement.client import NewConsumer, ProviderTree, ReportClient, ReshapeFailed
-from placement.client.negotiated import Version
+from placement.client.rest import Version
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
 from tests.kit.listener import listening
@@ -70,7 +70,7 @@ def test_a_host_is_reported_as_its_file_says(recorder: Recorder) -> None:
         "agent-host-gpu1": ["VGPU"],
         "agent-host-gpu2": ["VGPU"],
     }
-    assert tree.data("agent-host").inventory["VCPU"]["allocation_ratio"] == 4.0
+    assert tree.data("agent-host").inventory["VCPU"].allocation_ratio == 4.0
     assert tree.has_traits("agent-host-gpu1", ["CUSTOM_GPU_T4"])
 
 

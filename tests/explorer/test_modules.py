@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page
 
 from placement.client.flavors import flavor_of_request
+from placement.client.inventory import Stock, capacity, fits
 from placement.client.query import parse_query, query_of
 from placement.client.request_errors import RequestError
-from placement.objects.capacity import Stock, capacity, fits
 from tests.explorer.browser import Watch
 from tests.unit.client.any_request import json_requests
 

@@ -35,7 +35,7 @@ def memory_of_trees(directory: Path, cloud: Cloud) -> Memory:
     _settings, database = make_database(directory)
     with database.writer.begin() as conn:
         write(conn, cloud)
-    with database.read() as conn:
+    with database.read_trees() as conn:
         _read(conn, TreeCache(1), most=1)  # what is made once is not counted
         gc.collect()
         tracemalloc.start()

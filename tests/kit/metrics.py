@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from prometheus_client import values
 from prometheus_client.parser import text_string_to_metric_families
 
 from placement import metrics
+from placement.compat import prometheus
 from placement.metrics import Metrics
 from tests.kit.builders import settings
 
@@ -27,8 +27,7 @@ def counting(directory: Path, **options: object) -> Iterator[Metrics]:
     configured = settings("sqlite://", metrics=options).metrics
     counted = Metrics(replace(configured, directory=str(directory)))
     # The library keeps the files of a process open for ever.
-    values.close_all_multiprocess_files()
-    values.ValueClass = values.MultiProcessValue()
+    prometheus.count_in_new_files()
     counted.listen()
     try:
         yield counted

@@ -118,6 +118,7 @@ class Process:
             "OS_PLACEMENT_DATABASE__SQLITE_SYNCHRONOUS": "false",
             # No statement takes so long, but where a busy machine lets it wait.
             "OS_PLACEMENT_DATABASE__STATEMENT_TIMEOUT": "60",
+            "OS_PLACEMENT__REQUEST_DEADLINE": "0",
             "OS_API__AUTH_STRATEGY": "noauth2",
             "OS_DEFAULT__LOG_FILE": str(home / "placement.log"),
             **environment,

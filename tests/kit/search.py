@@ -36,7 +36,7 @@ class Searcher:
         """Find the candidates that a path, or its query alone, asks for."""
         before = len(self.trees)
         request = parse_candidates(pairs(path.rpartition("?")[2]), version)
-        with counted(self.database) as statements, self.database.read() as conn:
+        with counted(self.database) as statements, self.database.read_trees() as conn:
             result = find_candidates(conn, self.trees, request, self.settings.candidates)
         return Cost(result, len(statements), len(self.trees) - before)
 

@@ -14,7 +14,7 @@ from keystoneauth1.adapter import Adapter
 from keystoneauth1.session import Session
 
 from placement.client import ReportClient
-from placement.client.negotiated import NegotiatedApi
+from placement.client.rest import RestApi
 from tests.api import test_report_client as ours
 from tests.kit.recorder import Recorder
 from tests.kit.service import HEADERS
@@ -66,4 +66,4 @@ def _on_the_peer(recorder: Recorder) -> None:
 
 
 def test_the_peer_is_spoken_to_in_the_first_line(recorder: Recorder) -> None:
-    assert NegotiatedApi(recorder).version == (1, 39)
+    assert RestApi(recorder).version == (1, 39)

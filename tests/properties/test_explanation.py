@@ -41,7 +41,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
 def explained(service: WorldService, query: oracle.Query, rng: random.Random) -> Explanation:
     request = parse_candidates(pairs(urlencode(query.to_params())), VERSION)
     settings = service.settings.candidates
-    with service.database.read() as conn:
+    with service.database.read_trees() as conn:
         return explain(conn, TreeCache(1000), request, settings, any_tuning(rng))
 
 

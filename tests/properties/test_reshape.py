@@ -2,6 +2,7 @@
 
 import io
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from placement.client.provider_data import DEFAULTS
+from placement.client.inventory import InventoryRecord
 from placement.direct import PlacementDirect
 from placement.progress import Progress, progress
 from placement.reshape.run import Reshape
@@ -22,13 +23,9 @@ CLASSES = ("VGPU", "VCPU")
 HOST = "11111111-2222-3333-4444-000000000001"
 
 records = st.builds(
-    lambda total, reserved, unit, ratio: {
-        **DEFAULTS,
-        "total": total,
-        "reserved": min(reserved, total),
-        **unit,
-        "allocation_ratio": ratio,
-    },
+    lambda total, reserved, unit, ratio: asdict(
+        InventoryRecord(total, min(reserved, total), **unit, allocation_ratio=ratio)
+    ),
     st.integers(1, 12),
     st.integers(0, 3),
     st.sampled_from([{}, {"step_size": 2}, {"max_unit": 3}, {"min_unit": 2}]),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from placement.objects import capacity
+from placement.client import inventory
 from tests.kit.cloud import SHARING, Cloud, Provider, Stock, aggregate_uuid, provider_uuid, write
 from tests.kit.engines import share
 from tests.kit.service import Service
@@ -69,7 +69,7 @@ def sums(providers: Sequence[Provider]) -> dict[str, dict[str, int]]:
             assert isinstance(stock, Stock)
             assert stock.max_unit is not None
             used = CONSUMERS * (provider.claims or {}).get(name, 0)
-            room = int((stock.total - stock.reserved) * stock.allocation_ratio // 1)
+            room = int((stock.total - stock.reserved) * stock.allocation_ratio)
             could = [
                 amount
                 for amount in range(stock.min_unit, stock.max_unit + 1)
@@ -154,7 +154,7 @@ def forget(service: Service) -> None:
 
 @given(
     st.builds(
-        capacity.Stock,
+        inventory.Stock,
         st.integers(-5, 60),
         st.integers(0, 60),
         st.integers(1, 12),
@@ -162,6 +162,6 @@ def forget(service: Service) -> None:
         st.integers(1, 12),
     )
 )
-def test_the_largest_amount_is_the_last_one_that_fits(stock: capacity.Stock) -> None:
-    amounts = [amount for amount in range(1, 70) if capacity.fits(stock, amount)]
-    assert capacity.largest(stock) == max(amounts, default=0)
+def test_the_largest_amount_is_the_last_one_that_fits(stock: inventory.Stock) -> None:
+    amounts = [amount for amount in range(1, 70) if inventory.fits(stock, amount)]
+    assert inventory.largest(stock) == max(amounts, default=0)

@@ -16,7 +16,7 @@ LISTED = locked.ROOT / "locked" / "licences.txt"
 ACCEPTED = frozenset(
     [
         *("0BSD", "Apache-2.0", "BSD", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0"),
-        *("MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib"),
+        *("MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense", "ZPL-2.1", "Zlib"),
         # With these it may be used as a library.
         *("LGPL-2.1-or-later", "LGPL-3.0-only"),
     ]
@@ -35,6 +35,7 @@ SPOKEN = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "GNU Lesser General Public License v3 (LGPLv3)": "LGPL-3.0-only",
     "The Unlicense (Unlicense)": "Unlicense",
+    "Zope Public License": "ZPL-2.1",
 }
 
 

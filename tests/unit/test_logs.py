@@ -5,10 +5,12 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from oslo_context.context import RequestContext
 from oslo_log import log as oslo_log
 from oslo_log.formatters import ContextFormatter, JSONFormatter
 
 from placement import config, logs
+from placement.compat import oslo_context
 
 HOSTILE = "a\nb\r\x1b[31m\x00\x85\u2028\u2029\u202e\ud800\tc é😀"
 SHOWN = r"a\nb\r\x1b[31m\x00\x85\u2028\u2029\u202e\ud800\tc é😀"
@@ -54,6 +56,16 @@ def test_what_a_context_brings_is_escaped_too(stream: io.StringIO) -> None:
     form = "\x1b[1m%(color)s%(user)s %(message)s"
     use(plain(form)).warning("x", extra={"user": HOSTILE, "color": "\x1b[2m"})
     assert stream.getvalue() == f"\x1b[1m\x1b[2m{SHOWN} x\n"
+
+
+def test_the_identity_of_a_caller_is_escaped_too(stream: io.StringIO) -> None:
+    RequestContext(request_id="req-1", user_id=HOSTILE, project_id="p")
+    try:
+        use(oslo()).warning("x")
+    finally:
+        oslo_context.clear()
+    assert f" [None req-1 {SHOWN} p - - - -] x" in stream.getvalue()
+    assert stream.getvalue().removesuffix("\n").isprintable()
 
 
 @pytest.mark.parametrize("make", [plain, oslo])

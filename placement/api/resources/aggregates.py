@@ -12,10 +12,11 @@ from placement.objects.unset import UNSET
 
 def list_aggregates(call: Call) -> Reply:
     """List the aggregates that a provider is in."""
-    with call.service.database.read() as conn:
-        tag = tags.of_provider(call, conn)
-        provider, uuids = aggregates.of_provider(conn, call.path["uuid"])
-    return Reply(200, AtGeneration(provider.generation, uuids), changed_at=NOW, tag=tag)
+    tag_of = partial(tags.of_provider, call)
+    with call.service.database.read_trees() as conn:
+        provider, uuids = aggregates.of_provider(conn, call.path["uuid"], tag_of)
+    answer = AtGeneration(provider.generation, uuids)
+    return Reply(200, answer, changed_at=NOW, tag=tag_of(provider))
 
 
 def replace_aggregates(call: Call) -> Reply:

@@ -12,7 +12,7 @@ from placement.objects import allocations, identifiers
 
 def show_allocations(call: Call) -> Reply:
     """Show the allocations of a consumer."""
-    consumer = call.service.database.ask(
+    consumer = call.service.database.ask_twice(
         partial(allocations.of_consumer, uuid=call.path["consumer"])
     )
     return Reply(200, consumer, changed_at=consumer.changed_at or NOW)
@@ -67,8 +67,8 @@ def delete_allocations(call: Call) -> Reply:
 
 def list_provider_allocations(call: Call) -> Reply:
     """List the allocations on a provider, by consumer."""
-    with call.service.database.read() as conn:
-        tag = tags.of_provider(call, conn)
-        provider, consumers, changed_at = allocations.of_provider(conn, call.path["uuid"])
+    tag_of = partial(tags.of_provider, call)
+    with call.service.database.read_trees() as conn:
+        provider, consumers, changed_at = allocations.of_provider(conn, call.path["uuid"], tag_of)
     answer = AtGeneration(provider.generation, consumers)
-    return Reply(200, answer, changed_at=changed_at or NOW, tag=tag)
+    return Reply(200, answer, changed_at=changed_at or NOW, tag=tag_of(provider))

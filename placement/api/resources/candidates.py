@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from placement import deadline
 from placement.api import query
 from placement.api.handler import NOW, Call, Reply
 from placement.api.policy import EXPLAIN
@@ -45,10 +46,12 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
     service = call.service
     settings, tuning = service.settings.candidates, service.tuning
     explained = None
-    with service.database.read() as conn:
+    with service.database.read_trees() as conn:
         result = find_candidates(conn, service.trees, request, settings, tuning)
         if request.explain:
-            explained = Explained(explain(conn, service.trees, request, settings, tuning), body)
+            bounds = result.stats.bounds_after(settings)
+            explained = Explained(explain(conn, service.trees, request, bounds, tuning), body)
+    deadline.lift()  # what was found until then is the answer
     if not result.candidates and LOG.isEnabledFor(logging.INFO):
         why = explained.explanation if explained else explain_trace(request, result.trace)
         LOG.info("no candidates for %s: %s", _asked(call), why.text)

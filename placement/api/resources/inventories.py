@@ -15,21 +15,24 @@ LEAST_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
 
 def list_inventories(call: Call) -> Reply:
     """List the inventories of a provider, by resource class."""
-    with call.service.database.read() as conn:
-        tag = tags.of_provider(call, conn)
-        provider, rows = inventories.of_provider(conn, call.path["uuid"])
+    tag_of = partial(tags.of_provider, call)
+    with call.service.database.read_trees() as conn:
+        provider, rows = inventories.of_provider(conn, call.path["uuid"], tag_of)
     records = {name: row.record for name, row in rows.items()}
     changed_at = newest([row.changed_at for row in rows.values()])
-    return Reply(200, AtGeneration(provider.generation, records), changed_at=changed_at, tag=tag)
+    answer = AtGeneration(provider.generation, records)
+    return Reply(200, answer, changed_at=changed_at, tag=tag_of(provider))
 
 
 def show_inventory(call: Call) -> Reply:
     """Show a provider's inventory of one resource class."""
-    with call.service.database.read() as conn:
-        tag = tags.of_provider(call, conn)
-        provider, row = inventories.get(conn, call.path["uuid"], call.path["resource_class"])
+    tag_of = partial(tags.of_provider, call)
+    with call.service.database.read_trees() as conn:
+        provider, row = inventories.get(
+            conn, call.path["uuid"], call.path["resource_class"], tag_of
+        )
     inventory = AtGeneration(provider.generation, row.record)
-    return Reply(200, inventory, changed_at=row.changed_at or NOW, tag=tag)
+    return Reply(200, inventory, changed_at=row.changed_at or NOW, tag=tag_of(provider))
 
 
 def create_inventory(call: Call) -> Reply:
@@ -106,7 +109,8 @@ def delete_inventory(call: Call) -> Reply:
 
 def show_provider_usages(call: Call) -> Reply:
     """Show how much of each inventory of a provider is used."""
-    with call.service.database.read() as conn:
-        tag = tags.of_provider(call, conn)
-        provider, used = inventories.usages(conn, call.path["uuid"])
-    return Reply(200, AtGeneration(provider.generation, used), changed_at=NOW, tag=tag)
+    tag_of = partial(tags.of_provider, call)
+    with call.service.database.read_trees() as conn:
+        provider, used = inventories.usages(conn, call.path["uuid"], tag_of)
+    answer = AtGeneration(provider.generation, used)
+    return Reply(200, answer, changed_at=NOW, tag=tag_of(provider))

@@ -1,7 +1,9 @@
 """`/resource_providers`."""
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 
 from orjson import Fragment
 from sqlalchemy.engine import Connection
@@ -18,8 +20,8 @@ from placement.api.responses.providers import (
     text_view,
 )
 from placement.api.shapes import View
-from placement.objects import provider_list, provider_parts, providers
-from placement.objects.provider_list import ProviderSelection
+from placement.objects import provider_list, provider_parts, providers, revisions
+from placement.objects.provider_list import ProviderList, ProviderSelection
 from placement.objects.provider_parts import Part
 from placement.objects.providers import Provider
 from placement.objects.unset import UNSET
@@ -35,22 +37,51 @@ def list_resource_providers(call: Call) -> Reply:
     filters = query.parse_provider_filter(pairs, call.version)
     included = query.parse_include(pairs)
     page = query.parse_page(pairs, included)
-    with call.service.database.read() as conn:
+    with call.service.database.read_trees() as conn:
         selection = provider_list.resolve(conn, filters, page)
-        tag = tags.of_all(call, conn) if page is None else None
-        if selection.is_unbounded:
-            texts = _texts(call, conn, selection)
-            if texts is not None:
-                changed_at = newest({provider.changed_at for provider in texts})
-                return Reply(200, ProviderTexts(texts), changed_at=changed_at, tag=tag)
-        listed = provider_list.find(conn, selection)
-        matching, are_more, revisions = listed
-        if page is not None:
-            tag = tags.of_page(call, listed)
-        parts = _parts(call, conn, matching, included, revisions)
-    more = query.after(pairs, matching[-1].uuid) if are_more else None
-    changed_at = NOW if parts else newest([provider.changed_at for provider in matching])
-    return Reply(200, WithParts(matching, parts, more), changed_at=changed_at, tag=tag)
+        if page is None:
+            return _whole_list(call, conn, selection)
+        listed, parts, tag = _page(call, conn, selection, included)
+    more = query.after(pairs, listed.providers[-1].uuid) if listed.are_more else None
+    listing = WithParts(listed.providers, parts, more)
+    return Reply(200, listing, changed_at=NOW if parts else _newest(listed), tag=tag)
+
+
+def _newest(listed: ProviderList) -> datetime | str:
+    return newest([provider.changed_at for provider in listed.providers])
+
+
+def _page(
+    call: Call, conn: Connection, selection: ProviderSelection, included: Collection[Part]
+) -> tuple[ProviderList, Mapping[Part, Mapping[int, Fragment]], str | None]:
+    """Return a page, the parts of its providers, and its tag.
+
+    Parts are read between two looks at the page, and kept of those trees that have the same
+    revision in both. Others are at least as new as the generations that come with them.
+    """
+    listed = provider_list.find(conn, selection)
+    tag = tags.of_page(call, listed)
+    parts, new_texts = _parts(call, conn, listed.providers, included, listed.revisions)
+    again = provider_list.find(conn, selection) if revisions.may_tear(conn) else listed
+    unchanged = dict(listed.revisions.items() & again.revisions.items())
+    for part, texts in new_texts.items():
+        call.service.parts.keep((part, call.version), unchanged, texts)
+    if (again.revisions, again.are_more) == (listed.revisions, listed.are_more):
+        return again, parts, tag
+    return listed, parts, None
+
+
+def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> Reply:
+    """Return the answer that lists all providers of a selection."""
+    tag = tags.of_all(call, conn)
+    texts = _texts(call, conn, selection) if selection.is_unbounded else None
+    if texts is not None:
+        changed_at = newest({provider.changed_at for provider in texts})
+        tag = tags.still(call, conn, tag)
+        return Reply(200, ProviderTexts(texts), changed_at=changed_at, tag=tag)
+    listed = provider_list.find(conn, selection)
+    tag = tags.still(call, conn, tag)
+    return Reply(200, WithParts(listed.providers), changed_at=_newest(listed), tag=tag)
 
 
 def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[ProviderText] | None:
@@ -59,14 +90,16 @@ def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[P
     None where they are too many to be kept.
     """
     cache, view = call.service.lists, text_view(View(call.version, call.mount))
-    revisions = provider_list.revisions(conn, selection)
-    if len(revisions) > MOST_KEPT:
+    seen = provider_list.revisions(conn, selection)
+    if len(seen) > MOST_KEPT:
         return None
-    texts = cache.known(view, revisions)
-    if len(texts) < len(revisions):
-        providers = provider_list.read(conn, selection, revisions.keys() - texts.keys())
-        texts |= cache.keep(view, revisions, provider_texts(providers, view))
-    return [texts[row_id] for row_id in revisions]
+    texts = cache.known(view, seen)
+    if len(texts) < len(seen):
+        providers = provider_list.read(conn, selection, seen.keys() - texts.keys())
+        # What has changed since is not known to be whole; and some may be gone.
+        unchanged = {each.id: each.revision for each in providers}.items() & seen.items()
+        texts |= cache.keep(view, dict(unchanged), provider_texts(providers, view))
+    return [texts[row_id] for row_id in seen if row_id in texts]
 
 
 def _parts(
@@ -74,21 +107,22 @@ def _parts(
     conn: Connection,
     listed: Sequence[Provider],
     included: Collection[Part],
-    revisions: Mapping[int, int],
-) -> dict[Part, dict[int, Fragment]]:
-    """Return the parts of providers, by their ids: out of memory, or read and kept there.
+    known_at: Mapping[int, int] = MappingProxyType({}),
+) -> tuple[dict[Part, dict[int, Fragment]], dict[Part, dict[int, tuple[Fragment, int]]]]:
+    """Return the parts of providers, by their ids, and those that were read, with their sizes.
 
-    revisions: of the trees of those providers of which something may be kept.
+    known_at: the revisions at which those may be used that are in memory.
     """
     cache, view = call.service.parts, View(call.version)
     ids = [provider.id for provider in listed]
-    parts = {part: cache.known((part, call.version), revisions) for part in included}
+    parts = {part: cache.known((part, call.version), known_at) for part in included}
     missing = [part for part in included if len(parts[part]) < len(ids)]
     unknown_ids = {row_id for part in missing for row_id in ids if row_id not in parts[part]}
+    new_texts: dict[Part, dict[int, tuple[Fragment, int]]] = {}
     for part, by_provider in provider_parts.read(conn, unknown_ids, missing).items():
-        texts = part_texts(part, by_provider, view)
-        parts[part] |= cache.keep((part, call.version), revisions, texts)
-    return parts
+        new_texts[part] = part_texts(part, by_provider, view)
+        parts[part] |= {row_id: text for row_id, (text, _size) in new_texts[part].items()}
+    return parts, new_texts
 
 
 def create_resource_provider(call: Call) -> Reply:
@@ -110,16 +144,21 @@ def create_resource_provider(call: Call) -> Reply:
 def show_resource_provider(call: Call) -> Reply:
     """Show a resource provider."""
     included = query.parse_show(call.query_string, call.version)
-    database, get = call.service.database, partial(providers.get, uuid=call.path["uuid"])
+    database = call.service.database
     if not included and not tags.TAGGED.at(call.version):
-        provider = database.ask(get)
+        provider = database.ask(partial(providers.get, uuid=call.path["uuid"]))
         return Reply(200, WithParts([provider]), changed_at=provider.changed_at or NOW)
-    with database.read() as conn:
-        tag = tags.of_provider(call, conn)
-        provider = get(conn)
-        parts = _parts(call, conn, [provider], included, {})
+    tag_of = partial(tags.of_provider, call)
+    with database.read_trees() as conn:
+
+        def read(provider: Provider) -> Mapping[Part, Mapping[int, Fragment]]:
+            parts, _new_texts = _parts(call, conn, [provider], included)
+            return parts
+
+        provider, parts = providers.get_with(conn, call.path["uuid"], read, tag_of)
     changed_at = NOW if parts else provider.changed_at or NOW
-    return Reply(200, WithParts([provider], parts), changed_at=changed_at, tag=tag)
+    shown = WithParts([provider], parts)
+    return Reply(200, shown, changed_at=changed_at, tag=tag_of(provider))
 
 
 def check_provider(call: Call) -> None:

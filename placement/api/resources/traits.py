@@ -39,12 +39,12 @@ def delete_trait(call: Call) -> Reply:
 
 def list_provider_traits(call: Call) -> Reply:
     """List the traits of a provider."""
-    with call.service.database.read() as conn:
-        tag = tags.of_provider(call, conn)
-        provider, provider_traits = traits.of_provider(conn, call.path["uuid"])
+    tag_of = partial(tags.of_provider, call)
+    with call.service.database.read_trees() as conn:
+        provider, provider_traits = traits.of_provider(conn, call.path["uuid"], tag_of)
     changed_at = newest([trait.changed_at for trait in provider_traits])
     answer = AtGeneration(provider.generation, provider_traits)
-    return Reply(200, answer, changed_at=changed_at, tag=tag)
+    return Reply(200, answer, changed_at=changed_at, tag=tag_of(provider))
 
 
 def replace_provider_traits(call: Call) -> Reply:

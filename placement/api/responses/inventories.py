@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from placement.api.responses.common import AMOUNTS, CLASS_KEY, GENERATION, AtGeneration
 from placement.api.shapes import Json, Object, Property, Table
-from placement.objects.inventory_rows import Record
+from placement.client.inventory import InventoryRecord
 
 _RECORD = {
     "total": Json({"type": "integer", "examples": [64]}),
@@ -16,16 +16,16 @@ _RECORD = {
     "allocation_ratio": Json({"type": "number", "examples": [16.0]}),
 }
 
-RECORD: Object[Record] = Object(
+RECORD: Object[InventoryRecord] = Object(
     "InventoryRecord", *(Property(name, shape) for name, shape in _RECORD.items())
 )
 BY_CLASS = Table(CLASS_KEY, RECORD)
-INVENTORY: Object[AtGeneration[Record]] = Object(
+INVENTORY: Object[AtGeneration[InventoryRecord]] = Object(
     "Inventory",
     GENERATION,
     *(Property(name, shape, attrgetter(f"value.{name}")) for name, shape in _RECORD.items()),
 )
-INVENTORIES: Object[AtGeneration[Mapping[str, Record]]] = Object(
+INVENTORIES: Object[AtGeneration[Mapping[str, InventoryRecord]]] = Object(
     "Inventories",
     GENERATION,
     Property("inventories", BY_CLASS, attrgetter("value")),

@@ -17,7 +17,7 @@ from placement.api.responses.traits import NAMES
 from placement.api.shapes import Json, Object, Property, Ready, Table, View
 from placement.candidates import CandidateRequest, SearchResult
 from placement.candidates.model import Member, Tree
-from placement.objects.capacity import Stock
+from placement.client.inventory import Stock
 
 LONG = 256  # bytes of a list of traits that is worth sharing among providers
 

@@ -7,6 +7,9 @@ from functools import partial
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Undo
 
+# What it takes to seat a slot, besides the providers looked at.
+LOOKS_PER_MOVE = 10
+
 
 class Matching:
     """A bipartite matching of open slots to providers' seats.
@@ -108,7 +111,7 @@ class Matching:
                 mover_to[provider] = mover
                 guests = self._guests.get(provider, ())
                 if len(guests) < self._seats[provider]:
-                    self._spend(2 * looks)
+                    self._spend(LOOKS_PER_MOVE + 2 * looks)
                     self._move_along(slot, provider, mover_to)
                     return True
                 waiting.extend(guests)

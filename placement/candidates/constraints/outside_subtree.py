@@ -17,6 +17,9 @@ from placement.candidates.model import Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
+# What it takes to see whether a provider can be the top, besides what is placed.
+LOOKS_PER_TOP = 6
+
 
 class OutsideSubtree(Constraint):
     """No provider of a slot outside is in the subtree of the top of those inside.
@@ -50,7 +53,7 @@ class OutsideSubtree(Constraint):
         """Return the providers above options of all slots inside, with options of all outside."""
         hosts = self._forest.hosts(list(inside.values()), isolated=False).nearest
         lists = {id(providers): providers for providers in outside.values()}
-        self._spend(len(hosts) * (1 + len(lists)))
+        self._spend(len(hosts) * (1 + LOOKS_PER_TOP * len(lists)))
         tops: dict[int, None] = {}
         for provider, host in enumerate(hosts):
             if provider == host and all(
@@ -121,7 +124,7 @@ class OutsideSubtree(Constraint):
             provider = self._forest.parents[provider]
 
     def _can_be_top(self, top: int) -> bool:
-        self._spend(1 + len(self._inside) + len(self._outside))
+        self._spend(LOOKS_PER_TOP + 3 * (len(self._inside) + len(self._outside)))
         covers = self._forest.covers
         return (
             all(covers(top, provider) for provider in self._inside)

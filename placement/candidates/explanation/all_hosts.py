@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sqlalchemy.engine import Connection
 
+from placement import deadline
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.explanation import wording
 from placement.candidates.explanation.question import Question
@@ -26,6 +27,7 @@ from placement.candidates.tree_cache import TreeCache
 from placement.candidates.tree_store import NO_TREES, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config.frozen import CandidateSettings
+from placement.errors import DeadlineExceeded
 
 LOOKS_PER_HOST = 4 * LOOKS_PER_STEP
 
@@ -45,12 +47,13 @@ def explain(
 
     Raises UnknownResourceClasses, UnknownTraits.
     """
-    resolved = resolve(conn, request)
+    with deadline.waiting():  # so that there is an answer, of whatever is known by then
+        resolved = resolve(conn, request)
+        sharing = sharing_of(conn, resolved, ()).everyone
     budget = Budget(settings.max_search_steps)
     question = Question(resolved.request, budget.spend)
     judge, reductions = judges(question, budget, settings.max_search_steps)
     tally = Tally(question, judge)
-    sharing = sharing_of(conn, resolved, ()).everyone
     single_hosts = SingleHosts(resolved.request)
     store = TreeStore(conn, cache, roots_of(sharing), budget.spend, ahead)
     hosts = 0
@@ -59,8 +62,8 @@ def explain(
     for roots in _windows(conn, tuning):
         hosts += len(roots)
         try:
-            for start in range(0, 0 if spent else len(roots), tuning.largest_batch):
-                trees = store.trees(roots[start : start + tuning.largest_batch])
+            for batch in _batches(() if spent else roots, tuning):
+                trees = store.trees(batch)
                 if pools is None:
                     pools = AnchorPools(sharing_members(sharing, store.pinned()), budget.spend)
                 for tree in trees:
@@ -69,7 +72,7 @@ def explain(
                     verdict = tally.add(pool)
                     single_hosts.add(pool, verdict)
                     reductions.add(pool, verdict)
-        except BudgetSpentError:
+        except (BudgetSpentError, DeadlineExceeded):
             spent = True  # the rest is only counted
     tally.end()
     explanation = _explanation(
@@ -77,15 +80,25 @@ def explain(
     )
     if request.explain != "providers":
         return explanation
-    return replace(explanation, providers=single_hosts.read(conn))
+    with deadline.waiting():
+        return replace(explanation, providers=single_hosts.read(conn))
 
 
 def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
     """Yield all roots, a window at a time."""
     after, rows = 0, tuning.largest_window
     while rows == tuning.largest_window:
-        roots, rows, after = read_roots(conn, after, tuning.largest_window)
+        with deadline.waiting():
+            roots, rows, after = read_roots(conn, after, tuning.largest_window)
         yield roots
+
+
+def _batches(roots: Sequence[Root], tuning: SearchTuning) -> Iterator[Sequence[Root]]:
+    """Yield roots whose trees are read together: few at first, for little work may be left."""
+    start, size = 0, tuning.first_batch
+    while start < len(roots):
+        yield roots[start : start + size]
+        start, size = start + size, min(4 * size, tuning.largest_batch)
 
 
 def _explanation(

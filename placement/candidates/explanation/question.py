@@ -22,6 +22,11 @@ from placement.candidates.trace import Refusal
 
 Kinds = Sequence[type[Constraint]]
 
+# What it takes to plan a request: each slot of it, and each of its terms.
+LOOKS_PER_PLAN = 200
+LOOKS_PER_PLANNED_SLOT = 150
+LOOKS_PER_TERM = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Joins:
@@ -59,7 +64,8 @@ class Question:
     screens: of each slot. distinct: of slots that ask the same, one. place: slot -> its place among
     these. split: several providers may serve an amount in parts. groups: suffix -> slots, in the
     order of the request. looks: the work that one provider takes. relaxations: the request without
-    each of its terms.
+    each of its terms. parts: how many slots and terms it has. plan_looks: the work of planning a
+    request like it.
     """
 
     def __init__(self, request: CandidateRequest, spend: Spend = free) -> None:
@@ -91,6 +97,12 @@ class Question:
         self._checks_of = [self._checks.index(screen.checks) for screen in self.distinct]
         self.looks = sum(screen.looks for screen in self.distinct)
         self.relaxations = _relaxations(self)
+        self.parts = len(self.screens) + len(self.relaxations)
+        self.plan_looks = (
+            LOOKS_PER_PLAN
+            + LOOKS_PER_PLANNED_SLOT * len(self.screens)
+            + LOOKS_PER_TERM * self.parts
+        )
 
     def _screen(self, slot: Slot, spend: Spend) -> Screen:
         """Return the screen of a slot; the slots of one group share its checks."""

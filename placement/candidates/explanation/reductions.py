@@ -10,6 +10,7 @@ from functools import lru_cache, reduce
 from operator import and_
 from typing import NamedTuple
 
+from placement.candidates.budget import LOOKS_PER_STEP
 from placement.candidates.explanation.profiles import Shortage, Verdict
 from placement.candidates.explanation.question import Joins, Question
 from placement.candidates.explanation.relaxed import with_amount
@@ -19,11 +20,14 @@ from placement.candidates.explanation.verdicts import Judge, signatures
 from placement.candidates.model import Pool
 from placement.candidates.terms.amounts import AMOUNT_KEYWORD, Amount
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock, fits
+from placement.client.inventory import Stock, fits
 
 MOST_PLANS = 256  # of smaller requests that are kept
 MOST_ANSWERS = 1000  # answers that are kept for hosts that are alike
 MOST_SUMS = 4096  # of what other groups may take of the class
+
+# What it takes to see how much some inventory could give beside what others take.
+LOOKS_PER_AMOUNT = 5
 
 
 class Amounts(NamedTuple):
@@ -44,7 +48,8 @@ class Best:
 class Reductions:
     """The largest amounts of each class of each group.
 
-    served: some host is served as it is, so that nobody asks. undecided: some host took too long.
+    served: some host is served as it is, so that nobody asks. undecided: some host, or all of them,
+    took too long.
     """
 
     def __init__(self, question: Question, judge: Judge) -> None:
@@ -52,18 +57,36 @@ class Reductions:
         self.undecided = False
         self._question = question
         self._judge = judge
+        # Work that is left, and all work at which this host's ends, in looks.
+        self._left = judge.budget.steps_left * LOOKS_PER_STEP // 2
+        self._end = 0
         self._best: dict[tuple[int, int], Best] = {}
         self._joins = lru_cache(MOST_PLANS)(self._joins_with)
+        self._usages: dict[tuple[int, str], list[int]] = {}
 
     def add(self, pool: Pool, verdict: Verdict) -> None:
-        """Look at a host.  Raises BudgetSpentError."""
+        """Look at a host, as long as half of the work is left for the others.
+
+        Raises BudgetSpentError.
+        """
         if verdict.fall is None:
             self.served = True
         if self.served:
             return
+        before = self._judge.budget.looks
+        self._end = before + self._left
+        try:
+            self._add(pool, verdict)
+        finally:
+            self._left -= self._judge.budget.looks - before
+
+    def _add(self, pool: Pool, verdict: Verdict) -> None:
         if verdict.shortages is None:
             verdict.shortages = list(self._shortages(pool, verdict))
         for shortage in verdict.shortages:
+            if self._judge.budget.looks > self._end:
+                self.undecided = True
+                return
             best = self._best.setdefault((shortage.slot, shortage.place), Best())
             amounts = self._amounts(pool, shortage, best.amount)
             largest = 0
@@ -97,7 +120,9 @@ class Reductions:
     def _amounts(self, pool: Pool, shortage: Shortage, least: int) -> Amounts:
         """Return the amounts worth trying, none below `least`."""
         name, limit = shortage.resource_class, shortage.amount
-        stocks = [pool.members[position].stocks[name] for position in shortage.providers]
+        self._judge.budget.spend(2 * len(shortage.providers))
+        # PERF: like devices are many.
+        stocks = {pool.members[position].stocks[name] for position in shortage.providers}
         largest = max([_largest(stock, limit) for stock in stocks])
         if largest < max(least, 1):
             return Amounts(())
@@ -105,16 +130,26 @@ class Reductions:
             return Amounts((largest,))
         amounts = {_largest(stock, limit) for stock in stocks}
         if name in self._question.joins.plan.contended_classes:
-            for usage in self._usages_of_others(shortage):
+            usages = self._usages_of_others(shortage)
+            self._judge.budget.spend(LOOKS_PER_AMOUNT * len(usages) * len(stocks))
+            for usage in usages:
                 amounts |= {_largest(stock, limit, usage) for stock in stocks}
         tried = [amount for amount in amounts if amount >= max(least, 1)]
         return Amounts(sorted(tried, reverse=True))
 
     def _usages_of_others(self, shortage: Shortage) -> list[int]:
         """Return what some of the other slots may take of the class together."""
+        key = shortage.slot, shortage.resource_class
+        usages = self._usages.get(key)
+        if usages is None:
+            usages = self._usages[key] = self._sums_of_others(shortage)
+        return usages
+
+    def _sums_of_others(self, shortage: Shortage) -> list[int]:
         sums = {0}
         amounts = self._question.joins.plan.amounts_of(shortage.resource_class)
         for slot, amount in amounts.items():
+            self._judge.budget.spend(len(sums))
             if slot != shortage.slot:
                 sums |= {usage + amount for usage in sums}
             if len(sums) > MOST_SUMS:
@@ -147,6 +182,7 @@ class Reductions:
 
     def _joins_with(self, slot: int, name: str, amount: int) -> Joins:
         """Return what joins the slots when one asks for another amount of a class."""
+        self._judge.spend_on_plan()
         suffix = self._question.joins.plan.slots[slot].group.suffix
         return Joins.of(with_amount(self._question.request, suffix, name, amount))
 

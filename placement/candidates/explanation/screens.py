@@ -12,7 +12,7 @@ from placement.candidates.model import Pool
 from placement.candidates.request import Slot
 from placement.candidates.terms import Masks, TermChecks
 from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
-from placement.objects.capacity import fits
+from placement.client.inventory import fits
 
 
 class Screen:

@@ -12,19 +12,27 @@ from functools import lru_cache
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
 from placement.candidates.explanation.profiles import Fall, Profile, Shortage, Verdict
-from placement.candidates.explanation.question import Joins, Question, Relaxation
+from placement.candidates.explanation.question import LOOKS_PER_TERM, Joins, Question
 from placement.candidates.explanation.reductions import Amounts, Reductions
 from placement.candidates.explanation.relaxed import with_amount, without_class, without_traits
-from placement.candidates.explanation.verdicts import LOOKS_PER_SLOT, Case, Judge, signatures
+from placement.candidates.explanation.verdicts import (
+    LOOKS_PER_SLOT,
+    Case,
+    Judge,
+    signatures,
+)
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.split_search import SplitSearches, by_room
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import sizes
+from placement.client.inventory import sizes
 
 MOST_AMOUNTS = 64  # tried, amounts of one class on one host
 MOST_VARIANTS = 256
+
+# What it takes to begin a search for splits.
+LOOKS_PER_SPLIT_SEARCH = 300
 
 
 class Variant:
@@ -59,6 +67,7 @@ class Variant:
     def _serves_in_parts(self, pool: Pool, judge: Judge) -> bool | None:
         if not self._split.splittable:
             return False
+        judge.budget.spend(LOOKS_PER_SPLIT_SEARCH)
         return judge.within_share(
             lambda budget: SplitSearches(self._split, budget).begin(pool).outcome.served
         )
@@ -89,7 +98,18 @@ class SplitJudge(Judge):
 
     def __init__(self, question: Question, budget: Budget, max_steps: int) -> None:
         super().__init__(question, budget, max_steps)
-        self.variant = lru_cache(MOST_VARIANTS)(Variant)
+        self._variant_of = lru_cache(MOST_VARIANTS)(self._make)
+
+    def variant(self, request: CandidateRequest) -> Variant:
+        """Return a request as hosts are put to it.  Raises BudgetSpentError."""
+        self.budget.spend(self.question.parts)
+        return self._variant_of(request)
+
+    def _make(self, request: CandidateRequest) -> Variant:
+        # A plan without splits and one with them.
+        self.spend_on_plan()
+        self.spend_on_plan()
+        return Variant(request)
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
         """Return all that is read of a pool besides masks."""
@@ -141,7 +161,11 @@ class _SplitCase(Case):
             return Refusal.COLLECTIVE_TRAITS
         return Refusal.CAPACITY_SUM
 
-    def _gain(self, relaxation: Relaxation, possible: bool | None) -> bool | None:
+    def _gain(self, place: int, possible: bool | None) -> bool | None:
+        relaxation = self._question.relaxations[place]
+        if not self._may_miss(relaxation.term):
+            return False
+        self._judge.budget.spend(LOOKS_PER_TERM * self._question.parts)
         return self._serves(relaxation.without())
 
 

@@ -12,7 +12,7 @@ from placement.candidates.explanation.value import Blocked, Relaxed, Step
 from placement.candidates.explanation.verdicts import Judge
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock
+from placement.client.inventory import Stock
 
 MOST_EXAMPLES = 5
 MOST_VERDICTS = 10_000  # kept at a time

@@ -6,26 +6,30 @@ request joins slots, an equal signature of each constraint.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
 
 from placement.candidates.anchors import solutions
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.explanation.profiles import ORDER, Fall, Profile, Verdict, first_fall
 from placement.candidates.explanation.question import Joins, Kinds, Question, Relaxation
 from placement.candidates.explanation.screens import Screen
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.terms import Masks, lowest
+from placement.candidates.terms import Masks, bits, lowest
 from placement.candidates.trace import Refusal
 
 # A host that takes the solver longer than this part of all work is left undecided.
 SHARE = 16
 
-MOST_JOINS = 16  # of requests that say less, kept at a time
+# Of requests that say less: slots and terms of those whose joins are kept.
+MAX_KEPT_PARTS = 50_000
 
 # What it takes to look whether a relaxation may help a host, and to join one slot anew.
-LOOKS_PER_RELAXATION = 4
+LOOKS_PER_RELAXATION = 8
 LOOKS_PER_SLOT = 24
+
+# What it takes to decide a host that no other is like, and each mask of it.
+LOOKS_PER_VERDICT = 200
 
 
 class Judge:
@@ -35,7 +39,8 @@ class Judge:
         self.question = question
         self.budget = budget
         self.share = max(1, max_steps // SHARE)
-        self._joins = lru_cache(MOST_JOINS)(Joins.of)
+        # By the places of relaxations. PERF: the first stay, as all hosts need all in one order.
+        self._joins: dict[int, Joins] = {}
 
     def profile(self, pool: Pool, root_mask: int) -> Profile:
         """Return the profile of a host; root_mask: that of its root."""
@@ -51,6 +56,7 @@ class Judge:
     def verdict(self, profile: Profile, pool: Pool) -> Verdict:
         """Decide the hosts that have the profile of this pool.  Raises BudgetSpentError."""
         fall = None
+        self.budget.spend(LOOKS_PER_VERDICT + 4 * sum(len(masks.each()) for masks in profile.masks))
         if profile.root:
             term = self.question.root_terms[lowest(profile.root).bit_length() - 1]
             fall = Fall(term.code, None, term, providers=(0,))
@@ -62,10 +68,19 @@ class Judge:
         """Return the host as an example of those with its profile."""
         return Case(self, pool, profile)
 
-    def joins_without(self, relaxation: Relaxation) -> Joins:
-        """Return what joins the slots without a term.  Raises BudgetSpentError."""
-        self.budget.spend(LOOKS_PER_SLOT * len(self.question.screens))
-        return self._joins(relaxation.without())
+    def joins_without(self, place: int) -> Joins:
+        """Return what joins the slots without a term, by its place.  Raises BudgetSpentError."""
+        joins = self._joins.get(place)
+        if joins is None:
+            self.spend_on_plan()
+            joins = Joins.of(self.question.relaxations[place].without())
+            if (len(self._joins) + 1) * self.question.parts <= MAX_KEPT_PARTS:
+                self._joins[place] = joins
+        return joins
+
+    def spend_on_plan(self) -> None:
+        """Count the work of planning a request like the one asked.  Raises BudgetSpentError."""
+        self.budget.spend(self.question.plan_looks)
 
     def serves(
         self, plan: SearchPlan, kinds: Kinds, pool: Pool, options: Sequence[Sequence[int]]
@@ -113,13 +128,15 @@ class Case:
             for screen, of_screen in zip(question.distinct, profile.masks, strict=True)
         ]
         self._options = [by_screen[place] for place in question.place]
+        # Traits of the unsuffixed group that no provider with room has.
+        self._missing: set[StatedTerm] = set()
         # The terms that are all that some provider fails, of each slot.
         narrow = list(map(_failed_alone, question.distinct, profile.masks))
         self._narrow = [narrow[place] for place in question.place]
 
     def verdict(self, fall: Fall | None) -> Verdict:
         """Return the verdict; fall: that of the root.  Raises BudgetSpentError."""
-        # Each group by itself. Of several that fall out, the one at the first code is to blame.
+        # Each group alone. Of several that fall out, the one at the first code is to blame.
         falls = {suffix: self._fall_of(suffix) for suffix in self._question.groups}
         by_group = {suffix: lost.code for suffix, lost in falls.items() if lost is not None}
         fall = fall or first_fall(falls.values())
@@ -181,8 +198,13 @@ class Case:
                     missing &= mask
         if not with_room or not missing:
             return None
+        self._missing = {first.term(bit) for bit in bits(missing)}
         term = first.term(lowest(missing))
         return Fall(term.code, term.suffix, term, slots[0])
+
+    def _may_miss(self, term: StatedTerm) -> bool:
+        """Whether no other trait than a term is missing, so that the host may do without it."""
+        return self._missing <= {term}
 
     def _fall_together(self, possible: bool | None) -> Fall | None:
         """Return the first code up to which no assignment keeps what joins the groups."""
@@ -211,16 +233,21 @@ class Case:
             suffix = relaxation.term.suffix
             if not by_group.keys() <= {suffix} or self._root & ~relaxation.root:
                 continue
-            gain = self._gain(relaxation, possible)
+            gain = self._gain(place, possible)
             if gain is not False:
                 gains.append((place, gain))
         return gains
 
-    def _gain(self, relaxation: Relaxation, possible: bool | None) -> bool | None:
+    def _gain(self, place: int, possible: bool | None) -> bool | None:
+        """Return whether the host would be served with a relaxation, by its place."""
+        relaxation = self._question.relaxations[place]
         if relaxation.root:
             return self._root != 0 and possible
         if not relaxation.slots:
-            joins = self._judge.joins_without(relaxation)
+            # What joins slots does not decide who may serve each of them.
+            if not all(self._options) or not self._may_miss(relaxation.term):
+                return False
+            joins = self._judge.joins_without(place)
             return self._judge.serves(joins.plan, joins.kinds, self._pool, self._options)
         options = self._widened(relaxation)
         if options is None:
@@ -234,6 +261,7 @@ class Case:
             return None
         options = list(self._options)
         wider = False
+        self._judge.budget.spend(len(self._pool.members) * len(relaxation.slots))
         for slot, dropped in relaxation.slots.items():
             screen = self._question.screens[slot]
             masks = self._masks[self._question.place[slot]]

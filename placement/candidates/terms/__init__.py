@@ -10,7 +10,7 @@ from typing import TypeVar
 from placement.candidates.terms.aggregates import MemberOf, NotMemberOf
 from placement.candidates.terms.amounts import STOCK_CONDITIONS
 from placement.candidates.terms.base import PlaceTerm, RootRole, StatedValue, Term
-from placement.candidates.terms.checks import Masks, TermChecks, lowest
+from placement.candidates.terms.checks import Masks, TermChecks, bits, lowest
 from placement.candidates.terms.traits import ForbiddenTrait, RequiredTraits
 from placement.candidates.terms.trees import InSubtree, InTree
 
@@ -64,6 +64,7 @@ __all__ = [
     "StatedValue",
     "Term",
     "TermChecks",
+    "bits",
     "lowest",
     "of_kind",
     "ordered",

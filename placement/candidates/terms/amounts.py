@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from placement.candidates.trace import Refusal
-from placement.objects.capacity import Stock, fits, sizes
+from placement.client.inventory import Stock, fits, sizes
 
 # Whether a stock allows an amount. Together they say what `fits` says.
 StockCondition = Callable[[Stock, int], bool]

@@ -4,7 +4,7 @@ A term is judged once for each different part of providers that it reads, howeve
 that part.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import and_, or_
 from typing import Any, NamedTuple
 
@@ -28,6 +28,14 @@ LOOKS_PER_TERM = 4
 def lowest(mask: int) -> int:
     """Return the lowest bit of a mask; 0 where there is none."""
     return mask & -mask
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the bits of a mask, the lowest first."""
+    while mask:
+        bit = lowest(mask)
+        yield bit
+        mask ^= bit
 
 
 class Masks(NamedTuple):

@@ -9,10 +9,18 @@ from sqlalchemy.engine import URL, Connection
 
 from placement.db.dialects.mysql import MySql
 from placement.db.dialects.postgresql import PostgreSql
-from placement.db.dialects.protocol import Dialect, Role
+from placement.db.dialects.protocol import ONE_VIEW, Dialect, Role
 from placement.db.dialects.sqlite import Sqlite
 
-__all__ = ["DIALECTS", "Dialect", "Role", "dialect_named", "dialect_of", "dialect_of_url"]
+__all__ = [
+    "DIALECTS",
+    "ONE_VIEW",
+    "Dialect",
+    "Role",
+    "dialect_named",
+    "dialect_of",
+    "dialect_of_url",
+]
 
 DIALECTS: tuple[Dialect, ...] = (Sqlite(), MySql(), PostgreSql())
 

@@ -65,19 +65,27 @@ ERRORS = ErrorCodes(
 
 
 class MySql(Dialect):
-    """MySQL and MariaDB: reads in a snapshot, writes that see what others have committed."""
+    """MySQL and MariaDB: statements that see what others have committed.
+
+    MariaDB collects the transactions that a view does not show without a lock, while they end.
+    MySQL does it under a lock, but is not told from MariaDB before there is a connection.
+    """
 
     names = ("mysql", "mariadb")
     drivers = frozenset()
     extras: Mapping[str, str] = {mysqlclient.MODULE: "mysqlclient"}
     is_file = False
     begin: Mapping[Role, str] = {Role.READ: "START TRANSACTION READ ONLY"}
-    isolation: Mapping[Role, str] = {Role.READ: "REPEATABLE READ", Role.WRITE: "READ COMMITTED"}
+    isolation: Mapping[Role, str] = {Role.READ: "READ COMMITTED", Role.WRITE: "READ COMMITTED"}
+    tears_views = True
+    one_view = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
     errors = ERRORS
     # INSERT IGNORE would also store what it has cut off.
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     in_written_order = "STRAIGHT_JOIN"
     by_no_index = ""
+    # In one character set, whichever the column and the connection have.
+    bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

@@ -81,10 +81,13 @@ class PostgreSql(Dialect):
         Role.READ: "AUTOCOMMIT",  # the BEGIN above says the rest
         Role.WRITE: "READ COMMITTED",
     }
+    tears_views = False
+    one_view = ""
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""
     by_no_index = ""
+    bytes_of_text = ""
     locks_before_update = True
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

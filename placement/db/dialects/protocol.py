@@ -12,11 +12,14 @@ from sqlalchemy.types import TypeEngine
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import ErrorCodes
 
+# Option of a connection: its transactions have one view of the database.
+ONE_VIEW = "one_view"
+
 
 class Role(Enum):
     """What the transactions of a connection are for."""
 
-    READ = "read"  # one snapshot, read only
+    READ = "read"  # read only
     WRITE = "write"  # sees what others have committed; takes locks
 
 
@@ -29,10 +32,16 @@ class Dialect(Protocol):
     is_file: whether there is no server, so that waiting for one is of no use.
     begin: statement that opens a transaction, where the driver would send none or a weaker one.
     isolation: SQLAlchemy's isolation level.
+    tears_views: whether a view of the database may show a transaction without one that it has
+        waited for, so that transactions that read have a view for each statement.
+    one_view: statement that gives the next transaction that reads one view for all its statements,
+        where it would have several, or "".
     errors: its error codes.
     unless_present: end of an INSERT that leaves out rows whose unique key is taken.
     in_written_order: word after SELECT that has tables joined in the order of FROM, or "".
     by_no_index: what before a column keeps an engine from beginning with it by an index, or "".
+    bytes_of_text: SQL of a text's bytes, `{}` standing for the text, where equality of texts
+        ignores differences; "" where it does not.
     locks_before_update: whether an UPDATE of several rows has to be told in which order to lock
         them.
     """
@@ -43,10 +52,13 @@ class Dialect(Protocol):
     is_file: bool
     begin: Mapping[Role, str]
     isolation: Mapping[Role, str]
+    tears_views: bool
+    one_view: str
     errors: ErrorCodes
     unless_present: str
     in_written_order: str
     by_no_index: str
+    bytes_of_text: str
     locks_before_update: bool
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

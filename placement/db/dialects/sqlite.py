@@ -56,10 +56,13 @@ class Sqlite(Dialect):
     is_file = True
     begin: Mapping[Role, str] = {Role.READ: "BEGIN", Role.WRITE: "BEGIN IMMEDIATE"}
     isolation: Mapping[Role, str] = {}
+    tears_views = False
+    one_view = ""
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
     in_written_order = ""
     by_no_index = "+"
+    bytes_of_text = ""
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:

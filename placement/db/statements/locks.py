@@ -34,7 +34,7 @@ _REVISIONS = (
 
 def revisions(root_ids: Collection[int]) -> Queries:
     """Select (id, revision) of trees, once no other transaction has locked them."""
-    return bulk.select_by(_REVISIONS, root_ids)
+    return bulk.select_by(_REVISIONS, root_ids, locks=True)
 
 
 def renew_where_seen(root_ids: Mapping[int, int], bumped: Collection[int], revision: int) -> Writes:
@@ -110,11 +110,15 @@ def _renewing_where_seen(*, bump: bool, several: bool) -> sa.Update:
 
 
 def renew_and_bump(
-    revisions: Mapping[int, int], provider_ids: Collection[int], revision: int
+    revisions: Mapping[int, int],
+    provider_ids: Collection[int],
+    revision: int,
+    generations: Mapping[int, int],
 ) -> Write:
     """Give a few trees a new revision, and add 1 to the generations of providers in them.
 
-    revisions: root id -> revision. A tree that has another one by now is not matched.
+    revisions: root id -> revision. A tree that has another one by now is not matched. generations:
+    provider id -> generation, of providers that are not matched with another one.
     """
     row_ids = sorted({*revisions, *provider_ids})
     params: dict[str, object] = {
@@ -128,12 +132,17 @@ def renew_and_bump(
     for place, root_id in enumerate(sorted(revisions)):
         params[f"root_{place}"] = root_id
         params[f"revision_{place}"] = revisions[root_id]
-    update = _renew_and_bump(size=len(revisions), bump=bool(provider_ids))
+    for place, provider_id in enumerate(sorted(generations)):
+        params[f"provider_{place}"] = provider_id
+        params[f"generation_{place}"] = generations[provider_id]
+    update = _renew_and_bump(
+        size=len(revisions), bump=bool(provider_ids), generations=len(generations)
+    )
     return Write(update, params, matches=len(row_ids))
 
 
 @bulk.by_size
-def _renew_and_bump(size: int, *, bump: bool) -> sa.Update:
+def _renew_and_bump(size: int, *, bump: bool, generations: int) -> sa.Update:
     column = _provider.c
     is_root = bulk.in_list(column.id, "roots")
     unchanged = [
@@ -143,8 +152,15 @@ def _renew_and_bump(size: int, *, bump: bool) -> sa.Update:
         )
         for place in range(size)
     ]
+    as_read = [
+        sa.or_(
+            column.id != sa.bindparam(f"provider_{place}", type_=column.id.type),
+            column.generation == sa.bindparam(f"generation_{place}", type_=column.generation.type),
+        )
+        for place in range(generations)
+    ]
     return (
         sa.update(_provider)
-        .where(_IN_ORDER, sa.or_(~is_root, *unchanged))
+        .where(_IN_ORDER, sa.or_(~is_root, *unchanged), *as_read)
         .values(**(_bumped(is_root) if bump else _renewed(is_root)))
     )

@@ -27,7 +27,8 @@ _USES: Mapping[str, tuple[sa.Column[int], sa.Column[int]]] = {
 def ids(names: Mapping[str, Collection[str]]) -> Queries:
     """Select (kind, id, text, number) of names of every kind, a thousand in one statement.
 
-    text: the name as stored, which on some databases matches a name of another case. number: 0.
+    text: the name as stored. Some databases ignore case, accents and trailing spaces: their rows
+    may have names that are not among those given. number: 0.
     """
     return with_trees(names, ())
 
@@ -145,13 +146,14 @@ def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
     name = t.NAMES[kind]
     row_id = name.table.c.id
     rows = sa.select(row_id, name.label("name")).where(bulk.in_list(row_id))
-    return bulk.select_by(rows.with_for_update(read=True), row_ids)
+    return bulk.select_by(rows.with_for_update(read=True), row_ids, locks=True)
 
 
 def lock_exclusive(kind: str, name: str) -> Query:
     """Select an entry's id, once no other transaction has locked it."""
     column = t.NAMES[kind]
-    return Query(sa.select(column.table.c.id).where(column == name).with_for_update())
+    rows = sa.select(column.table.c.id).where(column == name)
+    return Query(rows.with_for_update(), locks=True)
 
 
 # -- writing -----------------------------------------------------------------------------------

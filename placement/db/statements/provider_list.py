@@ -11,7 +11,7 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import bulk, fragments
 from placement.db import tables as t
 from placement.db.conditions import SQL_OF, ProviderCondition, provider_meets
-from placement.db.constructs import with_numbers
+from placement.db.constructs import same_text, with_numbers
 from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
 from placement.db.statement import CHUNK, Queries, Query
@@ -34,6 +34,12 @@ def _uuid_of(row_id: ColumnElement[int]) -> Any:
 
 
 # PERF: most of a large cloud are roots, for which nothing need be looked up.
+_REVISION = sa.case(
+    (_provider.c.root_provider_id == _provider.c.id, _provider.c.revision),
+    else_=sa.select(_other.c.revision)
+    .where(_other.c.id == _provider.c.root_provider_id)
+    .scalar_subquery(),
+)
 _COLUMNS = (
     _provider.c.id,
     _provider.c.uuid,
@@ -47,24 +53,23 @@ _COLUMNS = (
         else_=_uuid_of(_provider.c.root_provider_id),
     ),
     changed_at(_provider),
+    _REVISION,
 )
+_CHANGED_AT = -2  # the place of the time among the columns
 _IN_TEXTS = _provider.c.id.bitwise_rshift(8)  # none is longer than a database makes them
 _LISTED = sa.select(JsonRows(*_COLUMNS)).group_by(_IN_TEXTS)
 _AMONG = _LISTED.where(bulk.in_list(_provider.c.id))
 _AFTER = sa.bindparam("after", type_=_provider.c.uuid.type)
 _SIZE = sa.bindparam("size", type_=sa.BigInteger)
-_REVISION = sa.case(
-    (_provider.c.root_provider_id == _provider.c.id, _provider.c.revision),
-    else_=sa.select(_other.c.revision)
-    .where(_other.c.id == _provider.c.root_provider_id)
-    .scalar_subquery(),
-)
 _REVISIONS = sa.select(JsonRows(_provider.c.id, _REVISION)).group_by(_IN_TEXTS)
-_PAGE = sa.select(JsonRow(_REVISION, *_COLUMNS)).order_by(_provider.c.uuid).limit(_SIZE)
+_PAGE = sa.select(JsonRow(*_COLUMNS)).order_by(_provider.c.uuid).limit(_SIZE)
 
 
 def listed(condition: ProviderCondition) -> Query:
-    """Select the id and the other fields of `Provider` of those that meet the condition, by id."""
+    """Select those that meet the condition, by id.
+
+    The columns are the id, the other fields of `Provider`, and the revision of the tree or null.
+    """
     return Query(_listed(condition), parse=_parse)
 
 
@@ -81,7 +86,7 @@ def among(condition: ProviderCondition, ids: Collection[int]) -> Queries:
 
 
 def page(condition: ProviderCondition, after: str, size: int) -> Query:
-    """Select the next `size` of them after a uuid, by uuid: the tree's revision, then the same."""
+    """Select what `listed` does, of the next `size` of them after a uuid, by uuid."""
     return Query(_page(condition), {"after": after, "size": size}, parse=_parse_page)
 
 
@@ -150,7 +155,7 @@ def _parse_page(texts: Sequence[Any]) -> list[list[Any]]:
 
 def _with_times(rows: list[list[Any]]) -> list[list[Any]]:
     for row in rows:
-        row[-1] = parse_time(row[-1])
+        row[_CHANGED_AT] = parse_time(row[_CHANGED_AT])
     return rows
 
 
@@ -170,7 +175,7 @@ def _of_row(condition: ProviderCondition) -> list[ColumnElement[bool]]:
     for top in condition.sets(ConditionKind.SUBTREE):
         where.append(_provider.c.id.in_(_subtree(top)))
     if condition.name is not None:
-        where.append(_provider.c.name == condition.name)
+        where.append(same_text(_provider.c.name, condition.name))
     if condition.uuids is not None:
         where.append(_provider.c.uuid.in_(sorted(condition.uuids)))
     return where

@@ -38,7 +38,7 @@ _INVENTORIES = (
 
 
 def inventories(provider_ids: Collection[int]) -> Queries:
-    """Select (provider id, class, used, fields of `Record`) of the providers' inventories.
+    """Select (provider id, class, used, fields of the record) of the providers' inventories.
 
     The ratio may come as an integer.
     """

@@ -112,7 +112,7 @@ _PARTS: Mapping[str, Sequence[Selection]] = {
 
 
 def with_inventories(uuids: Collection[str], class_names: Collection[str]) -> Queries:
-    """Select providers with (class id, class, id, used, fields of `Record`) of inventories.
+    """Select providers with (class id, class, id, used, fields of the record) of inventories.
 
     The ratio may come as an integer.
     """

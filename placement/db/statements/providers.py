@@ -66,6 +66,7 @@ _WHOLE = (
             _root.c.uuid,
             changed_at(_provider),
             _provider.c.id,
+            sa.func.coalesce(_root.c.revision, 0),
         )
     )
     .select_from(
@@ -85,8 +86,10 @@ def whole(uuids: Collection[str]) -> Queries:
 
 def _parse_whole(texts: Sequence[Any]) -> Sequence[Any]:
     return [
-        (uuid, name, generation, parent_uuid, root_uuid, parse_time(changed), row_id)
-        for uuid, name, generation, parent_uuid, root_uuid, changed, row_id in parse_each(texts)
+        (uuid, name, generation, parent_uuid, root_uuid, parse_time(changed), row_id, revision)
+        for uuid, name, generation, parent_uuid, root_uuid, changed, row_id, revision in parse_each(
+            texts
+        )
     ]
 
 
@@ -143,22 +146,39 @@ def rename(provider_id: int, name: str, parent_id: int | None) -> Write:
     return Write(update.values(values), matches=1)
 
 
-def bump_generations(increments: Mapping[int, int]) -> Writes:
-    """Add to the generations of providers, by id."""
-    return Writes(_bump(chunk) for chunk in mapping_chunks(increments))
+def bump_generations(increments: Mapping[int, int], generations: Mapping[int, int]) -> Writes:
+    """Add to the generations of providers, by id.
+
+    generations: those that were read, by id. A provider that has another one is not matched.
+    """
+    guarded = {row_id: number for row_id, number in increments.items() if row_id in generations}
+    others = {row_id: number for row_id, number in increments.items() if row_id not in generations}
+    return Writes(
+        [
+            *(_bump(chunk, generations) for chunk in mapping_chunks(guarded)),
+            *(_bump(chunk) for chunk in mapping_chunks(others)),
+        ]
+    )
 
 
-def _bump(increments: Mapping[int, int]) -> Write:
-    params = {**bulk.case_params(increments, increment=increments), "now": t.now()}
-    return Write(_generations_update(size=len(increments)), params, matches=len(increments))
+def _bump(increments: Mapping[int, int], generations: Mapping[int, int] | None = None) -> Write:
+    values = {"increment": increments}
+    if generations is not None:
+        values["generation"] = generations
+    params = {**bulk.case_params(increments, **values), "now": t.now()}
+    update = _generations_update(size=len(increments), guarded=generations is not None)
+    return Write(update, params, matches=len(increments))
 
 
 @bulk.by_size
-def _generations_update(size: int) -> sa.Update:
+def _generations_update(size: int, *, guarded: bool) -> sa.Update:
     column = _provider.c
     increment = bulk.case_by_id(column.generation, size, "increment")
     now = sa.bindparam("now", type_=column.updated_at.type)
     update = sa.update(_provider).where(bulk.in_list(column.id))
+    if guarded:
+        as_read = bulk.case_by_id(column.generation, size, "generation")
+        update = update.where(column.generation == as_read)
     return update.values(generation=column.generation + increment, updated_at=now)
 
 

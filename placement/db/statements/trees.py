@@ -31,6 +31,7 @@ _MEMBERS = sa.select(
     provider.c.root_provider_id,
     provider.c.id,
     provider.c.parent_provider_id,
+    provider.c.revision,
     provider.c.uuid,
     _of_member(
         JsonRows(t.resource_classes.c.name, *fragments.STOCK_COLUMNS),
@@ -55,13 +56,15 @@ _MEMBERS = sa.select(
 class MemberRow(NamedTuple):
     """A provider with all that it has.
 
-    stocks: for each class its name and the fields of `Stock`. trait_ids: the same object for all
-    members of one statement that have the same traits, and so with stocks. aggregates: as stored.
+    revision: of the tree, if it is the root. stocks: for each class its name and the fields of
+    `Stock`. trait_ids: the same object for all members of one statement that have the same traits,
+    and so with stocks. aggregates: as stored.
     """
 
     root_id: int
     id: int
     parent_id: int | None
+    revision: int
     uuid: str
     stocks: tuple[tuple[Any, ...], ...]
     trait_ids: frozenset[int]
@@ -88,12 +91,13 @@ def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
             root_id,
             row_id,
             parent_id,
+            revision,
             uuid,
             stocks_by_text[stocks],
             trait_ids[traits],
             [name for (name,) in parse_text(aggregates)],
         )
-        for root_id, row_id, parent_id, uuid, stocks, traits, aggregates in rows
+        for root_id, row_id, parent_id, revision, uuid, stocks, traits, aggregates in rows
     ]
 
 

@@ -4,6 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
 from placement.db import tables as t
+from placement.db.constructs import same_text
 from placement.db.statement import Query
 
 
@@ -13,10 +14,10 @@ def _of_owner(project: str, user: str | None) -> tuple[sa.FromClause, list[Colum
         .join(t.allocations, t.allocations.c.consumer_id == t.consumers.c.uuid)
         .outerjoin(t.consumer_types, t.consumer_types.c.id == t.consumers.c.consumer_type_id)
     )
-    conditions: list[ColumnElement[bool]] = [t.projects.c.external_id == project]
+    conditions: list[ColumnElement[bool]] = [same_text(t.projects.c.external_id, project)]
     if user is not None:
         source = source.join(t.users, t.users.c.id == t.consumers.c.user_id)
-        conditions.append(t.users.c.external_id == user)
+        conditions.append(same_text(t.users.c.external_id, user))
     return source, conditions
 
 

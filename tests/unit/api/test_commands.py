@@ -3,8 +3,8 @@
 import pytest
 
 from placement.api import commands
+from placement.client.inventory import InventoryRecord
 from placement.errors import BadBody, BadPath
-from placement.objects.inventory_rows import Record
 from placement.objects.unset import UNSET
 
 HOST = "c0de0000-0000-4000-8000-000000000001"
@@ -27,13 +27,13 @@ def test_any_other_name_is_a_bad_path(name: str) -> None:
 
 
 def test_what_an_inventory_leaves_out_has_its_default() -> None:
-    assert commands.record({"total": 5}) == Record(total=5, allocation_ratio=1.0)
+    assert commands.record({"total": 5}) == InventoryRecord(total=5, allocation_ratio=1.0)
 
 
 def test_whole_numbers_may_be_written_as_floats() -> None:
     stated = {"total": 5.0, "reserved": 1.0, "allocation_ratio": 2}
     record = commands.record(stated)
-    assert record == Record(total=5, reserved=1, allocation_ratio=2.0)
+    assert record == InventoryRecord(total=5, reserved=1, allocation_ratio=2.0)
     assert {type(record.total), type(record.reserved)} == {int}
 
 
@@ -97,5 +97,5 @@ def test_a_reshape_has_shapes_and_claims() -> None:
     }
     reshape = commands.reshape(body)
     assert reshape.inventories[HOST].generation == 2
-    assert reshape.inventories[HOST].records == {"VCPU": Record(total=4)}
+    assert reshape.inventories[HOST].records == {"VCPU": InventoryRecord(total=4)}
     assert [claim.consumer for claim in reshape.claims] == [CONSUMER]

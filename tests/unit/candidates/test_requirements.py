@@ -17,7 +17,7 @@ from placement.candidates.terms import (
     RequiredTraits,
 )
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal
-from placement.objects.capacity import Stock, fits
+from placement.client.inventory import Stock, fits
 
 STOCK = Stock(capacity=8, used=4, min_unit=2, max_unit=6, step_size=2)
 

@@ -22,7 +22,7 @@ from placement.candidates.terms import (
     RequiredTraits,
     Term,
 )
-from placement.objects.capacity import Stock
+from placement.client.inventory import Stock
 
 RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
 NONE: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from itertools import combinations, islice
 from math import comb
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.model import Split
 from placement.candidates.splits import Giver, SplitNumbers, Splits
 from placement.candidates.sums import LOOKS_PER_RUN, NOTHING, Sums, largest_first
-from placement.objects.capacity import Stock, fits, sizes
+from placement.client.inventory import Stock, fits, sizes
 
 STOCKS = st.builds(
     Stock,
@@ -117,7 +118,24 @@ def test_large_numbers_cost_what_their_sets_have_members(amount: int, rooms: lis
     first = list(islice(splits.sets(), 10))
     assert first
     assert all(sum(part for _position, part in parts) == amount for parts in first)
-    assert budget.looks <= 60 * len(rooms) + 4 * sum(map(len, first))
+    assert budget.looks <= 600 * len(rooms) + 40 * sum(map(len, first))
+
+
+def test_each_sum_that_is_made_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No two providers are alike, so that each set takes sums of its own."""
+    made = 0
+    make = sums._sums
+
+    def count(*arguments: Any) -> Sums:
+        nonlocal made
+        made += 1
+        return make(*arguments)
+
+    monkeypatch.setattr(sums, "_sums", count)
+    budget = Budget(20_000)
+    with pytest.raises(BudgetSpentError):
+        list(Splits(600, plain(*range(20, 60)), budget.spend).sets())
+    assert made <= budget.looks // sums.LOOKS_PER_SUM + 100
 
 
 def test_sizes_that_fit_together_badly_end_at_the_bound_on_work() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import select
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,26 @@ COMMAND = (sys.executable, "-c", "import sys; from placement.cli import main; sy
 @pytest.mark.parametrize("command", [["openapi"], ["draw-cloud", "etc/demo-cloud.yaml"]])
 def test_who_reads_no_further_ends_a_command_without_a_complaint(command: list[str]) -> None:
     process = subprocess.Popen([*COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    _none, complaints = process.communicate()
+    assert (process.returncode, complaints) == (cli.UNREAD, b"")
+
+
+@pytest.mark.parametrize("command", [["db", "version"], ["db"]], ids=" ".join)
+def test_a_short_output_that_is_not_read_ends_a_command_alike(
+    tmp_path: Path, command: list[str]
+) -> None:
+    """Python would write it at the end of the process, and complain."""
+    url = f"sqlite:///{tmp_path / 'placement.db'}"
+    environment = {**os.environ, "OS_PLACEMENT_DATABASE__CONNECTION": url}
+    environment.pop("PYTHONUNBUFFERED", None)
+    arguments = [*COMMAND, *command]
+    whole = subprocess.run(arguments, capture_output=True, check=False, env=environment)
+    assert 0 < len(whole.stdout) < select.PIPE_BUF  # less than any buffer
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
     assert process.stdout is not None
     process.stdout.close()
     _none, complaints = process.communicate()

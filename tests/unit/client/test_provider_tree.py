@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError, asdict, replace
 
 import pytest
 from hypothesis import given
@@ -83,9 +84,18 @@ def test_an_update_says_whether_it_changed_anything() -> None:
 
 def test_records_are_complete_and_cannot_be_changed() -> None:
     record = host().data("host1").inventory["VCPU"]
-    assert record == {"total": 8, "allocation_ratio": 1.0, **DEFAULTS}
-    with pytest.raises(TypeError):
-        record["total"] = 9  # type: ignore[index]
+    assert asdict(record) == {"total": 8, "allocation_ratio": 1.0, **DEFAULTS}
+    with pytest.raises(FrozenInstanceError):
+        record.total = 9  # type: ignore[misc]
+
+
+def test_a_record_is_given_back_and_checked_like_a_mapping() -> None:
+    tree = host()
+    record = tree.data("host1").inventory["VCPU"]
+    assert not tree.update_inventory("host1", tree.data("host1").inventory)
+    assert tree.update_inventory("host1", {"VCPU": replace(record, total=9)})
+    with pytest.raises(ProviderTreeError, match="host1: inventory VCPU: reserved is 10"):
+        tree.update_inventory("host1", {"VCPU": replace(record, reserved=10)})
 
 
 def test_a_sharing_provider_is_known_by_its_trait() -> None:

@@ -41,6 +41,13 @@ def test_each_file_is_there_with_its_type_and_policy(path: str) -> None:
     assert answer.content == (STATIC / path).read_bytes()
 
 
+@pytest.mark.parametrize("path", [path for path in PATHS if path.endswith(".js")])
+def test_no_line_of_a_program_is_longer_than_100_characters(path: str) -> None:
+    # The formatter does not break texts.
+    lines = (STATIC / path).read_text().splitlines()
+    assert [line for line in lines if len(line) > 100] == []
+
+
 def test_the_directory_is_the_page() -> None:
     assert "<title>Placement explorer</title>" in client().simulate_get("/explorer/").text
 

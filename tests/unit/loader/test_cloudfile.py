@@ -7,9 +7,9 @@ import os_resource_classes
 import os_traits
 import pytest
 
+from placement.client.inventory import InventoryRecord
 from placement.loader import (
     Cloud,
-    CloudInventory,
     UnusableFile,
     load_cloud,
     load_file,
@@ -74,8 +74,8 @@ providers:
     host, child = cloud.providers
     assert (host.name, host.uuid, host.parent_uuid, host.line) == ("host", UUID_1, None, 3)
     assert host.inventories == {
-        "VCPU": CloudInventory(8, 0, 1, 2147483647, 1, 1.0),
-        "MEMORY_MB": CloudInventory(1024, 64, 2, 512, 2, 1.5),
+        "VCPU": InventoryRecord(8, 0, 1, 2147483647, 1, 1.0),
+        "MEMORY_MB": InventoryRecord(1024, 64, 2, 512, 2, 1.5),
     }
     assert host.traits == {"HW_CPU_X86_AVX2", "CUSTOM_X"}
     assert host.aggregates == {UUID_2.lower(), UUID_1}
@@ -128,7 +128,7 @@ providers:
 
 def test_a_whole_number_may_be_written_as_a_float(load: Load) -> None:
     (one, two) = load("providers: [{name: 'a{n}', count: 2.0, inventories: {VCPU: 8.0}}]").providers
-    assert one.inventories == two.inventories == {"VCPU": CloudInventory(8)}
+    assert one.inventories == two.inventories == {"VCPU": InventoryRecord(8)}
     assert isinstance(one.inventories["VCPU"].total, int)
 
 

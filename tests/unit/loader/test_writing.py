@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from placement.loader import Cloud, CloudConsumer, CloudInventory, CloudProvider, lines, load_file
+from placement.client.inventory import InventoryRecord
+from placement.loader import Cloud, CloudConsumer, CloudProvider, lines, load_file
 from placement.loader.naming import provider_uuid
 from placement.loader.writing import DEEPEST
 from placement.vocabulary import MAX_INTEGER
@@ -39,7 +40,7 @@ classes = st.sampled_from(["VCPU", "DISK_GB", "CUSTOM_0", "1", "ON", "_"])
 traits = st.sampled_from(["HW_NUMA_ROOT", "CUSTOM_A", "7", "NO", "1E5"])
 uuids = st.uuids().map(str)
 inventories = st.builds(
-    CloudInventory,
+    InventoryRecord,
     total=amounts,
     reserved=st.just(0),
     min_unit=amounts,
@@ -130,7 +131,7 @@ def test_a_file_reads_well() -> None:
         name="host",
         uuid=provider_uuid("host"),
         parent_uuid=None,
-        inventories={"VCPU": CloudInventory(8), "DISK_GB": CloudInventory(100, 10, max_unit=50)},
+        inventories={"VCPU": InventoryRecord(8), "DISK_GB": InventoryRecord(100, 10, max_unit=50)},
         traits=frozenset(["HW_NUMA_ROOT", "CUSTOM_A"]),
         aggregates=frozenset(["5ac00000-0000-4000-8000-00000000000a"]),
         line=0,
@@ -170,7 +171,7 @@ consumers:
 
 @pytest.mark.parametrize("ratio", [0.0, 1e16, 3e38, 0.1])
 def test_a_ratio_keeps_its_value(tmp_path: Path, ratio: float) -> None:
-    record = CloudInventory(1, allocation_ratio=ratio)
+    record = InventoryRecord(1, allocation_ratio=ratio)
     inventories = {"VCPU": record}
     host = CloudProvider("a", provider_uuid("a"), None, inventories, frozenset(), frozenset(), 0)
     path = write(Cloud("x", (host,)), tmp_path / "cloud.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from placement.compat.prometheus import FILE_SIZE, AllocatedFile
 from placement.errors import ConfigurationError
 from placement.metrics import directory
 from tests.kit import metrics as kit
@@ -153,3 +155,53 @@ def test_workers_of_another_user_count_too(tmp_path: Path) -> None:
     nobody = 65534
     directory.give_to(counts, nobody, nobody)
     assert {path.stat().st_uid for path in (counts, *counts.iterdir())} == {nobody}
+
+
+def test_a_file_without_room_is_an_error_and_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    with pytest.raises(OSError, match="No space"):
+        AllocatedFile(str(tmp_path / "counter_1.db"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_has_all_its_blocks_when_it_is_made_and_when_it_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "counter_1.db"
+    file = AllocatedFile(str(path))
+    for number in range(2000):
+        file.write_value(f"{number:050}", float(number), 0.0)
+        found = path.stat()
+        assert found.st_blocks * 512 >= found.st_size
+    assert found.st_size > FILE_SIZE
+    # Without room the values that are there can still be moved.
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    with pytest.raises(OSError, match="No space"):
+        file.write_value("x" * found.st_size, 1.0, 0.0)
+    file.write_value(f"{7:050}", 8.0, 0.0)
+    file.close()
+    read = {key: value for key, value, *_ in AllocatedFile.read_all_values_from_file(str(path))}
+    assert read[f"{7:050}"] == 8.0
+    assert read[f"{1999:050}"] == 1999.0
+
+
+def no_room(*_arguments: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_counts_that_cannot_be_added_stay_for_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = AllocatedFile(str(tmp_path / "counter_999999999.db"))
+    file.write_value("a", 3.0, 0.0)
+    file.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", no_room)
+        directory.fold(tmp_path)
+    assert (tmp_path / "counter_999999999.db").exists()
+    directory.fold(tmp_path)
+    assert {path.name for path in tmp_path.glob("*.db")} == {"counter_gone.db"}
+    sums = AllocatedFile.read_all_values_from_file(str(tmp_path / "counter_gone.db"))
+    assert [(key, value) for key, value, *_ in sums] == [("a", 3.0)]

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from placement.client.inventory import InventoryRecord
 from placement.errors import (
     CapacityExceeded,
     ConsumerGenerationConflict,
@@ -25,7 +26,7 @@ from placement.objects.allocation_change import (
 )
 from placement.objects.claims import Claim
 from placement.objects.consumers import AllocationRow, Consumer
-from placement.objects.inventory_rows import Inventory, Record
+from placement.objects.inventory_rows import Inventory
 from placement.objects.locking import LockedProvider
 from placement.objects.unset import UNSET, Unset
 
@@ -45,8 +46,8 @@ def consumer(used: int) -> Consumer:
 
 def state(used: int = 0, old: Consumer | None = None) -> AllocationState:
     """A host with 10 VCPUs, of which some are used, and a store with 10 GB in steps of 2."""
-    vcpus = Inventory(71, HOST.id, VCPU, "VCPU", used, Record(total=10, max_unit=8), None)
-    disk = Inventory(72, STORE.id, DISK, "DISK_GB", 0, Record(total=10, step_size=2), None)
+    vcpus = Inventory(71, HOST.id, VCPU, "VCPU", used, InventoryRecord(total=10, max_unit=8), None)
+    disk = Inventory(72, STORE.id, DISK, "DISK_GB", 0, InventoryRecord(total=10, step_size=2), None)
     return AllocationState(
         {HOST.uuid: HOST, STORE.uuid: STORE},
         {HOST.id: {"VCPU": vcpus}, STORE.id: {"DISK_GB": disk}},

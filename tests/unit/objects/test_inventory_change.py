@@ -2,9 +2,10 @@
 
 import pytest
 
+from placement.client.inventory import InventoryRecord
 from placement.errors import InventoryInUse
 from placement.objects.inventory_change import InventoryChange, NewInventory
-from placement.objects.inventory_rows import Inventory, Record
+from placement.objects.inventory_rows import Inventory
 
 HOST, CHILD = 1, 2
 UUIDS = {HOST: "host", CHILD: "child"}
@@ -12,14 +13,14 @@ VCPU, DISK, VGPU = 0, 2, 9
 
 
 def inventory(row_id: int, class_id: int, name: str, used: int, provider: int = HOST) -> Inventory:
-    return Inventory(row_id, provider, class_id, name, used, Record(total=10), None)
+    return Inventory(row_id, provider, class_id, name, used, InventoryRecord(total=10), None)
 
 
 def test_while_inventories_change_those_of_before_and_after_both_exist() -> None:
     changed, deleted = inventory(71, VCPU, "VCPU", 4), inventory(72, DISK, "DISK_GB", 5)
     change = InventoryChange(
-        created=(NewInventory(CHILD, VGPU, "VGPU", Record(total=2)),),
-        updated={71: Record(total=20)},
+        created=(NewInventory(CHILD, VGPU, "VGPU", InventoryRecord(total=2)),),
+        updated={71: InventoryRecord(total=20)},
         deleted=(deleted,),
     )
     stocks = change.stocks({HOST: {"VCPU": changed, "DISK_GB": deleted}, CHILD: {}})

@@ -6,28 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from placement.client.inventory import InventoryRecord, units_allow
 from placement.reshape import packing
-from placement.reshape.packing import Bin, capacity, in_units, pack, pack_in_parts
-
-
-def record(total: int, **members: Any) -> dict[str, int | float]:
-    return {
-        "total": total,
-        "reserved": 0,
-        "min_unit": 1,
-        "max_unit": 2**31 - 1,
-        "step_size": 1,
-        "allocation_ratio": 1.0,
-        **members,
-    }
+from placement.reshape.packing import Bin, pack, pack_in_parts
 
 
 def bins(*totals: int, **members: Any) -> list[Bin]:
-    return [Bin({"VGPU": record(total, **members)}, {}) for total in totals]
+    return [Bin({"VGPU": InventoryRecord(total, **members)}, {}) for total in totals]
 
 
 def test_all_of_a_consumer_goes_to_one_child() -> None:
-    stocks = {"VCPU": record(4), "MEMORY_MB": record(1000)}
+    stocks = {"VCPU": InventoryRecord(4), "MEMORY_MB": InventoryRecord(1000)}
     nodes = [Bin(stocks, {}), Bin(stocks, {})]
     holdings = [{"VCPU": 3, "MEMORY_MB": 100}, {"VCPU": 1, "MEMORY_MB": 950}, {"VCPU": 4}]
     assert pack(holdings, nodes) is None
@@ -60,16 +49,9 @@ def test_a_packing_is_given_up_after_so_many_tries(monkeypatch: pytest.MonkeyPat
 def test_units_and_what_is_used_already_count() -> None:
     assert pack([{"VGPU": 2}], bins(8, max_unit=1)) is None
     assert pack([{"VGPU": 3}], bins(8, step_size=2)) is None
-    used = Bin({"VGPU": record(4)}, {"VGPU": 3})
+    used = Bin({"VGPU": InventoryRecord(4)}, {"VGPU": 3})
     assert pack([{"VGPU": 2}], [used]) is None
     assert pack([{"VGPU": 1}], [used]) == [0]
-
-
-def test_room_is_what_the_service_says_it_is() -> None:
-    assert capacity(record(100, allocation_ratio=0.57)) == 56
-    assert capacity(record(10, reserved=1, allocation_ratio=1.5)) == 13
-    assert in_units(record(8, min_unit=2, max_unit=6, step_size=2), 4)
-    assert not in_units(record(8, min_unit=2, max_unit=6, step_size=2), 8)
 
 
 def test_what_fits_nowhere_is_divided() -> None:
@@ -86,7 +68,7 @@ def test_what_fits_nowhere_is_divided() -> None:
 def test_a_packing_is_found_exactly_where_there_is_one(
     amounts: list[int], totals: list[int], units: dict[str, int]
 ) -> None:
-    stock = [record(total, **units) for total in totals]
+    stock = [InventoryRecord(total, **units) for total in totals]
     positions = pack([{"VGPU": amount} for amount in amounts], bins(*totals, **units))
     if positions is None:
         assert not _can_be_packed(amounts, totals, stock)
@@ -94,7 +76,7 @@ def test_a_packing_is_found_exactly_where_there_is_one(
         for position, total in enumerate(totals):
             placed = [a for a, at in zip(amounts, positions, strict=True) if at == position]
             assert sum(placed) <= total
-            assert all(in_units(stock[position], amount) for amount in placed)
+            assert all(units_allow(stock[position], amount) for amount in placed)
 
 
 def _can_be_packed(amounts: list[int], rooms: list[int], stock: list[Any]) -> bool:
@@ -103,7 +85,7 @@ def _can_be_packed(amounts: list[int], rooms: list[int], stock: list[Any]) -> bo
     first, *others = amounts
     return any(
         first <= room
-        and in_units(stock[i], first)
+        and units_allow(stock[i], first)
         and _can_be_packed(others, [*rooms[:i], room - first, *rooms[i + 1 :]], stock)
         for i, room in enumerate(rooms)
     )

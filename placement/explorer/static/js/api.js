@@ -31,7 +31,7 @@ export class Api {
   /** Return all providers of a list, however many pages it has.  Throws ApiError. */
   async providers(query, options = {}) {
     const providers = [];
-    for (let path = `resource_providers?${query}`; path; ) {
+    for (let path = `resource_providers?${query}`; path;) {
       const body = await this.get(path, options);
       providers.push(...body.resource_providers);
       path = nextPage(body);
@@ -62,15 +62,30 @@ export class Api {
   }
 
   async _fetch(call, { etag, signal }) {
-    const headers = { "X-Auth-Token": this.token, "OpenStack-API-Version": VERSION, Accept: "application/json" };
+    const headers = {
+      "X-Auth-Token": this.token,
+      "OpenStack-API-Version": VERSION,
+      Accept: "application/json",
+    };
     if (etag) headers["If-None-Match"] = etag;
     if (call.body !== undefined) headers["Content-Type"] = "application/json";
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     try {
-      return await fetch(this.root + call.path, { method: call.method, headers, body, signal, cache: "no-store" });
+      return await fetch(this.root + call.path, {
+        method: call.method,
+        headers,
+        body,
+        signal,
+        cache: "no-store",
+      });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new ApiError(call, 0, "No answer", "The service does not answer. Is it running, and is the network up?");
+      throw new ApiError(
+        call,
+        0,
+        "No answer",
+        "The service does not answer. Is it running, and is the network up?",
+      );
     }
   }
 
@@ -93,8 +108,10 @@ export class Api {
   curl({ method, path, body }) {
     const words = ["curl -s"];
     if (method !== "GET") words.push(`-X ${method}`);
-    words.push("-H \"X-Auth-Token: $TOKEN\"", `-H 'OpenStack-API-Version: ${VERSION}'`);
-    if (body !== undefined) words.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
+    words.push('-H "X-Auth-Token: $TOKEN"', `-H 'OpenStack-API-Version: ${VERSION}'`);
+    if (body !== undefined) {
+      words.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
+    }
     words.push(quoted(this.root + path));
     return words.join(" ");
   }
@@ -117,7 +134,8 @@ function parsed(text) {
 
 function refusal(call, answer, body) {
   const error = body?.errors?.[0] ?? body?.error ?? {};
-  const detail = error.detail ?? error.message ?? "The answer is not one of this API. Is something else between?";
+  const detail = error.detail ?? error.message ??
+    "The answer is not one of this API. Is something else between?";
   const title = error.title ?? answer.statusText ?? "";
   return new ApiError(call, answer.status, title, detail.trim(), error.request_id);
 }

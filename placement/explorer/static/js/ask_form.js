@@ -33,48 +33,131 @@ export class AskForm {
   _draw() {
     const request = this._request;
     const suffixes = Object.keys(request.groups);
-    fill(this._element,
+    fill(
+      this._element,
       suffixes.map((suffix) => this._group(suffix)),
       h("p", {}, h("button", { type: "button", onclick: () => this._addGroup() }, "Add a group")),
-      suffixes.filter(Boolean).length > 1 ? new SubtreeBoard(request, () => this._change(true)).element : null,
+      suffixes.filter(Boolean).length > 1
+        ? new SubtreeBoard(request, () => this._change(true)).element
+        : null,
       this._root(),
-      h("div", { class: "controls" }, field("At most so many candidates", h("input", {
-        type: "number", min: 1, value: request.limit ?? "", onchange: (event) => this._set(request, "limit", Number(event.target.value) || undefined),
-      }))));
+      h(
+        "div",
+        { class: "controls" },
+        field(
+          "At most so many candidates",
+          h("input", {
+            type: "number",
+            min: 1,
+            value: request.limit ?? "",
+            onchange: (event) =>
+              this._set(request, "limit", Number(event.target.value) || undefined),
+          }),
+        ),
+      ),
+    );
   }
 
   _group(suffix) {
     const group = this._request.groups[suffix];
     const title = suffix ? `Group ${suffix}` : "Any provider of the tree";
     const lone = Object.keys(this._request.groups).length === 1;
-    return h("fieldset", {}, h("legend", {}, title),
-      suffix ? field("Suffix", h("input", { value: suffix, size: 10, onchange: (event) => this._rename(suffix, event.target) })) : null,
+    const rename = (event) => this._rename(suffix, event.target);
+    return h(
+      "fieldset",
+      {},
+      h("legend", {}, title),
+      suffix ? field("Suffix", h("input", { value: suffix, size: 10, onchange: rename })) : null,
       this._resources(group),
-      GROUP_LISTS.map(([member, label, options]) => tokens(label, group[member] ?? [], { options, onChange: (values) => this._set(group, member, values) })),
-      h("div", { class: "controls" },
-        ["in_tree", "subtree"].map((member) => field(member === "in_tree" ? "In the tree of" : "At or below", h("input", {
-          value: group[member] ?? "", size: 38, spellcheck: "false", placeholder: "UUID of a provider", onchange: (event) => this._set(group, member, event.target.value.trim()),
-        }))),
+      this._lists(group),
+      h(
+        "div",
+        { class: "controls" },
+        this._uuid(group, "in_tree", "In the tree of"),
+        this._uuid(group, "subtree", "At or below"),
         suffix ? this._isolated(suffix) : null,
-        suffix ? null : this._splits(group)),
-      lone ? null : h("button", { type: "button", class: "quiet", onclick: () => this._remove(suffix) }, suffix ? `Remove group ${suffix}` : "Remove"));
+        suffix ? null : this._splits(group),
+      ),
+      lone ? null : h(
+        "button",
+        { type: "button", class: "quiet", onclick: () => this._remove(suffix) },
+        suffix ? `Remove group ${suffix}` : "Remove",
+      ),
+    );
+  }
+
+  _lists(terms) {
+    return GROUP_LISTS.map(([member, label, options]) => {
+      const onChange = (values) => this._set(terms, member, values);
+      return tokens(label, terms[member] ?? [], { options, onChange });
+    });
+  }
+
+  _uuid(group, member, label) {
+    const input = h("input", {
+      value: group[member] ?? "",
+      size: 38,
+      spellcheck: "false",
+      placeholder: "UUID of a provider",
+      onchange: (event) => this._set(group, member, event.target.value.trim()),
+    });
+    return field(label, input);
   }
 
   _resources(group) {
     const row = ([name, units]) => {
       const id = newId("class");
-      return h("div", { class: "resource" },
-        h("input", { id, value: name, list: "classes", "aria-label": "Resource class", size: 22, spellcheck: "false", onchange: (event) => this._renameClass(group, name, event.target.value.trim()) }),
-        h("input", { value: units, type: "number", min: 1, "aria-label": `Amount of ${name || "the class"}`, onchange: (event) => { group.resources[name] = Number(event.target.value); this._change(); } }),
-        h("button", { type: "button", class: "quiet", "aria-label": `Remove ${name}`, onclick: () => { delete group.resources[name]; this._change(true); } }, "×"));
+      return h(
+        "div",
+        { class: "resource" },
+        h("input", {
+          id,
+          value: name,
+          list: "classes",
+          "aria-label": "Resource class",
+          size: 22,
+          spellcheck: "false",
+          onchange: (event) => this._renameClass(group, name, event.target.value.trim()),
+        }),
+        h("input", {
+          value: units,
+          type: "number",
+          min: 1,
+          "aria-label": `Amount of ${name || "the class"}`,
+          onchange: (event) => {
+            group.resources[name] = Number(event.target.value);
+            this._change();
+          },
+        }),
+        h("button", {
+          type: "button",
+          class: "quiet",
+          "aria-label": `Remove ${name}`,
+          onclick: () => {
+            delete group.resources[name];
+            this._change(true);
+          },
+        }, "×"),
+      );
     };
-    return h("div", { class: "resources", role: "group", "aria-label": "Resources" }, Object.entries(group.resources ?? {}).map(row),
-      h("button", { type: "button", class: "quiet", onclick: () => { (group.resources ??= {})[""] ??= 1; this._draw(); this._element.querySelector(".resource:last-of-type input[list]")?.focus(); } }, "Add a resource"));
+    return h(
+      "div",
+      { class: "resources", role: "group", "aria-label": "Resources" },
+      Object.entries(group.resources ?? {}).map(row),
+      h("button", {
+        type: "button",
+        class: "quiet",
+        onclick: () => {
+          (group.resources ??= {})[""] ??= 1;
+          this._draw();
+          this._element.querySelector(".resource:last-of-type input[list]")?.focus();
+        },
+      }, "Add a resource"),
+    );
   }
 
   _renameClass(group, before, now) {
-    const entries = Object.entries(group.resources).map(([name, units]) => [name === before ? now : name, units]);
-    group.resources = Object.fromEntries(entries);
+    group.resources = renamedKey(group.resources, before, now);
     this._change(true);
   }
 
@@ -82,29 +165,51 @@ export class AskForm {
     const request = this._request;
     const checked = request.isolate?.includes(suffix) || request.group_policy === "isolate";
     const toggle = (event) => {
-      const all = request.group_policy === "isolate" ? Object.keys(request.groups).filter(Boolean) : request.isolate ?? [];
+      const all = request.group_policy === "isolate"
+        ? Object.keys(request.groups).filter(Boolean)
+        : request.isolate ?? [];
       delete request.group_policy;
-      request.isolate = event.target.checked ? [...new Set([...all, suffix])] : all.filter((each) => each !== suffix);
+      request.isolate = event.target.checked
+        ? [...new Set([...all, suffix])]
+        : all.filter((each) => each !== suffix);
       this._change();
     };
-    return h("label", { class: "check" }, h("input", { type: "checkbox", checked, onchange: toggle }), " isolated: shares its provider with no other group");
+    return h(
+      "label",
+      { class: "check" },
+      h("input", { type: "checkbox", checked, onchange: toggle }),
+      " isolated: shares its provider with no other group",
+    );
   }
 
   _splits(group) {
     const names = Object.keys(group.resources ?? {}).filter(Boolean);
-    return names.map((name) => h("label", { class: "check" }, h("input", {
-      type: "checkbox", checked: group.can_split?.includes(name), onchange: (event) => {
-        const others = (group.can_split ?? []).filter((each) => each !== name);
-        this._set(group, "can_split", event.target.checked ? [...others, name] : others);
-      },
-    }), ` ${name} may come from several providers`));
+    return names.map((name) =>
+      h(
+        "label",
+        { class: "check" },
+        h("input", {
+          type: "checkbox",
+          checked: group.can_split?.includes(name),
+          onchange: (event) => {
+            const others = (group.can_split ?? []).filter((each) => each !== name);
+            this._set(group, "can_split", event.target.checked ? [...others, name] : others);
+          },
+        }),
+        ` ${name} may come from several providers`,
+      )
+    );
   }
 
   _root() {
     const root = (this._request.root ??= {});
     const used = Object.values(root).some((terms) => terms.length);
-    return h("details", { open: used }, h("summary", {}, "The root of the tree"),
-      GROUP_LISTS.map(([member, label, options]) => tokens(label, root[member] ?? [], { options, onChange: (values) => this._set(root, member, values) })));
+    return h(
+      "details",
+      { open: used },
+      h("summary", {}, "The root of the tree"),
+      this._lists(root),
+    );
   }
 
   _set(holder, member, value) {
@@ -128,20 +233,32 @@ export class AskForm {
 
   _rename(before, input) {
     const now = input.value.trim();
-    const bad = !/^[A-Za-z0-9_-]{1,64}$/.test(now) || (now !== before && now in this._request.groups);
+    const bad = !/^[A-Za-z0-9_-]{1,64}$/.test(now) ||
+      (now !== before && now in this._request.groups);
     input.setCustomValidity(bad ? "A suffix of its own: letters, digits, _ and -." : "");
     if (!input.reportValidity()) return;
-    const entries = Object.entries(this._request.groups).map(([suffix, group]) => [suffix === before ? now : suffix, group]);
-    this._request.groups = Object.fromEntries(entries);
+    this._request.groups = renamedKey(this._request.groups, before, now);
     this._renameEverywhere(before, now);
     this._change(true);
   }
 
   _renameEverywhere(before, now) {
-    const renamed = (suffixes = []) => suffixes.map((suffix) => (suffix === before ? now : suffix)).filter((suffix) => suffix !== null);
+    const renamed = (suffixes = []) => {
+      const all = suffixes.map((suffix) => (suffix === before ? now : suffix));
+      return all.filter((suffix) => suffix !== null);
+    };
     this._request.isolate = renamed(this._request.isolate);
-    this._request.same_subtree = (this._request.same_subtree ?? []).map((rule) => ({ of: renamed(rule.of), not: renamed(rule.not) }));
+    this._request.same_subtree = (this._request.same_subtree ?? []).map((rule) => ({
+      of: renamed(rule.of),
+      not: renamed(rule.not),
+    }));
   }
+}
+
+// Members keep their order, and with it their place on the page.
+function renamedKey(object, before, now) {
+  const entries = Object.entries(object);
+  return Object.fromEntries(entries.map(([key, value]) => [key === before ? now : key, value]));
 }
 
 /** Take out of a request what says nothing. */
@@ -157,7 +274,8 @@ export function tidy(request) {
 
 function prune(terms) {
   for (const [member, value] of Object.entries(terms)) {
-    const empty = value === undefined || value === "" || (typeof value === "object" && !Object.keys(value).length);
+    const empty = value === undefined || value === "" ||
+      (typeof value === "object" && !Object.keys(value).length);
     if (empty && member !== "groups") delete terms[member];
   }
 }

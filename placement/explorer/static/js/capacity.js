@@ -2,7 +2,7 @@
 
 /** Return the units of an inventory that can be allocated. */
 export function capacity(inventory) {
-  return Math.floor((inventory.total - inventory.reserved) * inventory.allocation_ratio);
+  return Math.trunc((inventory.total - inventory.reserved) * inventory.allocation_ratio);
 }
 
 /** Return the largest amount that one request could take from an inventory. */

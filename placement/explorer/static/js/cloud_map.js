@@ -15,7 +15,10 @@ const SPACE = 10; // below a group
 export class CloudMap {
   constructor({ onMove, onChoose }) {
     this.canvas = h("canvas", {
-      class: "map", tabindex: "0", role: "application", "aria-roledescription": "map of hosts",
+      class: "map",
+      tabindex: "0",
+      role: "application",
+      "aria-roledescription": "map of hosts",
       "aria-label": "Hosts. Arrow keys move, Enter opens the tree.",
     });
     this._onMove = onMove;
@@ -79,7 +82,14 @@ export class CloudMap {
     pen.textBaseline = "middle";
     for (const group of this._groups) {
       pen.fillStyle = style.color;
-      if (group.title) pen.fillText(`${group.title}  ·  ${group.tiles.length}`, 0, group.top + TITLE / 2, this._width);
+      if (group.title) {
+        pen.fillText(
+          `${group.title}  ·  ${group.tiles.length}`,
+          0,
+          group.top + TITLE / 2,
+          this._width,
+        );
+      }
     }
     for (const tile of this._tiles) this._paintTile(pen, tile);
     this._copy();
@@ -119,11 +129,16 @@ export class CloudMap {
 
   _listen() {
     const canvas = this.canvas;
-    canvas.addEventListener("pointermove", (event) => this._moveTo(this._at(event.offsetX, event.offsetY)));
+    canvas.addEventListener(
+      "pointermove",
+      (event) => this._moveTo(this._at(event.offsetX, event.offsetY)),
+    );
     canvas.addEventListener("pointerleave", () => this._moveTo(-1));
     canvas.addEventListener("click", () => this._choose());
     canvas.addEventListener("keydown", (event) => this._key(event));
-    canvas.addEventListener("focus", () => { if (this._cursor < 0) this._moveTo(0); });
+    canvas.addEventListener("focus", () => {
+      if (this._cursor < 0) this._moveTo(0);
+    });
   }
 
   _at(x, y) {
@@ -137,7 +152,14 @@ export class CloudMap {
   }
 
   _key(event) {
-    const move = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this._columns, ArrowUp: -this._columns, Home: -Infinity, End: Infinity }[event.key];
+    const move = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowDown: this._columns,
+      ArrowUp: -this._columns,
+      Home: -Infinity,
+      End: Infinity,
+    }[event.key];
     if (event.key === "Enter" || event.key === " ") this._choose();
     else if (move === undefined) return;
     else this._moveTo(Math.min(Math.max(this._cursor + move, 0), this._tiles.length - 1), true);

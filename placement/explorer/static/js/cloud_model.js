@@ -26,20 +26,28 @@ export class Cloud {
   async load(api, { signal, onProgress }) {
     const known = new Map(this.pages.map((page) => [page.path, page]));
     const pages = [];
-    for (let path = FIRST; path; ) {
+    for (let path = FIRST; path;) {
       const page = await this._page(api, path, known.get(path), signal);
       pages.push(page);
       path = page.next;
       this.pages = path ? [...pages, ...this.pages.slice(pages.length)] : pages;
       this._gather();
-      onProgress({ providers: this.pages.reduce((sum, each) => sum + each.providers.length, 0), done: !path });
+      onProgress({
+        providers: this.pages.reduce((sum, each) => sum + each.providers.length, 0),
+        done: !path,
+      });
     }
   }
 
   async _page(api, path, known, signal) {
     const { status, body, etag } = await api.send("GET", path, { etag: known?.etag, signal });
     if (status === 304) return known;
-    return { path, etag, next: nextPage(body), providers: body.resource_providers.map((each) => this._provider(each)) };
+    return {
+      path,
+      etag,
+      next: nextPage(body),
+      providers: body.resource_providers.map((each) => this._provider(each)),
+    };
   }
 
   _provider(body) {
@@ -48,7 +56,9 @@ export class Cloud {
       name: body.name,
       root: this._once(body.root_provider_uuid),
       parent: body.parent_provider_uuid && this._once(body.parent_provider_uuid),
-      stocks: Object.entries(body.inventories ?? {}).map(([name, inventory]) => stock(this._once(name), inventory, body.usages?.[name] ?? 0)),
+      stocks: Object.entries(body.inventories ?? {}).map(([name, inventory]) =>
+        stock(this._once(name), inventory, body.usages?.[name] ?? 0)
+      ),
       traits: this._list(body.traits),
       aggregates: this._list(body.aggregates),
     };
@@ -65,7 +75,7 @@ export class Cloud {
   _list(names = []) {
     const key = names.join();
     let list = this._lists.get(key);
-    if (list === undefined) this._lists.set(key, (list = names.map((name) => this._once(name))));
+    if (list === undefined) this._lists.set(key, list = names.map((name) => this._once(name)));
     return list;
   }
 
@@ -86,9 +96,13 @@ export class Cloud {
   /** Return the names of all classes that some provider has: the usual ones, then by providers. */
   classes() {
     const providers = new Map();
-    for (const stock of this._stocks()) providers.set(stock.name, (providers.get(stock.name) ?? 0) + 1);
+    for (const stock of this._stocks()) {
+      providers.set(stock.name, (providers.get(stock.name) ?? 0) + 1);
+    }
     const rank = (name) => (USUAL.includes(name) ? USUAL.indexOf(name) : USUAL.length);
-    return [...providers.keys()].sort((a, b) => rank(a) - rank(b) || providers.get(b) - providers.get(a) || ORDER.compare(a, b));
+    const order = (a, b) =>
+      rank(a) - rank(b) || providers.get(b) - providers.get(a) || ORDER.compare(a, b);
+    return [...providers.keys()].sort(order);
   }
 
   /** Return class -> what all providers of these trees have of it together. */
@@ -106,20 +120,26 @@ export class Cloud {
   /** Return what a tree has of one class; null where it has none. */
   sum(root, name) {
     const sum = nothing();
-    for (const stock of this._stocksOf(root)) if (stock.name === name) add(sum, stock.inventory, stock.used);
+    for (const stock of this._stocksOf(root)) {
+      if (stock.name === name) add(sum, stock.inventory, stock.used);
+    }
     return sum.providers ? sum : null;
   }
 
-  * _stocksOf(root) {
+  *_stocksOf(root) {
     for (const provider of this.trees.get(root)) yield* provider.stocks;
   }
 
-  * _stocks() {
+  *_stocks() {
     for (const root of this.trees.keys()) yield* this._stocksOf(root);
   }
 }
 
 function stock(name, inventory, used) {
   const { total, reserved, allocation_ratio, min_unit, max_unit, step_size } = inventory;
-  return { name, used, inventory: { total, reserved, allocation_ratio, min_unit, max_unit, step_size } };
+  return {
+    name,
+    used,
+    inventory: { total, reserved, allocation_ratio, min_unit, max_unit, step_size },
+  };
 }

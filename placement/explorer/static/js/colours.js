@@ -10,9 +10,17 @@ export function onChange(listener) {
 
 /** Return the colours of tiles: of each step of use, of more than there is, and of no inventory. */
 export function scale() {
-  const [from, to] = DARK.matches ? [[38, 62, 84], [255, 196, 92]] : [[226, 238, 244], [14, 62, 96]];
+  const [from, to] = DARK.matches
+    ? [[38, 62, 84], [255, 196, 92]]
+    : [[226, 238, 244], [14, 62, 96]];
   const used = Array.from({ length: STEPS + 1 }, (_, step) => mixed(from, to, step / STEPS));
-  return { used, over: DARK.matches ? "#ff5d73" : "#c1122f", none: DARK.matches ? "#1d2329" : "#f4f4f2", line: DARK.matches ? "#56616b" : "#9aa3aa", focus: DARK.matches ? "#ffffff" : "#000000" };
+  return {
+    used,
+    over: DARK.matches ? "#ff5d73" : "#c1122f",
+    none: DARK.matches ? "#1d2329" : "#f4f4f2",
+    line: DARK.matches ? "#56616b" : "#9aa3aa",
+    focus: DARK.matches ? "#ffffff" : "#000000",
+  };
 }
 
 function mixed(from, to, share) {

@@ -29,7 +29,8 @@ function complete(element, attributes, children) {
 }
 
 function nodes(children) {
-  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  const isThere = (child) => child !== null && child !== undefined && child !== false;
+  return children.flat(Infinity).filter(isThere);
 }
 
 /** Put these children into an element, instead of those that it has. */
@@ -63,7 +64,9 @@ export function copyButton(label, text) {
     await copy(typeof text === "function" ? text() : text);
     announce("Copied");
     button.textContent = "Copied";
-    setTimeout(() => { button.textContent = label; }, 1500);
+    setTimeout(() => {
+      button.textContent = label;
+    }, 1500);
   });
   return button;
 }

@@ -12,21 +12,47 @@ import { address } from "./state.js";
  */
 export function drawExplanation(explanation, request, { onTry, nameOf }) {
   const { hosts } = explanation;
-  return h("section", { class: "explanation", "aria-labelledby": "explanation-title" },
-    h("h2", { id: "explanation-title" }, hosts.served ? "The hosts that were left out" : "Why no host can serve this"),
+  return h(
+    "section",
+    { class: "explanation", "aria-labelledby": "explanation-title" },
+    h(
+      "h2",
+      { id: "explanation-title" },
+      hosts.served ? "The hosts that were left out" : "Why no host can serve this",
+    ),
     h("p", { class: "text" }, explanation.text),
-    hosts.complete ? null : h("p", { class: "note" }, `Only ${whole(hosts.looked)} of ${whole(hosts.all)} hosts were looked at: the bound on work was reached.`),
+    hosts.complete ? null : h("p", { class: "note" }, bounded(hosts)),
     relaxations(explanation.relaxations ?? [], request, onTry, hosts.looked),
     funnels(explanation, hosts.looked),
-    reasons(explanation.blocked ?? [], hosts.looked, nameOf));
+    reasons(explanation.blocked ?? [], hosts.looked, nameOf),
+  );
+}
+
+function bounded({ looked, all }) {
+  const part = `${whole(looked)} of ${whole(all)}`;
+  return `Only ${part} hosts were looked at: the bound on work was reached.`;
 }
 
 function relaxations(list, request, onTry, all) {
   if (!list.length) return null;
-  return h("div", {}, h("h3", {}, "What would help"), h("ul", { class: "relaxations" }, list.map((each) => h("li", {},
-    h("button", { type: "button", onclick: () => onTry(each.drop ? without(request, each.drop) : altered(request, each.reduce, each.to)) }, "Try"),
-    h("span", {}, each.drop ? ["without ", h("code", {}, each.drop), each.value === undefined ? "" : ` (${text(each.value)})`] : ["with ", h("code", {}, each.reduce), ` = ${whole(each.to)}`]),
-    bar(each.hosts, all), h("strong", {}, count(each.hosts, "host"))))));
+  const items = list.map((each) => relaxation(each, request, onTry, all));
+  return h("div", {}, h("h3", {}, "What would help"), h("ul", { class: "relaxations" }, items));
+}
+
+function relaxation(each, request, onTry, all) {
+  const { drop, reduce, value, to } = each;
+  const relaxed = () => (drop ? without(request, drop) : altered(request, reduce, to));
+  const change = drop
+    ? ["without ", h("code", {}, drop), value === undefined ? "" : ` (${text(value)})`]
+    : ["with ", h("code", {}, reduce), ` = ${whole(to)}`];
+  return h(
+    "li",
+    {},
+    h("button", { type: "button", onclick: () => onTry(relaxed()) }, "Try"),
+    h("span", {}, change),
+    bar(each.hosts, all),
+    h("strong", {}, count(each.hosts, "host")),
+  );
 }
 
 function text(value) {
@@ -35,34 +61,85 @@ function text(value) {
 }
 
 function funnels(explanation, all) {
-  const groups = Object.entries(explanation.groups ?? {}).map(([suffix, steps]) => [suffix ? `Group ${suffix}` : "Any provider of the tree", steps]);
-  const together = explanation.together?.length ? [["All together", explanation.together]] : [];
-  return h("div", { class: "funnels" }, [...groups, ...together].filter(([, steps]) => steps.length).map(([title, steps]) => h("div", {}, h("h3", {}, title),
-    scrolled("Conditions", h("thead", {}, h("tr", {}, ["Condition", "Hosts left", "Number"].map((column) => h("th", { scope: "col" }, column)))),
-      h("tbody", {}, steps.map((step) => h("tr", { class: step.after < step.before ? "narrows" : null },
-        h("th", { scope: "row" }, h("code", {}, step.code), h("small", {}, step.detail)),
-        h("td", {}, bar(step.after, all, step.before)),
-        h("td", {}, whole(step.after)))))))));
+  const drawings = [];
+  for (const [suffix, steps] of Object.entries(explanation.groups ?? {})) {
+    drawings.push(funnel(suffix ? `Group ${suffix}` : "Any provider of the tree", steps, all));
+  }
+  drawings.push(funnel("All together", explanation.together ?? [], all));
+  return h("div", { class: "funnels" }, drawings);
+}
+
+function funnel(title, steps, all) {
+  if (!steps.length) return null;
+  const rows = steps.map((step) =>
+    h(
+      "tr",
+      { class: step.after < step.before ? "narrows" : null },
+      h("th", { scope: "row" }, h("code", {}, step.code), h("small", {}, step.detail)),
+      h("td", {}, bar(step.after, all, step.before)),
+      h("td", {}, whole(step.after)),
+    )
+  );
+  const columns = ["Condition", "Hosts left", "Number"];
+  return h("div", {}, h("h3", {}, title), table("Conditions", columns, rows));
 }
 
 function reasons(list, all, nameOf) {
   if (!list.length) return null;
-  return h("div", {}, h("h3", {}, "The first reason of each host"), scrolled("Reasons",
-    h("thead", {}, h("tr", {}, ["Reason", "Share", "Hosts", "Examples"].map((column) => h("th", { scope: "col" }, column)))),
-    h("tbody", {}, list.map((each) => h("tr", {},
-      h("th", { scope: "row" }, h("code", {}, each.code), each.group ? ` ${each.group}` : "", h("small", {}, each.detail)),
-      h("td", {}, bar(each.hosts, all)), h("td", {}, whole(each.hosts)),
-      h("td", {}, (each.examples ?? []).map((uuid, index) => [index ? ", " : "", h("a", { class: "example", href: address("tree", uuid), title: uuid, "data-uuid": uuid }, nameOf(uuid))])))))));
+  const rows = list.map((each) => reason(each, all, nameOf));
+  const columns = ["Reason", "Share", "Hosts", "Examples"];
+  const title = h("h3", {}, "The first reason of each host");
+  return h("div", {}, title, table("Reasons", columns, rows));
 }
 
-function scrolled(label, ...parts) {
-  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, h("table", { class: "funnel" }, parts));
+function reason(each, all, nameOf) {
+  const examples = [];
+  for (const uuid of each.examples ?? []) {
+    if (examples.length) examples.push(", ");
+    examples.push(example(uuid, nameOf(uuid)));
+  }
+  return h(
+    "tr",
+    {},
+    h(
+      "th",
+      { scope: "row" },
+      h("code", {}, each.code),
+      each.group ? ` ${each.group}` : "",
+      h("small", {}, each.detail),
+    ),
+    h("td", {}, bar(each.hosts, all)),
+    h("td", {}, whole(each.hosts)),
+    h("td", {}, examples),
+  );
+}
+
+function example(uuid, name) {
+  const href = address("tree", uuid);
+  return h("a", { class: "example", href, title: uuid, "data-uuid": uuid }, name);
+}
+
+function table(label, columns, rows) {
+  const heads = columns.map((column) => h("th", { scope: "col" }, column));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": label },
+    h(
+      "table",
+      { class: "funnel" },
+      h("thead", {}, h("tr", {}, heads)),
+      h("tbody", {}, rows),
+    ),
+  );
 }
 
 function bar(number, all, before = null) {
   const width = (value) => (all ? Math.min(value / all, 1) * 100 : 0);
-  return svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+  return svg(
+    "svg",
+    { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: "free", width: 100, height: 10 }),
     before === null ? null : svg("rect", { class: "before", width: width(before), height: 10 }),
-    svg("rect", { class: "used", width: width(number), height: 10 }));
+    svg("rect", { class: "used", width: width(number), height: 10 }),
+  );
 }

@@ -64,12 +64,26 @@ function showFault(error) {
   main.querySelector(".fault")?.remove();
   const known = error instanceof ApiError;
   const again = h("button", { type: "button", onclick: route }, "Try again");
-  main.prepend(h("section", { class: "fault", role: "alert" },
-    h("h2", {}, known ? titleOf(error) : "The page has a fault"),
-    h("p", {}, known ? error.detail : String(error)),
-    known && error.call ? h("p", {}, h("code", {}, `${error.call.method} /${error.call.path}`), error.requestId ? ` Request id: ${error.requestId}` : "") : null,
-    again));
-  for (const state of main.querySelectorAll(".state progress")) state.parentElement.replaceChildren("Stopped.");
+  main.prepend(
+    h(
+      "section",
+      { class: "fault", role: "alert" },
+      h("h2", {}, known ? titleOf(error) : "The page has a fault"),
+      h("p", {}, known ? error.detail : String(error)),
+      known && error.call
+        ? h(
+          "p",
+          {},
+          h("code", {}, `${error.call.method} /${error.call.path}`),
+          error.requestId ? ` Request id: ${error.requestId}` : "",
+        )
+        : null,
+      again,
+    ),
+  );
+  for (const state of main.querySelectorAll(".state progress")) {
+    state.parentElement.replaceChildren("Stopped.");
+  }
 }
 
 function titleOf({ status, title }) {
@@ -89,21 +103,52 @@ let asking = null;
 /** Return a promise of a token; several that wait for one get the same. */
 function askForToken(reason) {
   if (!guarded && !reason) return Promise.resolve(TRUSTING);
-  asking ??= tokenFromUser(reason).finally(() => { asking = null; });
+  asking ??= tokenFromUser(reason).finally(() => {
+    asking = null;
+  });
   return asking;
 }
 
 function tokenFromUser(reason) {
   return new Promise((resolve, reject) => {
     // What a header can hold; anything else would look like a service that does not answer.
-    const input = h("input", { type: "password", required: true, pattern: "\\s*[!-~]+\\s*", title: "letters, digits and signs, as openstack prints them", autocomplete: "off", size: 40, spellcheck: "false" });
-    const form = h("form", { method: "dialog", onsubmit: () => resolve(input.value.trim()) },
+    const input = h("input", {
+      type: "password",
+      required: true,
+      pattern: "\\s*[!-~]+\\s*",
+      title: "letters, digits and signs, as openstack prints them",
+      autocomplete: "off",
+      size: 40,
+      spellcheck: "false",
+    });
+    const form = h(
+      "form",
+      { method: "dialog", onsubmit: () => resolve(input.value.trim()) },
       h("h2", { id: "token-title" }, "Token"),
       reason ? h("p", { class: "problem", role: "alert" }, reason) : null,
-      h("p", {}, "The page shows what this token may see. ", h("code", {}, "openstack token issue -f value -c id"), " prints one. It is kept in this tab's memory alone."),
-      field("Token", input), h("p", {}, h("button", { class: "main" }, "Use it"), " ", h("button", { type: "button", onclick: () => tokenDialog.close() }, "Cancel")));
+      h(
+        "p",
+        {},
+        "The page shows what this token may see. ",
+        h("code", {}, "openstack token issue -f value -c id"),
+        " prints one. It is kept in this tab's memory alone.",
+      ),
+      field("Token", input),
+      h(
+        "p",
+        {},
+        h("button", { class: "main" }, "Use it"),
+        " ",
+        h("button", { type: "button", onclick: () => tokenDialog.close() }, "Cancel"),
+      ),
+    );
     fill(tokenDialog, form);
-    tokenDialog.addEventListener("close", () => reject(new ApiError(null, 401, "No token", "The service is asked nothing without one.")), { once: true });
+    tokenDialog.addEventListener(
+      "close",
+      () =>
+        reject(new ApiError(null, 401, "No token", "The service is asked nothing without one.")),
+      { once: true },
+    );
     if (!tokenDialog.open) tokenDialog.showModal();
     input.focus();
   });
@@ -122,19 +167,47 @@ document.getElementById("token-button").addEventListener("click", async () => {
 const callsDialog = document.getElementById("calls-dialog");
 
 document.getElementById("calls-button").addEventListener("click", () => {
-  fill(callsDialog, h("h2", { id: "calls-title" }, "REST calls"),
-    h("p", {}, "What this page has asked, the latest first. The token is left to ", h("code", {}, "$TOKEN"), "."),
-    h("ol", { class: "calls" }, page.api.calls.map((call) => h("li", {}, h("code", { class: "long" }, `${call.method} /${call.path}`), ` ${call.status ?? "…"} `, copyButton("Copy curl", () => page.api.curl(call))))),
-    h("form", { method: "dialog" }, h("button", { class: "main" }, "Close")));
+  fill(
+    callsDialog,
+    h("h2", { id: "calls-title" }, "REST calls"),
+    h(
+      "p",
+      {},
+      "What this page has asked, the latest first. The token is left to ",
+      h("code", {}, "$TOKEN"),
+      ".",
+    ),
+    h(
+      "ol",
+      { class: "calls" },
+      page.api.calls.map((call) =>
+        h(
+          "li",
+          {},
+          h("code", { class: "long" }, `${call.method} /${call.path}`),
+          ` ${call.status ?? "…"} `,
+          copyButton("Copy curl", () => page.api.curl(call)),
+        )
+      ),
+    ),
+    h("form", { method: "dialog" }, h("button", { class: "main" }, "Close")),
+  );
   callsDialog.showModal();
 });
 
 // -- names that are completed -----------------------------------------------------------------
 
 async function catalogue() {
-  const [classes, traits] = await Promise.all([page.api.get("resource_classes"), page.api.get("traits")]);
-  const options = (id, names) => h("datalist", { id }, names.map((name) => h("option", { value: name })));
-  document.body.append(options("classes", classes.resource_classes.map((each) => each.name)), options("traits", traits.traits));
+  const [classes, traits] = await Promise.all([
+    page.api.get("resource_classes"),
+    page.api.get("traits"),
+  ]);
+  const options = (id, names) =>
+    h("datalist", { id }, names.map((name) => h("option", { value: name })));
+  document.body.append(
+    options("classes", classes.resource_classes.map((each) => each.name)),
+    options("traits", traits.traits),
+  );
 }
 
 addEventListener("hashchange", route);

@@ -2,21 +2,35 @@
 
 /** What can be said of each group, and whether a suffix may stand behind it in a query. */
 const GROUP_TERMS = {
-  resources: (group, value) => { group.resources = amounts(value); },
+  resources: (group, value) => {
+    group.resources = amounts(value);
+  },
   required: (group, value) => readTraits(group, value),
   member_of: (group, value) => readAggregates(group, value),
-  in_tree: (group, value) => { group.in_tree = value; },
-  subtree: (group, value) => { group.subtree = value; },
+  in_tree: (group, value) => {
+    group.in_tree = value;
+  },
+  subtree: (group, value) => {
+    group.subtree = value;
+  },
 };
 
 const REQUEST_TERMS = {
   same_subtree: (request, value) => readRule(request, value),
-  isolate: (request, value) => { request.isolate = [...new Set([...(request.isolate ?? []), ...list(value)])]; },
-  group_policy: (request, value) => { request.group_policy = value; },
-  limit: (request, value) => { request.limit = amount("limit", value); },
-  root_required: (request, value) => readTraits((request.root ??= {}), value),
-  root_member_of: (request, value) => readAggregates((request.root ??= {}), value),
-  can_split: (request, value) => { group(request, "").can_split = list(value); },
+  isolate: (request, value) => {
+    request.isolate = [...new Set([...(request.isolate ?? []), ...list(value)])];
+  },
+  group_policy: (request, value) => {
+    request.group_policy = value;
+  },
+  limit: (request, value) => {
+    request.limit = amount("limit", value);
+  },
+  root_required: (request, value) => readTraits(request.root ??= {}, value),
+  root_member_of: (request, value) => readAggregates(request.root ??= {}, value),
+  can_split: (request, value) => {
+    group(request, "").can_split = list(value);
+  },
 };
 
 /** What is wrong with a text that should be a request. */
@@ -26,7 +40,9 @@ export class RequestError extends Error {}
 export function parse(text) {
   const stripped = text.trim();
   if (stripped.startsWith("{")) return fromJson(stripped);
-  if (/(^|[\s,'"])((resources|trait)[\w-]*:\w+|vcpus|ram|disk)\s*=/.test(stripped)) return fromFlavor(stripped);
+  if (/(^|[\s,'"])((resources|trait)[\w-]*:\w+|vcpus|ram|disk)\s*=/.test(stripped)) {
+    return fromFlavor(stripped);
+  }
   return fromQuery(stripped);
 }
 
@@ -39,7 +55,9 @@ function fromJson(text) {
   }
   const request = value.request ?? value;
   if (!isObject(request.groups)) throw new RequestError("A request has a member “groups”.");
-  for (const [suffix, terms] of Object.entries(request.groups)) checkKinds(`groups.${suffix || '""'}`, terms, GROUP_KINDS);
+  for (const [suffix, terms] of Object.entries(request.groups)) {
+    checkKinds(`groups.${suffix || '""'}`, terms, GROUP_KINDS);
+  }
   checkKinds("root", request.root ?? {}, GROUP_KINDS);
   checkKinds("request", request, REQUEST_KINDS);
   delete request.explain;
@@ -49,22 +67,36 @@ function fromJson(text) {
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value) => typeof value === "string";
 const isNames = (value) => Array.isArray(value) && value.every(isText);
-const isTerms = (value) => Array.isArray(value) && value.every((each) => isText(each) || isNames(each));
+const isTerms = (value) =>
+  Array.isArray(value) && value.every((each) => isText(each) || isNames(each));
 const isAmounts = (value) => isObject(value) && Object.values(value).every(Number.isInteger);
 const isRule = (value) => isObject(value) && isNames(value.of) && isNames(value.not ?? []);
 const isRules = (value) => Array.isArray(value) && value.every(isRule);
 
 // What the form can show; whether it can be asked is for the service to say.
 const GROUP_KINDS = {
-  resources: isAmounts, required: isTerms, forbidden: isNames, member_of: isTerms, not_member_of: isNames,
-  in_tree: isText, subtree: isText, can_split: isNames,
+  resources: isAmounts,
+  required: isTerms,
+  forbidden: isNames,
+  member_of: isTerms,
+  not_member_of: isNames,
+  in_tree: isText,
+  subtree: isText,
+  can_split: isNames,
 };
-const REQUEST_KINDS = { isolate: isNames, same_subtree: isRules, group_policy: isText, limit: Number.isInteger };
+const REQUEST_KINDS = {
+  isolate: isNames,
+  same_subtree: isRules,
+  group_policy: isText,
+  limit: Number.isInteger,
+};
 
 function checkKinds(path, terms, kinds) {
   if (!isObject(terms)) throw new RequestError(`${path} is no object.`);
   for (const [member, isKind] of Object.entries(kinds)) {
-    if (Object.hasOwn(terms, member) && !isKind(terms[member])) throw new RequestError(`${path}.${member} has a value of another kind than it should have.`);
+    if (Object.hasOwn(terms, member) && !isKind(terms[member])) {
+      throw new RequestError(`${path}.${member} has a value of another kind than it should have.`);
+    }
   }
 }
 
@@ -73,7 +105,9 @@ export function fromQuery(text) {
   const query = text.slice(text.indexOf("?") + 1).replace(/['"\s].*$/s, "");
   const request = { groups: Object.create(null) };
   for (const [key, value] of new URLSearchParams(query)) readTerm(request, key, value);
-  if (!Object.keys(request.groups).length) throw new RequestError("No group of resources is in this. Begin with resources=VCPU:1.");
+  if (!Object.keys(request.groups).length) {
+    throw new RequestError("No group of resources is in this. Begin with resources=VCPU:1.");
+  }
   return request;
 }
 
@@ -85,6 +119,7 @@ function readTerm(request, key, value) {
   return GROUP_TERMS[term](group(request, suffix), value);
 }
 
+const BETWEEN_PROPERTIES = /\n+|[,\s]+(?=['"]?[\w.-]+(?::\w+)?\s*=)/;
 const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
 
 /**
@@ -95,9 +130,11 @@ const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
  */
 export function fromFlavor(text) {
   const request = { groups: Object.create(null) };
-  for (const item of text.replaceAll("--property", " ").split(/\n+|[,\s]+(?=['"]?[\w.-]+(?::\w+)?\s*=)/)) {
+  const items = text.replaceAll("--property", " ").split(BETWEEN_PROPERTIES);
+  for (const item of items) {
     const [key, values] = item.trim().replace(/^['"]|['",]+$/g, "").split(/\s*=\s*(.*)/s);
-    if (key) for (const value of (values ?? "").split(";")) readProperty(request, key, value);
+    if (!key) continue;
+    for (const value of (values ?? "").split(";")) readProperty(request, key, value);
   }
   for (const terms of Object.values(request.groups)) dropZeros(terms);
   return request;
@@ -105,17 +142,23 @@ export function fromFlavor(text) {
 
 function readProperty(request, key, value) {
   const [, kind, suffix, name] = /^(resources|trait)([\w-]*):(\w+)$/.exec(key) ?? [];
-  if (Object.hasOwn(OWN_AMOUNTS, key)) (group(request, "").resources ??= {})[OWN_AMOUNTS[key]] ??= amount(key, value);
-  else if (kind === "resources") (group(request, suffix).resources ??= {})[name] = amount(key, value);
-  else if (kind === "trait" && value === "required") (group(request, suffix).required ??= []).push(name);
-  else if (kind === "trait" && value === "forbidden") (group(request, suffix).forbidden ??= []).push(name);
-  else if (kind) throw new RequestError(`${key} is “required” or “forbidden”, not “${value}”.`);
+  if (Object.hasOwn(OWN_AMOUNTS, key)) {
+    (group(request, "").resources ??= {})[OWN_AMOUNTS[key]] ??= amount(key, value);
+  } else if (kind === "resources") {
+    (group(request, suffix).resources ??= {})[name] = amount(key, value);
+  } else if (kind === "trait" && value === "required") {
+    (group(request, suffix).required ??= []).push(name);
+  } else if (kind === "trait" && value === "forbidden") {
+    (group(request, suffix).forbidden ??= []).push(name);
+  } else if (kind) throw new RequestError(`${key} is “required” or “forbidden”, not “${value}”.`);
   else if (!key.includes(":")) readTerm(request, key, value);
 }
 
 // "None of it", whatever else the flavor says.
 function dropZeros(terms) {
-  for (const [name, units] of Object.entries(terms.resources ?? {})) if (!units) delete terms.resources[name];
+  for (const [name, units] of Object.entries(terms.resources ?? {})) {
+    if (!units) delete terms.resources[name];
+  }
 }
 
 // `groups` has no prototype: "__proto__" is a suffix like any other.
@@ -166,9 +209,11 @@ function readRule(request, value) {
 /** Return the query string that says the same as a request. */
 export function toQuery(request) {
   const query = [];
-  const say = (key, value) => query.push(`${key}=${encodeURIComponent(value).replace(/%(3A|2C|21)/g, decodeURIComponent)}`);
+  const say = (key, value) =>
+    query.push(`${key}=${encodeURIComponent(value).replace(/%(3A|2C|21)/g, decodeURIComponent)}`);
   for (const [suffix, terms] of Object.entries(request.groups)) {
-    const resources = Object.entries(terms.resources ?? {}).map(([name, units]) => `${name}:${units}`);
+    const amounts = Object.entries(terms.resources ?? {});
+    const resources = amounts.map(([name, units]) => `${name}:${units}`);
     if (resources.length) say(`resources${suffix}`, resources.join(","));
     writeTraits(say, `required${suffix}`, terms);
     writeAggregates(say, `member_of${suffix}`, terms);
@@ -196,9 +241,13 @@ function writeTraits(say, key, terms) {
 }
 
 function writeAggregates(say, key, terms) {
-  for (const item of terms.member_of ?? []) say(key, Array.isArray(item) ? `in:${item.join(",")}` : item);
+  for (const item of terms.member_of ?? []) {
+    say(key, Array.isArray(item) ? `in:${item.join(",")}` : item);
+  }
   const forbidden = terms.not_member_of ?? [];
-  if (forbidden.length) say(key, forbidden.length > 1 ? `!in:${forbidden.join(",")}` : `!${forbidden[0]}`);
+  if (forbidden.length) {
+    say(key, forbidden.length > 1 ? `!in:${forbidden.join(",")}` : `!${forbidden[0]}`);
+  }
 }
 
 /** Return the steps of a path such as groups._NIC.required[0] or groups[""].in_tree. */

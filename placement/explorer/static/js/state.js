@@ -21,7 +21,9 @@ function decode(part) {
 
 /** Return the address of a view; parameters that are empty are left out. */
 export function address(view, path = "", parameters = {}) {
-  const kept = Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  const kept = Object.entries(parameters).filter(([, value]) =>
+    value !== "" && value !== null && value !== undefined
+  );
   const query = new URLSearchParams(kept).toString();
   return `#${view}${path ? `/${encodeURIComponent(path)}` : ""}${query ? `?${query}` : ""}`;
 }

@@ -14,9 +14,19 @@ export class SubtreeBoard {
     this._onChange = onChange;
     this._suffixes = Object.keys(request.groups).filter(Boolean);
     this._from = null;
-    this.element = h("fieldset", { class: "board" }, h("legend", {}, "In one subtree"),
-      h("p", {}, "Draw a line from one group to another: both are then served below, or by, one of their providers. By keyboard: choose one, then the other."),
-      h("div", { class: "scroll" }, this._drawing()), this._list());
+    this.element = h(
+      "fieldset",
+      { class: "board" },
+      h("legend", {}, "In one subtree"),
+      h(
+        "p",
+        {},
+        "Draw a line from one group to another: both are then served below, or by, one of their ",
+        "providers. By keyboard: choose one, then the other.",
+      ),
+      h("div", { class: "scroll" }, this._drawing()),
+      this._list(),
+    );
   }
 
   get _rules() {
@@ -26,7 +36,14 @@ export class SubtreeBoard {
   _drawing() {
     const width = this._suffixes.length * (WIDTH + SPACE) + SPACE;
     const height = HEIGHT + 30 + 18 * Math.max(this._rules.length, 1);
-    const board = svg("svg", { class: "lines", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Groups" });
+    const board = svg("svg", {
+      class: "lines",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "group",
+      "aria-label": "Groups",
+    });
     this._rules.forEach((rule, index) => board.append(...this._lines(rule, index)));
     this._suffixes.forEach((suffix) => board.append(this._node(suffix, board)));
     return board;
@@ -38,8 +55,24 @@ export class SubtreeBoard {
 
   _node(suffix, board) {
     const x = this._x(suffix);
-    const node = svg("g", { class: "node", tabindex: 0, role: "button", "aria-pressed": "false", "aria-label": `Group ${suffix}`, transform: `translate(${x} 6)`, "data-suffix": suffix },
-      svg("rect", { width: WIDTH, height: HEIGHT, rx: 6 }), svg("text", { x: WIDTH / 2, y: HEIGHT / 2 + 5, "text-anchor": "middle" }, suffix.length > 14 ? `${suffix.slice(0, 13)}…` : suffix));
+    const node = svg(
+      "g",
+      {
+        class: "node",
+        tabindex: 0,
+        role: "button",
+        "aria-pressed": "false",
+        "aria-label": `Group ${suffix}`,
+        transform: `translate(${x} 6)`,
+        "data-suffix": suffix,
+      },
+      svg("rect", { width: WIDTH, height: HEIGHT, rx: 6 }),
+      svg(
+        "text",
+        { x: WIDTH / 2, y: HEIGHT / 2 + 5, "text-anchor": "middle" },
+        suffix.length > 14 ? `${suffix.slice(0, 13)}…` : suffix,
+      ),
+    );
     node.addEventListener("pointerdown", (event) => this._drag(event, node, board));
     node.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -53,9 +86,18 @@ export class SubtreeBoard {
     event.preventDefault();
     node.focus();
     const corner = board.getBoundingClientRect();
-    const line = svg("line", { class: "drawn", x1: this._x(node.dataset.suffix) + WIDTH / 2, y1: 6 + HEIGHT, x2: event.clientX - corner.left, y2: event.clientY - corner.top });
+    const line = svg("line", {
+      class: "drawn",
+      x1: this._x(node.dataset.suffix) + WIDTH / 2,
+      y1: 6 + HEIGHT,
+      x2: event.clientX - corner.left,
+      y2: event.clientY - corner.top,
+    });
     board.append(line);
-    const move = (each) => { line.setAttribute("x2", each.clientX - corner.left); line.setAttribute("y2", each.clientY - corner.top); };
+    const move = (each) => {
+      line.setAttribute("x2", each.clientX - corner.left);
+      line.setAttribute("y2", each.clientY - corner.top);
+    };
     const end = (each) => {
       removeEventListener("pointermove", move);
       line.remove();
@@ -89,18 +131,37 @@ export class SubtreeBoard {
 
   _lines(rule, index) {
     const y = 6 + HEIGHT + 14 + index * 18;
-    const all = [...rule.of, ...(rule.not ?? [])].map((suffix) => this._x(suffix) + WIDTH / 2);
+    const middle = (suffix) => this._x(suffix) + WIDTH / 2;
+    const down = (suffix) => `M${middle(suffix)} ${6 + HEIGHT}V${y}`;
+    const all = [...rule.of, ...(rule.not ?? [])].map(middle);
     return [
       svg("path", { class: "rule", d: `M${Math.min(...all)} ${y}H${Math.max(...all)}` }),
-      ...rule.of.map((suffix) => svg("path", { class: "rule", d: `M${this._x(suffix) + WIDTH / 2} ${6 + HEIGHT}V${y}` })),
-      ...(rule.not ?? []).map((suffix) => svg("path", { class: "rule outside", d: `M${this._x(suffix) + WIDTH / 2} ${6 + HEIGHT}V${y}` })),
+      ...rule.of.map((suffix) => svg("path", { class: "rule", d: down(suffix) })),
+      ...(rule.not ?? []).map((suffix) => svg("path", { class: "rule outside", d: down(suffix) })),
     ];
   }
 
   _list() {
-    return h("ul", { class: "rules" }, this._rules.map((rule, index) => h("li", {},
-      "One subtree:", [...rule.of, ...(rule.not ?? [])].map((suffix) => this._side(rule, suffix)),
-      h("button", { type: "button", class: "quiet", onclick: () => { this._rules.splice(index, 1); this._onChange(); } }, "Remove this rule"))));
+    return h(
+      "ul",
+      { class: "rules" },
+      this._rules.map((rule, index) =>
+        h(
+          "li",
+          {},
+          "One subtree:",
+          [...rule.of, ...(rule.not ?? [])].map((suffix) => this._side(rule, suffix)),
+          h("button", {
+            type: "button",
+            class: "quiet",
+            onclick: () => {
+              this._rules.splice(index, 1);
+              this._onChange();
+            },
+          }, "Remove this rule"),
+        )
+      ),
+    );
   }
 
   _side(rule, suffix) {
@@ -111,7 +172,20 @@ export class SubtreeBoard {
       rule[event.target.value].push(suffix);
       this._onChange();
     };
-    return h("label", { class: "side" }, suffix, h("select", { onchange: change },
-      h("option", { value: "of", selected: !outside }, "inside"), h("option", { value: "not", selected: outside, disabled: !outside && rule.of.length === 1 }, "outside")));
+    return h(
+      "label",
+      { class: "side" },
+      suffix,
+      h(
+        "select",
+        { onchange: change },
+        h("option", { value: "of", selected: !outside }, "inside"),
+        h(
+          "option",
+          { value: "not", selected: outside, disabled: !outside && rule.of.length === 1 },
+          "outside",
+        ),
+      ),
+    );
   }
 }

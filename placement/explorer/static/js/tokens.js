@@ -10,7 +10,13 @@ import { fill, h } from "./dom.js";
  */
 export function tokens(label, values, { options = null, onChange }) {
   const chips = h("ul", { class: "chips" });
-  const input = h("input", { "aria-label": `${label}: add`, list: options, size: 22, spellcheck: "false", placeholder: "add…" });
+  const input = h("input", {
+    "aria-label": `${label}: add`,
+    list: options,
+    size: 22,
+    spellcheck: "false",
+    placeholder: "add…",
+  });
   const change = (next) => {
     values = next;
     draw();
@@ -21,8 +27,23 @@ export function tokens(label, values, { options = null, onChange }) {
     input.value = "";
     if (names.length) change([...values, ...names]);
   };
-  const draw = () => fill(chips, values.map((value, index) => h("li", {}, text(value),
-    h("button", { type: "button", class: "quiet", "aria-label": `Remove ${text(value)}`, onclick: () => change(values.filter((_, each) => each !== index)) }, "×"))));
+  const draw = () =>
+    fill(
+      chips,
+      values.map((value, index) =>
+        h(
+          "li",
+          {},
+          text(value),
+          h("button", {
+            type: "button",
+            class: "quiet",
+            "aria-label": `Remove ${text(value)}`,
+            onclick: () => change(values.filter((_, each) => each !== index)),
+          }, "×"),
+        )
+      ),
+    );
   input.addEventListener("change", add);
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== ",") return;
@@ -30,7 +51,13 @@ export function tokens(label, values, { options = null, onChange }) {
     add();
   });
   draw();
-  return h("div", { class: "tokens", role: "group", "aria-label": label }, h("span", { class: "label" }, label), chips, input);
+  return h(
+    "div",
+    { class: "tokens", role: "group", "aria-label": label },
+    h("span", { class: "label" }, label),
+    chips,
+    input,
+  );
 }
 
 function read(text) {

@@ -9,19 +9,39 @@ const COLUMNS = ["Class", "Capacity", "Used", "Free", "Largest free piece", "Use
 /** Return a table of class -> sum. */
 export function totalsTable(sums) {
   const rows = [...sums].sort(([, a], [, b]) => b.providers - a.providers);
-  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Totals by class" },
-    h("table", {},
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": "Totals by class" },
+    h(
+      "table",
+      {},
       h("thead", {}, h("tr", {}, COLUMNS.map((column) => h("th", { scope: "col" }, column)))),
-      h("tbody", {}, rows.map(([name, sum]) => h("tr", {},
-        h("th", { scope: "row" }, name),
-        [sum.capacity, sum.used, sum.free, sum.largest].map((number) => h("td", {}, whole(number))),
-        h("td", {}, shareBar(share(sum)), h("span", { class: "share" }, percent(share(sum)))))))));
+      h(
+        "tbody",
+        {},
+        rows.map(([name, sum]) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, name),
+            [sum.capacity, sum.used, sum.free, sum.largest].map((number) =>
+              h("td", {}, whole(number))
+            ),
+            h("td", {}, shareBar(share(sum)), h("span", { class: "share" }, percent(share(sum)))),
+          )
+        ),
+      ),
+    ),
+  );
 }
 
 /** Return a bar that is as full as a share says. */
 export function shareBar(used) {
   const width = Math.min(Math.max(used, 0), 1) * 100;
-  return svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+  return svg(
+    "svg",
+    { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: "free", width: 100, height: 10 }),
-    svg("rect", { class: used > 1 ? "over" : "used", width, height: 10 }));
+    svg("rect", { class: used > 1 ? "over" : "used", width, height: 10 }),
+  );
 }

@@ -17,9 +17,13 @@ const MANY = 200; // providers below one, likewise
 export function drawTree(providers, { marks = new Map(), onConsumer = null } = {}) {
   const uuids = new Set(providers.map((provider) => provider.uuid));
   const below = grouped(providers);
-  const branch = (provider) => h("li", {},
-    card(provider, { marks: marks.get(provider.uuid) ?? [], onConsumer }),
-    below.has(provider.uuid) ? branches(below.get(provider.uuid), marks, branch) : null);
+  const branch = (provider) =>
+    h(
+      "li",
+      {},
+      card(provider, { marks: marks.get(provider.uuid) ?? [], onConsumer }),
+      below.has(provider.uuid) ? branches(below.get(provider.uuid), marks, branch) : null,
+    );
   const tops = providers.filter((provider) => !uuids.has(provider.parent_provider_uuid));
   return h("ul", { class: "tree" }, tops.map(branch));
 }
@@ -40,7 +44,11 @@ function branches(providers, marks, branch) {
   const list = h("ul", { class: "branches" }, shown.map(branch));
   if (shown.length < providers.length) {
     const rest = providers.filter((provider, index) => index >= MANY && !marks.has(provider.uuid));
-    const more = h("button", { type: "button", class: "quiet", onclick: () => item.replaceWith(...rest.splice(0, MANY).map(branch), ...remaining()) });
+    const more = h("button", {
+      type: "button",
+      class: "quiet",
+      onclick: () => item.replaceWith(...rest.splice(0, MANY).map(branch), ...remaining()),
+    });
     const item = h("li", {}, more);
     const remaining = () => {
       more.textContent = `${whole(rest.length)} more providers`;
@@ -54,17 +62,27 @@ function branches(providers, marks, branch) {
 /** Return the card of one provider. */
 export function card(provider, { marks = [], onConsumer = null, note = "" } = {}) {
   const stocks = Object.entries(provider.inventories ?? {});
-  return h("article", { class: marks.length ? "card marked" : "card", "data-provider": provider.uuid, "aria-label": provider.name },
-    h("header", {},
+  return h(
+    "article",
+    {
+      class: marks.length ? "card marked" : "card",
+      "data-provider": provider.uuid,
+      "aria-label": provider.name,
+    },
+    h(
+      "header",
+      {},
       h("h3", {}, provider.name),
       h("code", { title: provider.uuid }, brief(provider.uuid)),
       copyButton("Copy UUID", provider.uuid),
       h("small", {}, `generation ${provider.generation}`),
-      marks.map((mark) => h("b", { class: "mark" }, mark))),
+      marks.map((mark) => h("b", { class: "mark" }, mark)),
+    ),
     note ? h("p", { class: "note" }, note) : null,
     stocks.map(([name, inventory]) => stockRow(provider, name, inventory, onConsumer)),
     chips("trait", provider.traits ?? []),
-    chips("aggregate", provider.aggregates ?? []));
+    chips("aggregate", provider.aggregates ?? []),
+  );
 }
 
 function stockRow(provider, name, inventory, onConsumer) {
@@ -80,11 +98,18 @@ function stockRow(provider, name, inventory, onConsumer) {
     inventory.step_size > 1 ? `in steps of ${whole(inventory.step_size)}` : null,
     `largest free piece ${whole(largest(inventory, used))}`,
   ].filter(Boolean).join(", ");
-  return h("div", { class: "stock", title: details },
+  return h(
+    "div",
+    { class: "stock", title: details },
     h("span", { class: "name" }, name),
     stockBar(provider, name, inventory, used, onConsumer),
-    h("span", { class: used > allocatable ? "figures over" : "figures" }, `${whole(used)} of ${whole(allocatable)} used, ${whole(free)} free`),
-    h("span", { class: "unseen" }, details));
+    h(
+      "span",
+      { class: used > allocatable ? "figures over" : "figures" },
+      `${whole(used)} of ${whole(allocatable)} used, ${whole(free)} free`,
+    ),
+    h("span", { class: "unseen" }, details),
+  );
 }
 
 function stockBar(provider, name, inventory, used, onConsumer) {
@@ -92,27 +117,48 @@ function stockBar(provider, name, inventory, used, onConsumer) {
   const whole = Math.max(capacity(inventory), used, 0) + reserved || 1;
   const wide = (amount) => (amount / whole) * 100;
   let from = wide(reserved);
-  const parts = Object.entries(provider.allocations ?? {}).filter(([, each]) => each.resources?.[name]).map(([consumer, each]) => {
-    const width = wide(each.resources[name]);
-    const part = svg("rect", { class: "part", x: from, width, height: 10, "data-consumer": consumer });
+  const parts = [];
+  for (const [consumer, { resources }] of Object.entries(provider.allocations ?? {})) {
+    if (!resources?.[name]) continue;
+    const width = wide(resources[name]);
+    const part = svg("rect", {
+      class: "part",
+      x: from,
+      width,
+      height: 10,
+      "data-consumer": consumer,
+    });
     if (onConsumer) part.addEventListener("click", () => onConsumer(consumer));
     from += width;
-    return part;
-  });
-  return svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    parts.push(part);
+  }
+  return svg(
+    "svg",
+    { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { class: "free", width: 100, height: 10 }),
     svg("rect", { class: "reserved", width: wide(reserved), height: 10 }),
-    svg("rect", { class: used > capacity(inventory) ? "over" : "used", x: wide(reserved), width: wide(used), height: 10 }),
-    parts);
+    svg("rect", {
+      class: used > capacity(inventory) ? "over" : "used",
+      x: wide(reserved),
+      width: wide(used),
+      height: 10,
+    }),
+    parts,
+  );
 }
 
 function chips(kind, names) {
   if (!names.length) return null;
-  const chip = (name) => h("li", { class: kind, title: name }, kind === "aggregate" ? `in ${brief(name)}` : name);
+  const chip = (name) =>
+    h("li", { class: kind, title: name }, kind === "aggregate" ? `in ${brief(name)}` : name);
   const rest = names.slice(FEW);
   const list = h("ul", { class: "chips", "aria-label": `${kind}s` }, names.slice(0, FEW).map(chip));
   if (rest.length) {
-    const more = h("button", { type: "button", class: "quiet", onclick: () => more.parentElement.replaceWith(...rest.map(chip)) }, `${rest.length} more`);
+    const more = h("button", {
+      type: "button",
+      class: "quiet",
+      onclick: () => more.parentElement.replaceWith(...rest.map(chip)),
+    }, `${rest.length} more`);
     list.append(h("li", { class: "more" }, more));
   }
   return list;

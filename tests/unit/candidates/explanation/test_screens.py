@@ -18,7 +18,7 @@ from placement.candidates.terms import (
     lowest,
     ordered,
 )
-from placement.objects.capacity import Stock
+from placement.client.inventory import Stock
 
 TRAITS = ("A", "B", "C")
 AGGREGATES = ("x", "y")

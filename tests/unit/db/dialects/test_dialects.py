@@ -72,7 +72,7 @@ def test_another_database_is_refused_with_those_that_are_supported() -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_read_has_one_snapshot_and_a_write_sees_what_others_commit(dialect: Dialect) -> None:
-    reads = f"{dialect.begin.get(Role.READ)} {dialect.isolation.get(Role.READ)}"
+    reads = f"{dialect.one_view} {dialect.begin.get(Role.READ)} {dialect.isolation.get(Role.READ)}"
     # Every transaction of SQLite is a snapshot.
     assert dialect.is_file or "REPEATABLE READ" in reads
     assert dialect.is_file or "READ ONLY" in reads

@@ -37,7 +37,9 @@ export class AskView {
   async _learnNames() {
     const { api, cloud, signal } = this._page;
     if (!cloud.names.size) await cloud.load(api, { signal, onProgress: () => {} });
-    for (const name of this._answer.querySelectorAll("[data-uuid]")) name.textContent = this._page.nameOf(name.dataset.uuid);
+    for (const name of this._answer.querySelectorAll("[data-uuid]")) {
+      name.textContent = this._page.nameOf(name.dataset.uuid);
+    }
   }
 
   _name(uuid) {
@@ -45,20 +47,54 @@ export class AskView {
   }
 
   _build() {
-    this._pasted = h("textarea", { rows: 3, cols: 60, spellcheck: "false", "aria-label": "Pasted request", placeholder: "resources=VCPU:2&required=…, or JSON, or a flavor's resources:VCPU=2, trait:…=required" });
+    this._pasted = h("textarea", {
+      rows: 3,
+      cols: 60,
+      spellcheck: "false",
+      "aria-label": "Pasted request",
+      placeholder:
+        "resources=VCPU:2&required=…, or JSON, or a flavor's resources:VCPU=2, trait:…=required",
+    });
     this._problem = h("p", { class: "problem", role: "alert", hidden: true });
     this._formElement = h("div");
     this._form = new AskForm(this._formElement, (request) => this._changed(request));
     this._forms = h("div", { class: "forms" });
     this._answer = h("section", { class: "answer", "aria-label": "Answer" });
-    fill(this._element, h("h1", {}, "Ask"), h("div", { class: "beside ask" },
-      h("form", { class: "request", onsubmit: (event) => { event.preventDefault(); this._page.run(() => this._ask()); } },
-        // Above what grows: a button that moves away while it is pressed is not pressed.
-        h("p", { class: "asking" }, h("button", { class: "main" }, "Which hosts can serve this?")),
-        h("details", {}, h("summary", {}, "Paste a query, JSON, or a flavor"), this._pasted, h("p", {}, h("button", { type: "button", onclick: () => this._paste() }, "Take it"))),
-        this._problem, this._formElement,
-        this._forms),
-      this._answer));
+    fill(
+      this._element,
+      h("h1", {}, "Ask"),
+      h(
+        "div",
+        { class: "beside ask" },
+        h(
+          "form",
+          {
+            class: "request",
+            onsubmit: (event) => {
+              event.preventDefault();
+              this._page.run(() => this._ask());
+            },
+          },
+          // Above what grows: a button that moves away while it is pressed is not pressed.
+          h(
+            "p",
+            { class: "asking" },
+            h("button", { class: "main" }, "Which hosts can serve this?"),
+          ),
+          h(
+            "details",
+            {},
+            h("summary", {}, "Paste a query, JSON, or a flavor"),
+            this._pasted,
+            h("p", {}, h("button", { type: "button", onclick: () => this._paste() }, "Take it")),
+          ),
+          this._problem,
+          this._formElement,
+          this._forms,
+        ),
+        this._answer,
+      ),
+    );
   }
 
   _paste() {
@@ -87,9 +123,19 @@ export class AskView {
     this._request = request;
     const url = `${this._page.api.root}allocation_candidates?${toQuery(request)}`;
     const call = { method: "POST", path: "allocation_candidates", body: request };
-    fill(this._forms, h("details", {}, h("summary", {}, "As URL, JSON and curl"),
-      h("p", {}, h("code", { class: "long" }, url)), copyButton("Copy URL", url), copyButton("Copy JSON", JSON.stringify(request, null, 2)), copyButton("Copy curl", () => this._page.api.curl(call)),
-      h("pre", { tabindex: "0" }, JSON.stringify(request, null, 2))));
+    fill(
+      this._forms,
+      h(
+        "details",
+        {},
+        h("summary", {}, "As URL, JSON and curl"),
+        h("p", {}, h("code", { class: "long" }, url)),
+        copyButton("Copy URL", url),
+        copyButton("Copy JSON", JSON.stringify(request, null, 2)),
+        copyButton("Copy curl", () => this._page.api.curl(call)),
+        h("pre", { tabindex: "0" }, JSON.stringify(request, null, 2)),
+      ),
+    );
   }
 
   async _ask() {
@@ -97,16 +143,31 @@ export class AskView {
     fill(this._answer, h("p", { class: "state" }, h("progress"), " Searching…"));
     const body = await this._candidates();
     const { allocation_requests: candidates, explanation } = body;
-    announce(candidates.length ? `${count(candidates.length, "candidate")}` : "No candidates");
+    const number = candidates.length ? count(candidates.length, "candidate") : "No candidates";
+    announce(number);
     this._drawing = h("div", { class: "drawing", "aria-live": "polite" });
     const limited = this._request.limit && candidates.length === this._request.limit;
-    fill(this._answer,
-      h("h2", {}, candidates.length ? `${count(candidates.length, "candidate")}${limited ? ", and perhaps more" : ""}` : "No candidates"),
-      explanation ? null : h("p", { class: "note" }, "Your role does not let you see why hosts are left out."),
-      h("div", { class: "cards" }, candidates.slice(0, MOST_CARDS).map((candidate, index) => this._card(candidate, index, body.provider_summaries))),
-      candidates.length > MOST_CARDS ? h("p", { class: "note" }, `The first ${MOST_CARDS} are shown.`) : null,
+    const cards = candidates.slice(0, MOST_CARDS).map((candidate, index) =>
+      this._card(candidate, index, body.provider_summaries)
+    );
+    fill(
+      this._answer,
+      h("h2", {}, limited ? `${number}, and perhaps more` : number),
+      explanation
+        ? null
+        : h("p", { class: "note" }, "Your role does not let you see why hosts are left out."),
+      h("div", { class: "cards" }, cards),
+      candidates.length > MOST_CARDS
+        ? h("p", { class: "note" }, `The first ${MOST_CARDS} are shown.`)
+        : null,
       this._drawing,
-      explanation && (!candidates.length || explanation.blocked?.length) ? drawExplanation(explanation, this._request, { onTry: (request) => this._try(request), nameOf: (uuid) => this._page.nameOf(uuid) }) : null);
+      explanation && (!candidates.length || explanation.blocked?.length)
+        ? drawExplanation(explanation, this._request, {
+          onTry: (request) => this._try(request),
+          nameOf: (uuid) => this._page.nameOf(uuid),
+        })
+        : null,
+    );
     const first = this._answer.querySelector(".cards button");
     if (first) await this._light(first, candidates[0], body.provider_summaries);
   }
@@ -115,7 +176,8 @@ export class AskView {
   async _candidates() {
     const { api, signal } = this._page;
     try {
-      return await api.post("allocation_candidates", { ...this._request, explain: "summary" }, { signal });
+      const request = { ...this._request, explain: "summary" };
+      return await api.post("allocation_candidates", request, { signal });
     } catch (error) {
       if (error.status !== 403) throw error;
       return api.post("allocation_candidates", this._request, { signal });
@@ -129,26 +191,51 @@ export class AskView {
   }
 
   _card(candidate, index, summaries) {
-    const roots = [...new Set(Object.keys(candidate.allocations).map((uuid) => summaries[uuid]?.root_provider_uuid ?? uuid))];
-    const button = h("button", { type: "button", "aria-pressed": "false", class: "candidate", onclick: () => this._page.run(() => this._light(button, candidate, summaries)) },
-      h("strong", {}, `${index + 1}. `, roots.map((root, place) => [place ? " + " : "", this._name(root)])),
-      Object.entries(candidate.allocations).map(([uuid, { resources }]) => h("span", {}, this._name(uuid), `: ${spelled(resources)}`)));
+    const roots = rootsOf(Object.keys(candidate.allocations), summaries);
+    const button = h(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": "false",
+        class: "candidate",
+        onclick: () => this._page.run(() => this._light(button, candidate, summaries)),
+      },
+      h(
+        "strong",
+        {},
+        `${index + 1}. `,
+        roots.map((root, place) => [place ? " + " : "", this._name(root)]),
+      ),
+      Object.entries(candidate.allocations).map(([uuid, { resources }]) =>
+        h("span", {}, this._name(uuid), `: ${spelled(resources)}`)
+      ),
+    );
     return button;
   }
 
   async _light(button, candidate, summaries) {
-    for (const other of this._answer.querySelectorAll(".candidate")) other.setAttribute("aria-pressed", String(other === button));
+    for (const other of this._answer.querySelectorAll(".candidate")) {
+      other.setAttribute("aria-pressed", String(other === button));
+    }
     const marks = new Map();
     const mark = (uuid, text) => marks.set(uuid, [...(marks.get(uuid) ?? []), text]);
     for (const [suffix, uuids] of Object.entries(candidate.mappings)) {
       for (const uuid of uuids) if (suffix) mark(uuid, `group ${suffix}`);
     }
-    for (const [uuid, { resources }] of Object.entries(candidate.allocations)) mark(uuid, spelled(resources));
-    const roots = [...new Set([...marks.keys()].map((uuid) => summaries[uuid]?.root_provider_uuid ?? uuid))];
+    for (const [uuid, { resources }] of Object.entries(candidate.allocations)) {
+      mark(uuid, spelled(resources));
+    }
+    const roots = rootsOf([...marks.keys()], summaries);
     const { api, signal } = this._page;
-    const trees = await Promise.all(roots.map((root) => api.providers(`in_tree=${root}&include=${PARTS}`, { signal })));
+    const trees = await Promise.all(
+      roots.map((root) => api.providers(`in_tree=${root}&include=${PARTS}`, { signal })),
+    );
     fill(this._drawing, trees.map((providers) => drawTree(providers, { marks })));
   }
+}
+
+function rootsOf(uuids, summaries) {
+  return [...new Set(uuids.map((uuid) => summaries[uuid]?.root_provider_uuid ?? uuid))];
 }
 
 function spelled(resources) {

@@ -21,7 +21,9 @@ export class CloudView {
     this._matching = null; // roots that the filter lets through; null: all
     this._map = new CloudMap({
       onMove: (tile, byKey) => this._tell(tile, byKey),
-      onChoose: (tile) => { location.hash = address("tree", tile.root); },
+      onChoose: (tile) => {
+        location.hash = address("tree", tile.root);
+      },
     });
   }
 
@@ -53,35 +55,105 @@ export class CloudView {
 
   _build() {
     this._progress = h("progress", { "aria-label": "Loading providers" });
-    this._state = h("p", { class: "state" }, this._progress, " ", (this._loaded = h("span", {}, "Loading…")));
-    this._classes = h("select", { onchange: (event) => this._choose({ class: event.target.value }) });
-    this._detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a host, or move to it with the arrow keys.");
+    this._state = h(
+      "p",
+      { class: "state" },
+      this._progress,
+      " ",
+      this._loaded = h("span", {}, "Loading…"),
+    );
+    this._classes = h("select", {
+      onchange: (event) => this._choose({ class: event.target.value }),
+    });
+    this._detail = h(
+      "p",
+      { class: "detail", "aria-live": "polite" },
+      "Point at a host, or move to it with the arrow keys.",
+    );
     this._stage = h("div", { class: "stage" });
     this._totals = h("section", { class: "totals", "aria-labelledby": "totals-title" });
     this._legend = h("div", { class: "legend" });
     fill(
       this._element,
-      h("div", { class: "title" }, h("h1", {}, "Cloud"), this._state, h("button", { type: "button", onclick: () => this._page.run(() => this._load()) }, "Refresh")),
+      h(
+        "div",
+        { class: "title" },
+        h("h1", {}, "Cloud"),
+        this._state,
+        h(
+          "button",
+          { type: "button", onclick: () => this._page.run(() => this._load()) },
+          "Refresh",
+        ),
+      ),
       h("div", { class: "controls" }, this._controls()),
-      this._legend, this._detail, this._stage, this._totals,
+      this._legend,
+      this._detail,
+      this._stage,
+      this._totals,
     );
   }
 
   _controls() {
     const choices = this._choices;
-    const chosen = (value, options) => options.map(([each, text]) => h("option", { value: each, selected: each === value }, text));
+    const chosen = (value, options) =>
+      options.map(([each, text]) => h("option", { value: each, selected: each === value }, text));
     return [
       field("Coloured by use of", this._classes),
-      field("Grouped by", h("select", { onchange: (event) => this._choose({ group: event.target.value }) },
-        chosen(choices.group, [["", "nothing"], ["aggregate", "aggregate"], ["trait", "trait"]]))),
-      field("Trait", h("input", { list: "traits", value: choices.trait, size: 24, onchange: (event) => this._choose({ trait: event.target.value.trim(), group: "trait" }) })),
-      field("Tiles", h("select", { onchange: (event) => this._choose({ size: event.target.value }) },
-        chosen(choices.size, [["", "fitting"], ...SIZES.map((size) => [String(size), `${size} px`])]))),
-      field("Shown as", h("select", { onchange: (event) => this._choose({ as: event.target.value }) },
-        chosen(choices.as, [["", "map"], ["list", "list"]]))),
-      h("form", { class: "filter", onsubmit: (event) => { event.preventDefault(); this._page.run(() => this._setFilter(this._filterInput.value.trim())); } },
-        field("Filter, as of the list of providers", (this._filterInput = h("input", { value: choices.filter, size: 40, placeholder: "resources=VCPU:4&required=HW_CPU_X86_AVX2", spellcheck: "false" }))),
-        h("button", {}, "Filter")),
+      field(
+        "Grouped by",
+        h(
+          "select",
+          { onchange: (event) => this._choose({ group: event.target.value }) },
+          chosen(choices.group, [["", "nothing"], ["aggregate", "aggregate"], ["trait", "trait"]]),
+        ),
+      ),
+      field(
+        "Trait",
+        h("input", {
+          list: "traits",
+          value: choices.trait,
+          size: 24,
+          onchange: (event) => this._choose({ trait: event.target.value.trim(), group: "trait" }),
+        }),
+      ),
+      field(
+        "Tiles",
+        h(
+          "select",
+          { onchange: (event) => this._choose({ size: event.target.value }) },
+          chosen(choices.size, [
+            ["", "fitting"],
+            ...SIZES.map((size) => [String(size), `${size} px`]),
+          ]),
+        ),
+      ),
+      field(
+        "Shown as",
+        h("select", {
+          onchange: (event) => this._choose({ as: event.target.value }),
+        }, chosen(choices.as, [["", "map"], ["list", "list"]])),
+      ),
+      h(
+        "form",
+        {
+          class: "filter",
+          onsubmit: (event) => {
+            event.preventDefault();
+            this._page.run(() => this._setFilter(this._filterInput.value.trim()));
+          },
+        },
+        field(
+          "Filter, as of the list of providers",
+          this._filterInput = h("input", {
+            value: choices.filter,
+            size: 40,
+            placeholder: "resources=VCPU:4&required=HW_CPU_X86_AVX2",
+            spellcheck: "false",
+          }),
+        ),
+        h("button", {}, "Filter"),
+      ),
     ];
   }
 
@@ -92,7 +164,8 @@ export class CloudView {
     await this._page.cloud.load(this._page.api, {
       signal: this._page.signal,
       onProgress: ({ providers, done }) => {
-        this._loaded.textContent = `${count(providers, "provider")}${done ? ` · ${new Date().toLocaleTimeString("en-GB")}` : " so far…"}`;
+        const when = done ? ` · ${new Date().toLocaleTimeString("en-GB")}` : " so far…";
+        this._loaded.textContent = `${count(providers, "provider")}${when}`;
         // The first page is drawn at once, later ones when there is time, and the last always.
         if (done || this._due()) {
           performance.mark("cloud:read");
@@ -124,7 +197,10 @@ export class CloudView {
     const filter = this._choices.filter.replace(/^\?/, "");
     this._matching = null;
     if (filter) {
-      const { resource_providers: providers } = await this._page.api.get(`resource_providers?${filter}`, { signal: this._page.signal });
+      const { resource_providers: providers } = await this._page.api.get(
+        `resource_providers?${filter}`,
+        { signal: this._page.signal },
+      );
       this._matching = new Set(providers.map((provider) => provider.root_provider_uuid));
       announce(`${count(this._matching.size, "tree")} pass the filter`);
     }
@@ -136,12 +212,34 @@ export class CloudView {
     const cloud = this._page.cloud;
     const classes = cloud.classes();
     const name = classes.includes(this._choices.class) ? this._choices.class : classes[0] ?? "";
-    fill(this._classes, classes.map((each) => h("option", { value: each, selected: each === name }, each)));
+    fill(
+      this._classes,
+      classes.map((each) => h("option", { value: each, selected: each === name }, each)),
+    );
     const tiles = [...cloud.trees.keys()].map((root) => this._tile(root, name));
-    fill(this._totals, h("h2", { id: "totals-title" }, this._matching ? `Totals of ${count(this._matching.size, "tree")} that pass the filter` : "Totals"),
-      totalsTable(cloud.totals(this._matching ? [...this._matching].filter((root) => cloud.trees.has(root)) : undefined)));
+    fill(
+      this._totals,
+      h(
+        "h2",
+        { id: "totals-title" },
+        this._matching
+          ? `Totals of ${count(this._matching.size, "tree")} that pass the filter`
+          : "Totals",
+      ),
+      totalsTable(cloud.totals(
+        this._matching ? [...this._matching].filter((root) => cloud.trees.has(root)) : undefined,
+      )),
+    );
     if (!cloud.trees.size) {
-      fill(this._stage, h("p", { class: "empty" }, "No resource providers yet. Load the demonstration cloud, or let an agent report a host; then refresh."));
+      fill(
+        this._stage,
+        h(
+          "p",
+          { class: "empty" },
+          "No resource providers yet. Load the demonstration cloud, or let an agent report ",
+          "a host; then refresh.",
+        ),
+      );
       fill(this._legend);
       return;
     }
@@ -158,7 +256,12 @@ export class CloudView {
 
   _tile(root, name) {
     const sum = this._page.cloud.sum(root, name);
-    return { root, sum, share: sum && share(sum), dimmed: this._matching !== null && !this._matching.has(root) };
+    return {
+      root,
+      sum,
+      share: sum && share(sum),
+      dimmed: this._matching !== null && !this._matching.has(root),
+    };
   }
 
   _groups(tiles) {
@@ -170,31 +273,39 @@ export class CloudView {
         groups.get(title).tiles.push(tile);
       }
     }
-    return [...groups.values()].sort((a, b) => b.tiles.length - a.tiles.length || a.title.localeCompare(b.title));
+    const order = (a, b) => b.tiles.length - a.tiles.length || a.title.localeCompare(b.title);
+    return [...groups.values()].sort(order);
   }
 
   _titles(root) {
     const providers = this._page.cloud.trees.get(root);
     if (this._choices.group === "aggregate") {
       const aggregates = new Set(providers.flatMap((provider) => provider.aggregates));
-      return aggregates.size ? [...aggregates].map((uuid) => `aggregate ${uuid}`) : ["in no aggregate"];
+      return aggregates.size
+        ? [...aggregates].map((uuid) => `aggregate ${uuid}`)
+        : ["in no aggregate"];
     }
     const trait = this._choices.trait;
     if (!trait) return ["name a trait above"];
-    return [providers.some((provider) => provider.traits.includes(trait)) ? `with ${trait}` : `without ${trait}`];
+    return [
+      providers.some((provider) => provider.traits.includes(trait))
+        ? `with ${trait}`
+        : `without ${trait}`,
+    ];
   }
 
   _tell(tile, byKey) {
     if (!tile) return;
     const [provider, ...others] = this._page.cloud.trees.get(tile.root);
-    const use = tile.sum ? `${whole(tile.sum.used)} of ${whole(tile.sum.capacity)} used (${percent(tile.share)}), ${whole(tile.sum.free)} free` : "no inventory of this class";
+    const use = tile.sum ? useOf(tile.sum) : "no inventory of this class";
     const tree = others.length ? `, ${count(others.length + 1, "provider")}` : "";
     this._detail.setAttribute("aria-live", byKey ? "polite" : "off");
     fill(this._detail, h("strong", {}, provider.name), ` ${brief(provider.uuid)}${tree}: ${use}`);
   }
 
   _list(tiles, name) {
-    const shown = tiles.filter((tile) => !tile.dimmed).sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
+    const shown = tiles.filter((tile) => !tile.dimmed);
+    shown.sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
     const body = h("tbody");
     const more = h("button", { type: "button" }, "Show more");
     const add = () => {
@@ -205,21 +316,46 @@ export class CloudView {
     more.addEventListener("click", add);
     add();
     const columns = ["Host", "Used", "Capacity", "Free", "Largest free piece", "Use"];
-    return h("div", { class: "scroll" }, h("table", {}, h("caption", {}, `${count(shown.length, "host")} by use of ${name}`),
-      h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column)))), body), more);
+    return h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        {},
+        h("caption", {}, `${count(shown.length, "host")} by use of ${name}`),
+        h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column)))),
+        body,
+      ),
+      more,
+    );
   }
 
   _row({ root, sum, share: used }) {
     const [provider] = this._page.cloud.trees.get(root);
-    const cells = sum ? [sum.used, sum.capacity, sum.free, sum.largest].map(whole) : ["", "", "", ""];
-    return h("tr", {}, h("th", { scope: "row" }, h("a", { href: address("tree", root) }, provider.name)),
-      [...cells, sum ? percent(used) : "none"].map((text) => h("td", {}, text)));
+    const cells = sum
+      ? [sum.used, sum.capacity, sum.free, sum.largest].map(whole)
+      : ["", "", "", ""];
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("a", { href: address("tree", root) }, provider.name)),
+      [...cells, sum ? percent(used) : "none"].map((text) => h("td", {}, text)),
+    );
   }
+}
+
+function useOf(sum) {
+  const used = `${whole(sum.used)} of ${whole(sum.capacity)} used (${percent(share(sum))})`;
+  return `${used}, ${whole(sum.free)} free`;
 }
 
 /** Return the largest size at which so many tiles fill about a screen. */
 function fitting(tiles, width) {
-  return SIZES.findLast((size) => Math.ceil(tiles / Math.max(1, Math.floor(width / size))) * size <= 560) ?? SIZES[0];
+  const fits = (size) => {
+    const columns = Math.max(1, Math.floor(width / size));
+    return Math.ceil(tiles / columns) * size <= 560;
+  };
+  return SIZES.findLast(fits) ?? SIZES[0];
 }
 
 function legend(name, tiles) {
@@ -232,8 +368,19 @@ function legend(name, tiles) {
   const none = tiles.filter((tile) => tile.share === null).length;
   const overfull = tiles.filter((tile) => tile.share > 1).length;
   return [
-    swatch(used[0], "0%"), swatch(used[3], "to 30%"), swatch(used[6], "to 60%"), swatch(used[9], "to 99%"), swatch(used[10], "full"),
+    swatch(used[0], "0%"),
+    swatch(used[3], "to 30%"),
+    swatch(used[6], "to 60%"),
+    swatch(used[9], "to 99%"),
+    swatch(used[10], "full"),
     overfull ? swatch(over, `${count(overfull, "host")} over capacity`) : null,
-    none ? h("span", {}, h("i", { class: "swatch none", "aria-hidden": "true" }), `${count(none, "host")} without ${name}`) : null,
+    none
+      ? h(
+        "span",
+        {},
+        h("i", { class: "swatch none", "aria-hidden": "true" }),
+        `${count(none, "host")} without ${name}`,
+      )
+      : null,
   ];
 }

@@ -8,6 +8,8 @@ import { address, replace } from "../state.js";
 const PARTS = "inventories,usages,traits,aggregates";
 const ALL = `${PARTS},allocations`;
 
+const LEGEND = { reserved: "reserved", used: "used", lit: "the chosen consumer's", free: "free" };
+
 /** Show a tree in an element. */
 export class TreeView {
   constructor(page, element) {
@@ -20,19 +22,39 @@ export class TreeView {
     this._root = path;
     const search = finder(this._page);
     if (!path) {
-      fill(this._element, h("h1", {}, "Tree"), h("p", {}, "Choose a host on the map, or find one by its name or UUID."), search);
+      fill(
+        this._element,
+        h("h1", {}, "Tree"),
+        h("p", {}, "Choose a host on the map, or find one by its name or UUID."),
+        search,
+      );
       return;
     }
-    fill(this._element, h("h1", {}, "Tree"), h("p", { class: "state" }, h("progress"), " Loading the tree…"));
+    fill(
+      this._element,
+      h("h1", {}, "Tree"),
+      h("p", { class: "state" }, h("progress"), " Loading the tree…"),
+    );
     const { api, signal } = this._page;
-    const providers = await api.providers(`in_tree=${encodeURIComponent(path)}&include=${ALL}`, { signal });
+    const providers = await api.providers(`in_tree=${encodeURIComponent(path)}&include=${ALL}`, {
+      signal,
+    });
     if (!providers.length) {
-      fill(this._element, h("h1", {}, "Tree"), h("p", { class: "empty" }, `No provider ${path}. It may have been deleted since.`), search);
+      fill(
+        this._element,
+        h("h1", {}, "Tree"),
+        h("p", { class: "empty" }, `No provider ${path}. It may have been deleted since.`),
+        search,
+      );
       return;
     }
     const root = providers.find((provider) => !provider.parent_provider_uuid) ?? providers[0];
     const rollup = await api.get(`resource_providers/${root.uuid}/rollup`, { signal });
-    const sharing = await Promise.all(Object.keys(rollup.sharing).map((uuid) => api.get(`resource_providers/${uuid}?include=${ALL}`, { signal })));
+    const sharing = await Promise.all(
+      Object.keys(rollup.sharing).map((uuid) =>
+        api.get(`resource_providers/${uuid}?include=${ALL}`, { signal })
+      ),
+    );
     this._draw(providers, root, sharing, search);
     const consumer = parameters.get("consumer");
     if (consumer) await this._choose(consumer);
@@ -41,28 +63,74 @@ export class TreeView {
   _draw(providers, root, sharing, search) {
     const consumers = gathered([...providers, ...sharing]);
     const onConsumer = (consumer) => this._page.run(() => this._choose(consumer));
-    this._drawing = h("div", { class: "drawing" },
+    this._drawing = h(
+      "div",
+      { class: "drawing" },
       h("h2", { class: "unseen" }, "Providers"),
-      h("p", { class: "legend", "aria-hidden": "true" }, [["reserved", "reserved"], ["used", "used"], ["lit", "the chosen consumer's"], ["free", "free"]].map(
-        ([kind, text]) => h("span", {}, h("i", { class: `swatch ${kind}` }), text))),
+      h(
+        "p",
+        { class: "legend", "aria-hidden": "true" },
+        Object.entries(LEGEND).map(([kind, text]) =>
+          h("span", {}, h("i", { class: `swatch ${kind}` }), text)
+        ),
+      ),
       drawTree(providers, { onConsumer }),
-      sharing.length ? h("section", { class: "sharing", "aria-label": "Sharing providers" },
-        h("h2", {}, "Shared with it"),
-        sharing.map((provider) => card(provider, { onConsumer, note: "reached through an aggregate" }))) : null);
+      sharing.length
+        ? h(
+          "section",
+          { class: "sharing", "aria-label": "Sharing providers" },
+          h("h2", {}, "Shared with it"),
+          sharing.map((provider) =>
+            card(provider, { onConsumer, note: "reached through an aggregate" })
+          ),
+        )
+        : null,
+    );
     this._elsewhere = h("div", { "aria-live": "polite" });
     this._buttons = new Map();
-    fill(this._element,
-      h("div", { class: "title" }, h("h1", {}, root.name), h("p", { class: "state" }, count(providers.length, "provider")), copyButton("Copy UUID", root.uuid), search),
-      h("div", { class: "beside" }, this._drawing, h("aside", { "aria-labelledby": "consumers-title" },
-        h("h2", { id: "consumers-title" }, count(consumers.size, "consumer")),
-        consumers.size ? h("p", {}, "Choose one to light up all that it holds.") : h("p", { class: "empty" }, "Nothing of this tree is allocated."),
-        h("ul", { class: "consumers" }, [...consumers].map(([uuid, resources]) => this._consumer(uuid, resources))),
-        this._elsewhere)));
+    fill(
+      this._element,
+      h(
+        "div",
+        { class: "title" },
+        h("h1", {}, root.name),
+        h("p", { class: "state" }, count(providers.length, "provider")),
+        copyButton("Copy UUID", root.uuid),
+        search,
+      ),
+      h(
+        "div",
+        { class: "beside" },
+        this._drawing,
+        h(
+          "aside",
+          { "aria-labelledby": "consumers-title" },
+          h("h2", { id: "consumers-title" }, count(consumers.size, "consumer")),
+          consumers.size
+            ? h("p", {}, "Choose one to light up all that it holds.")
+            : h("p", { class: "empty" }, "Nothing of this tree is allocated."),
+          h(
+            "ul",
+            { class: "consumers" },
+            [...consumers].map(([uuid, resources]) => this._consumer(uuid, resources)),
+          ),
+          this._elsewhere,
+        ),
+      ),
+    );
   }
 
   _consumer(uuid, resources) {
-    const text = Object.entries(resources).map(([name, units]) => `${name} ${units}`).join(", ");
-    const button = h("button", { type: "button", "aria-pressed": "false", onclick: () => this._page.run(() => this._choose(uuid)) }, h("code", {}, uuid), h("small", {}, text));
+    const button = h(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": "false",
+        onclick: () => this._page.run(() => this._choose(uuid)),
+      },
+      h("code", {}, uuid),
+      h("small", {}, spelled(resources)),
+    );
     this._buttons.set(uuid, button);
     return h("li", {}, button);
   }
@@ -70,20 +138,48 @@ export class TreeView {
   async _choose(consumer) {
     const pressed = this._buttons.get(consumer)?.getAttribute("aria-pressed") === "true";
     const chosen = pressed ? "" : consumer;
-    for (const [uuid, button] of this._buttons) button.setAttribute("aria-pressed", String(uuid === chosen));
+    for (const [uuid, button] of this._buttons) {
+      button.setAttribute("aria-pressed", String(uuid === chosen));
+    }
     lightUp(this._drawing, chosen);
     replace(address("tree", this._root, { consumer: chosen }));
     fill(this._elsewhere);
     if (!chosen) return;
-    const { allocations, project_id: project, consumer_type: type } = await this._page.api.get(`allocations/${chosen}`, { signal: this._page.signal });
-    const here = new Set([...this._drawing.querySelectorAll("[data-provider]")].map((each) => each.dataset.provider));
+    const { allocations, project_id: project, consumer_type: type } = await this._page.api.get(
+      `allocations/${chosen}`,
+      { signal: this._page.signal },
+    );
+    const here = new Set(
+      [...this._drawing.querySelectorAll("[data-provider]")].map((each) => each.dataset.provider),
+    );
     const elsewhere = Object.entries(allocations).filter(([uuid]) => !here.has(uuid));
-    announce(`Lit up: ${count(Object.keys(allocations).length - elsewhere.length, "provider")} here, ${elsewhere.length} elsewhere`);
-    fill(this._elsewhere, h("h3", {}, "Chosen"),
-      h("p", {}, [type, project ? `of project ${project}` : ""].filter(Boolean).join(" "), " ", h("a", { href: address("consumer", chosen) }, "All that it holds")),
-      elsewhere.length ? h("div", {}, h("p", {}, "It holds these elsewhere too:"), h("ul", {}, elsewhere.map(([uuid, { resources }]) => h("li", {},
-        h("a", { href: address("tree", uuid, { consumer: chosen }) }, uuid), ` ${Object.entries(resources).map(([name, units]) => `${name} ${units}`).join(", ")}`)))) : null);
+    const lit = count(Object.keys(allocations).length - elsewhere.length, "provider");
+    announce(`Lit up: ${lit} here, ${elsewhere.length} elsewhere`);
+    fill(
+      this._elsewhere,
+      h("h3", {}, "Chosen"),
+      h(
+        "p",
+        {},
+        [type, project ? `of project ${project}` : ""].filter(Boolean).join(" "),
+        " ",
+        h("a", { href: address("consumer", chosen) }, "All that it holds"),
+      ),
+      elsewhere.length ? listed(elsewhere, chosen) : null,
+    );
   }
+}
+
+function listed(elsewhere, consumer) {
+  const items = elsewhere.map(([uuid, { resources }]) => {
+    const link = h("a", { href: address("tree", uuid, { consumer }) }, uuid);
+    return h("li", {}, link, ` ${spelled(resources)}`);
+  });
+  return h("div", {}, h("p", {}, "It holds these elsewhere too:"), h("ul", {}, items));
+}
+
+function spelled(resources) {
+  return Object.entries(resources).map(([name, units]) => `${name} ${units}`).join(", ");
 }
 
 /** Return consumer -> class -> units, of all that these providers give. */
@@ -106,9 +202,24 @@ function finder(page) {
   const find = async () => {
     const text = input.value.trim();
     const key = UUID.test(text) ? "uuid" : "name";
-    const { resource_providers: providers } = await page.api.get(`resource_providers?${key}=${encodeURIComponent(text)}`, { signal: page.signal });
+    const { resource_providers: providers } = await page.api.get(
+      `resource_providers?${key}=${encodeURIComponent(text)}`,
+      { signal: page.signal },
+    );
     if (providers.length) location.hash = address("tree", providers[0].uuid);
     else outcome.textContent = `No provider has the ${key} ${text}.`;
   };
-  return h("form", { class: "find", onsubmit: (event) => { event.preventDefault(); page.run(find); } }, field("Name or UUID", input), h("button", {}, "Find"), outcome);
+  return h(
+    "form",
+    {
+      class: "find",
+      onsubmit: (event) => {
+        event.preventDefault();
+        page.run(find);
+      },
+    },
+    field("Name or UUID", input),
+    h("button", {}, "Find"),
+    outcome,
+  );
 }

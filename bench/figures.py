@@ -1,0 +1,93 @@
+"""`python -m bench.figures --write`: put the figures of `bench/kept` into the documents.
+
+In a document, the table that follows the comment `.. figures: NAME` is the one of the file NAME,
+or a part of one that `kept/parts.json` describes; `growth.svg` is drawn of another. Without
+`--write` the documents that differ are listed, as a test does. A new run writes its tables into
+`bench/results`: those that are to be shown are copied from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench import growth
+from bench.servers import REPOSITORY
+from bench.tables import Table
+
+KEPT = Path(__file__).with_name("kept")
+PARTS = KEPT / "parts.json"
+DOCUMENTS = ("README.rst", "bench/README.rst", "docs/index.rst", "docs/operations/scaling.rst")
+PICTURE = "bench/growth.svg"
+# A comment, and the table after it; the rules of a table are its lines of "=".
+_MARKED = re.compile(
+    r"^\.\. figures: (?P<name>[\w-]+)\n\n"
+    r"(?P<table>(?:=[= ]+\n.+\n=[= ]+\n(?:[^=\n].*\n)+=[= ]+\n)?)",
+    re.MULTILINE,
+)
+
+
+def kept() -> dict[str, Table]:
+    """Return name -> table, of the files and of parts of them."""
+    tables = {path.stem: Table.read(path) for path in KEPT.glob("*.json") if path != PARTS}
+    parts = json.loads(PARTS.read_text())
+    return tables | {name: part(tables[each["of"]], each) for name, each in parts.items()}
+
+
+def part(table: Table, shown: Mapping[str, Any]) -> Table:
+    """Return some rows and columns of a table, under other names.
+
+    shown: `rows` and `columns`, each name there -> name here. Raises KeyError for one that the
+    table does not have.
+    """
+    places = {column: place for place, column in enumerate(table.columns)}
+    chosen = [places[name] for name in shown["columns"]]
+    rows = {
+        here: [table.rows[there][place] for place in chosen]
+        for there, here in shown["rows"].items()
+    }
+    columns = list(shown["columns"].values())
+    return replace(table, first=shown["first"], columns=columns, rows=rows)
+
+
+def documents() -> dict[Path, str]:
+    """Return path -> the text that it is to have."""
+    tables = kept()
+
+    def filled(match: re.Match[str]) -> str:
+        blank = "" if match["table"] else "\n"  # after a table that is new
+        return f".. figures: {match['name']}\n\n{tables[match['name']].text()}{blank}"
+
+    paths = [REPOSITORY / name for name in DOCUMENTS]
+    texts = {path: _MARKED.sub(filled, path.read_text()) for path in paths}
+    return texts | {REPOSITORY / PICTURE: growth.draw(tables["growth"])}
+
+
+def outdated() -> Iterator[Path]:
+    """Yield the files that differ from what is kept."""
+    for path, text in documents().items():
+        if path.read_text() != text:
+            yield path
+
+
+def main() -> int:
+    """Write the documents, or list those that differ."""
+    parser = argparse.ArgumentParser(prog="python -m bench.figures", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write what differs")
+    write = parser.parse_args().write
+    paths = list(outdated())
+    for path in paths:
+        print(path.relative_to(REPOSITORY))
+        if write:
+            path.write_text(documents()[path])
+    return 0 if write else len(paths) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""The REST API as commands use it: one version, failures as one sentence."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from placement.client import identity
+from placement.client.answers import RefusedError
+from placement.client.errors import NoPlacementService, RestError, reason
+from placement.client.identity import Identity
+from placement.client.rest import RestApi, Version
+
+MICROVERSION: Version = (1, 39)  # unless a command needs another
+TIMEOUT_SECONDS = (5.0, 60.0)  # to connect, to wait for an answer
+POLL_SECONDS = 0.1
+
+
+class LostError(RestError):
+    """The connection broke after the server had answered before."""
+
+
+class RestClient(RestApi):
+    """A client of one server, which any number of threads may use."""
+
+    def __init__(self, url: str | None, token: Identity, version: Version = MICROVERSION) -> None:
+        """Take where the API is mounted, as `http://127.0.0.1:8778`, and the X-Auth-Token.
+
+        Either may be None, and the token a cloud, as `identity.connect` says. version: of requests
+        that state none. Raises RestError when that is not usable.
+        """
+        super().__init__(identity.connect(url, token), timeout=TIMEOUT_SECONDS)
+        self.url = str(self._adapter.get_endpoint()).rstrip("/")
+        self._version = version
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._adapter.session.session.close()
+
+    def wait(self, seconds: float) -> None:
+        """Return when the server answers `GET /`.  Raises RestError if it does not in time."""
+        from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
+
+        deadline = time.monotonic() + seconds
+        while True:
+            left = min(5.0, max(0.1, deadline - time.monotonic()))
+            try:
+                answer = self._adapter.get(
+                    "/", timeout=left, raise_exc=False, connect_retries=0, status_code_retries=0
+                )
+                if answer.status_code < 500:
+                    return
+                problem = f"status {answer.status_code}"
+            except ClientException as error:
+                problem = reason(error)
+            if time.monotonic() >= deadline:
+                raise RestError(f"no answer from {self.url} in {seconds:g} seconds: {problem}")
+            time.sleep(POLL_SECONDS)
+
+    def items(self, path: str, member: str) -> list[Any]:
+        """Return the list that is `member` of the JSON value at `path`.
+
+        Raises RestError as `send` does, and when the URL is not that of a placement server.
+        """
+        try:
+            answer = self.get(path)
+        except RefusedError as refusal:
+            if refusal.status == 404:
+                raise RestError(f"{self.url} is not a placement server: {refusal}") from None
+            raise
+        members = answer.get(member) if isinstance(answer, dict) else None
+        if not isinstance(members, list):
+            raise RestError(f"{self.url} is not a placement server: no {member} at {path}")
+        return members
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        version: Version | None = None,
+    ) -> Any:
+        """Send a request, again if the connection breaks or the server is busy for a moment.
+
+        Every request of the commands can be repeated: reading the provider again shows what a
+        request changed whose answer was lost. Raises RefusedError for an error status; RestError
+        without a connection, without permission, and for an answer that is not JSON.
+        """
+        from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
+
+        try:
+            answer = super().send(method, path, body, version)
+        except RefusedError as refusal:
+            self._has_answered()
+            raise _sentence(refusal, version or self.version) from None
+        except NoPlacementService:
+            request = f"{method} {path.partition('?')[0]}"
+            raise RestError(f"{request}: {self.url} does not answer in JSON") from None
+        except ClientException as error:
+            if not self._adapter.connect_retries:  # it has never answered
+                raise RestError(f"cannot reach {self.url}: {reason(error)}") from None
+            raise LostError(f"lost {self.url} at {method} {path}: {reason(error)}") from None
+        self._has_answered()
+        return answer
+
+    def _has_answered(self) -> None:
+        """Try broken connections again from now on: the server is there."""
+        self._adapter.connect_retries = identity.RETRIES
+
+
+def _sentence(refusal: RefusedError, version: Version) -> RestError:
+    """Return what a refusal means that is about the caller or the server, else the refusal."""
+    match refusal.status:
+        case 401:
+            return RestError(
+                "the server does not accept the token (401); give one with --token or OS_TOKEN"
+            )
+        case 403:
+            return RestError(
+                f"the token does not permit {refusal.request} (403); use an administrator's"
+            )
+        case 406:
+            return RestError(
+                f"the server does not speak version {version[0]}.{version[1]} (406): "
+                f"{refusal.offer or refusal.detail}"
+            )
+    return refusal

@@ -1,0 +1,150 @@
+"""The service and the identity that commands use: a keystoneauth1 adapter."""
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from placement.client.errors import RestError, reason
+
+if TYPE_CHECKING:
+    # PERF: commands that need no adapter start without these.
+    from keystoneauth1.adapter import Adapter
+    from keystoneauth1.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCloud:
+    """A cloud of clouds.yaml."""
+
+    name: str
+
+
+# A token, sent as X-Auth-Token, or a cloud; None: the identity of the environment.
+Identity = str | NamedCloud | None
+
+DEFAULT_URL = "http://127.0.0.1:8778"
+DEFAULT_TOKEN = "admin"  # noqa: S105 - of a service without identity service
+SERVICE_TYPE = "placement"
+RETRIES = 2
+RETRY_SECONDS = 0.3
+# Of a server that is busy, or is started again, for a moment.
+BUSY = [502, 503, 504]
+
+_LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+# keystoneauth1 reads an identity of the environment where one of these says so.
+_IDENTITY = ("OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
+
+
+def connect(url: str | None, caller: Identity) -> "Adapter":
+    """Return an adapter of the service.
+
+    url: where the API is mounted; None: as the catalogue of the identity service says, or
+    DEFAULT_URL where there is no identity service. Without a caller the environment names one:
+    OS_CLOUD, or OS_AUTH_TYPE and OS_AUTH_URL with what else keystoneauth1 reads, or OS_TOKEN.
+    Raises RestError.
+    """
+    from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
+
+    if caller is None and os.environ.get("OS_CLOUD"):
+        caller = NamedCloud(os.environ["OS_CLOUD"])
+    if caller is None and not any(map(os.environ.get, _IDENTITY)):
+        caller = os.environ.get("OS_TOKEN", DEFAULT_TOKEN)
+    if isinstance(caller, str):
+        return _with_token(DEFAULT_URL if url is None else url, caller)
+    try:
+        adapter = _of_environment() if caller is None else _of_cloud(caller)
+        adapter.endpoint_override = url or adapter.endpoint_override
+        adapter.get_token()  # here, where a refusal can still be told from one of the service
+        if adapter.get_endpoint() is None:
+            raise RestError("the identity has no endpoint of placement; state one with --url")
+    except ClientException as error:
+        raise RestError(f"the identity cannot be used: {reason(error)}") from None
+    return adapter
+
+
+def _with_token(url: str, token: str) -> "Adapter":
+    """Return an adapter that sends a token to a URL.  Raises RestError if it cannot be used."""
+    import requests  # noqa: PLC0415
+    from keystoneauth1.session import Session  # noqa: PLC0415
+    from keystoneauth1.token_endpoint import Token  # noqa: PLC0415
+
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise RestError(f"{url!r} is not the URL of a server; {DEFAULT_URL} is one")
+    if not (token.isascii() and token.isprintable() and token == token.strip()):
+        raise RestError("the token can hold only printable ASCII characters")
+    connections = requests.Session()
+    # A proxy meant for the outside has no way back to this machine.
+    connections.trust_env = parts.hostname not in _LOOPBACK
+    return _adapter(Session(Token(url, token), session=connections, redirect=False))
+
+
+def _of_environment() -> "Adapter":
+    """Return an adapter with the identity that the environment describes."""
+    import argparse  # noqa: PLC0415
+
+    from keystoneauth1 import loading  # noqa: PLC0415
+
+    # The defaults of these options are what the environment says.
+    parser = argparse.ArgumentParser()
+    loading.register_auth_argparse_arguments(parser, [], default="password")
+    loading.register_session_argparse_arguments(parser)
+    loading.register_adapter_argparse_arguments(parser, SERVICE_TYPE)
+    options = parser.parse_args([])
+    auth = loading.load_auth_from_argparse_arguments(options)
+    return _adapter(
+        loading.load_session_from_argparse_arguments(options, auth=auth),
+        options.os_region_name,
+        options.os_interface,
+        options.os_endpoint_override,
+    )
+
+
+def _of_cloud(cloud: NamedCloud) -> "Adapter":
+    """Return an adapter with the identity of a cloud in clouds.yaml.  Raises RestError."""
+    try:
+        from openstack import config  # noqa: PLC0415
+        from openstack.exceptions import ConfigException  # noqa: PLC0415
+    except ImportError:
+        raise RestError(
+            f"cloud {cloud.name} needs openstacksdk: pip install 'falcon-placement[clouds]'"
+        ) from None
+    try:
+        region = config.get_cloud_region(cloud=cloud.name)
+        session = region.get_session()
+    except ConfigException as error:
+        raise RestError(f"cloud {cloud.name}: {' '.join(str(error).split())}") from None
+    return _adapter(
+        session,
+        region.get_region_name(SERVICE_TYPE),
+        region.get_interface(SERVICE_TYPE),
+        region.get_endpoint(SERVICE_TYPE),
+    )
+
+
+def _adapter(
+    session: "Session",
+    region: str | None = None,
+    interface: str | list[str] | None = None,
+    url: str | None = None,
+) -> "Adapter":
+    """Return an adapter that tries again while a server is busy."""
+    from keystoneauth1.adapter import Adapter  # noqa: PLC0415
+
+    return Adapter(
+        session,
+        service_type=SERVICE_TYPE,
+        interface=interface,
+        region_name=region,
+        endpoint_override=url,
+        connect_retries=0,
+        connect_retry_delay=RETRY_SECONDS,
+        status_code_retries=RETRIES,
+        retriable_status_codes=BUSY,
+        status_code_retry_delay=RETRY_SECONDS,
+    )

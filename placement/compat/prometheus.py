@@ -1,0 +1,83 @@
+"""What prometheus-client has no public function for.
+
+The library looks for its directory in the environment when it is imported, and so when this is.
+It makes its files without blocks, so the kernel kills a process that writes to one while the file
+system is full (SIGBUS). Here the blocks come first, and without them there is an OSError.
+"""
+
+import mmap
+import os
+from pathlib import Path
+
+from prometheus_client import values
+from prometheus_client.mmap_dict import MmapedDict
+
+FILE_SIZE = 1 << 16  # bytes of a new file, as the library makes it
+
+
+class AllocatedFile(MmapedDict):
+    """The mapped file of a process and a kind of metric, with all its blocks."""
+
+    def __init__(self, filename: str, read_mode: bool = False) -> None:
+        """Open a file, which may be new.  Raises OSError."""
+        path = Path(filename)
+        if not read_mode and not (path.exists() and path.stat().st_size):
+            try:
+                with path.open("ab") as file:
+                    os.posix_fallocate(file.fileno(), 0, FILE_SIZE)
+            except OSError:
+                path.unlink(missing_ok=True)  # a reader would take it for damaged
+                raise
+        super().__init__(filename, read_mode)  # type: ignore[no-untyped-call]
+
+    def reserve(self, size: int) -> None:
+        """Make room for so many bytes more.  Raises OSError."""
+        capacity = self._capacity
+        while self._used + size > capacity:
+            capacity *= 2
+        if capacity > self._capacity:
+            os.posix_fallocate(self._f.fileno(), 0, capacity)
+            self._m = mmap.mmap(self._f.fileno(), capacity)
+            self._capacity = capacity
+
+    def _init_value(self, key: str) -> None:
+        self.reserve(_size_of(key))
+        super()._init_value(key)  # type: ignore[no-untyped-call]
+
+
+def _size_of(key: str) -> int:
+    return len(key.encode()) + 32  # length, padding, value and time
+
+
+def count_in_files() -> None:
+    """Count in files that processes share, even if the library was imported without a directory."""
+    values.MmapedDict = AllocatedFile  # type: ignore[attr-defined]
+    if not values.ValueClass._multiprocess:
+        values.ValueClass = values.MultiProcessValue()
+
+
+def count_in_new_files() -> None:
+    """Close the files of this process, and count in new ones from here on."""
+    values.close_all_multiprocess_files()
+    values.ValueClass = values.MultiProcessValue()
+
+
+def read_file(path: Path) -> dict[str, float]:
+    """Return what a file has counted, by the library's text of name and labels."""
+    rows = MmapedDict.read_all_values_from_file(str(path))
+    return {key: value for key, value, _timestamp, _position in rows}
+
+
+def add_to_file(path: Path, counts: dict[str, float]) -> None:
+    """Add counts to those of a file, which is made if it does not exist.
+
+    All of them are added or none.  Raises OSError.
+    """
+    file = AllocatedFile(str(path))
+    sums: MmapedDict = file
+    try:
+        file.reserve(sum(map(_size_of, counts)))
+        for key, value in counts.items():
+            sums.write_value(key, sums.read_value(key)[0] + value, 0.0)
+    finally:
+        sums.close()

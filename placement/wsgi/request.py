@@ -1,0 +1,157 @@
+"""A request in bounds: what waitress gathers of it, and how it is read strictly."""
+
+import re
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+
+from waitress import parser, utilities
+from waitress.adjustments import Adjustments
+
+from placement.errors import TooManyBodies
+
+MAX_HEAD = 256 * 1024  # bytes of request line and headers
+MAX_LINE = 8 * 1024  # bytes of the line before a chunk, and of a trailer
+MAX_FRAMING = 256 * 1024  # bytes of a chunked body that are not its content
+MAX_BODIES = 4  # of the largest size, which a worker gathers at the same time
+IN_MEMORY = 256 * 1024  # bytes of a body; a longer one is kept in a temporary file
+
+_TOKENS = {"X_AUTH_TOKEN", "X_STORAGE_TOKEN"}  # no operation reads a body without one
+_REQUEST_LINE = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.[01]")
+_BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
+_CODINGS = re.compile(rb"^transfer-encoding:[ \t]*(.*?)[ \t]*\r$", re.M)
+
+
+class Overloaded(utilities.Error):  # type: ignore[misc]  # waitress is not typed
+    """The answer to a head for which the worker has no memory left."""
+
+    code, reason = 503, "Service Unavailable"
+
+
+class Settings(Adjustments):  # type: ignore[misc]
+    """Settings of waitress and gunicorn, and what all connections of a worker share."""
+
+    def __init__(self, cfg: Any, log: Any, max_body: int) -> None:
+        super().__init__(backlog=cfg.backlog, ident="", clear_untrusted_proxy_headers=False)
+        self.log_socket_errors, self.inbuf_overflow = False, IN_MEMORY
+        self.max_request_header_size = MAX_HEAD
+        # The application refuses a longer body; so waitress, whose answers clients do not know,
+        # and its own bound is never reached.
+        self.max_request_body_size = 2**60
+        self.cfg, self.log, self.max_body = cfg, log, max_body
+        self.stopping = False  # every answer is the last one of its connection
+        self.answered = 0  # requests
+        self.gathered = 0  # bytes of requests that are not answered yet
+        self._lock = Lock()
+
+    def gather(self, count: int) -> bool:
+        """Add bytes to those gathered, or take them off; return whether the bound holds."""
+        with self._lock:
+            self.gathered += count
+            return count < 0 or self.gathered <= MAX_BODIES * self.max_body
+
+
+class _Unread:
+    """The body of a request that was not gathered, or not to its end."""
+
+    def __init__(self, fault: Exception) -> None:
+        self._fault = fault
+
+    def read(self, _size: int = -1) -> bytes:
+        raise self._fault
+
+
+class Request(parser.HTTPRequestParser):  # type: ignore[misc]
+    """A request in bounds.  The application refuses one whose body is bad, in its own words."""
+
+    path = ""  # for messages about a head that could not be read
+    unread: Exception | None = None  # why the body was left; the connection ends with the answer
+
+    def __init__(self, adj: Settings) -> None:
+        super().__init__(adj)
+        self._head = bytearray()
+        self._held = 0  # bytes
+
+    def received(self, data: bytes) -> int:
+        """Gather bytes and return how many belong to this request."""
+        try:
+            consumed = self._receive_head(data) if self.body_rcv is None else self._receive(data)
+            self._account()
+        except OSError as error:  # no temporary file, or no room in it
+            self.adj.log.error("a body cannot be kept: %s", error)
+            self.leave(TooManyBodies())
+        return len(data) if self.unread or self.error else consumed
+
+    def _receive_head(self, data: bytes) -> int:
+        before, head = len(self._head), self._head
+        head += data
+        if head.find(b"\r\n\r\n", max(0, before - 3)) < 0 and len(head) < MAX_HEAD:
+            if _BARE_LINE_FEED.search(head, before):
+                self.error, self.completed = utilities.BadRequest("Bare LF in the head"), True
+            return len(data)
+        self._head = bytearray()
+        consumed: int = super().received(bytes(head)) - before
+        if self.error is None and self.body_rcv is not None:
+            if self.content_length > self.adj.max_body or not _TOKENS & self.headers.keys():
+                self.leave(ValueError("the body was not waited for"))
+        else:
+            self.expect_continue = False
+        return consumed
+
+    def _receive(self, data: bytes) -> int:
+        consumed: int = super().received(data)
+        body, size = self.body_rcv, len(self.body_rcv)
+        lines = len(getattr(body, "control_line", b"")) + len(getattr(body, "trailer", b""))
+        if size > self.adj.max_body:
+            self.headers["CONTENT_LENGTH"] = str(size)  # by which the application refuses it
+            self.leave(ValueError("the body is too long"))
+        elif self.error or lines > MAX_LINE or self.body_bytes_received - size > MAX_FRAMING:
+            self.leave(ValueError("the chunks are malformed or too small"))
+        return consumed
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the head, which means one thing or is refused."""
+        line, *fields = header_plus.split(b"\r\n")
+        limit = self.adj.cfg.limit_request_fields, self.adj.cfg.limit_request_field_size
+        if len(fields) - 2 > limit[0] or max(map(len, fields), default=0) > limit[1]:
+            self.error = utilities.RequestHeaderFieldsTooLarge("too many or too long fields")
+            return
+        if not _REQUEST_LINE.fullmatch(line) or b"\r\n " in header_plus or b"\r\n\t" in header_plus:
+            raise parser.ParsingError("Malformed request line or header")
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:  # a length of 5,000 digits, half an IPv6 address
+            raise parser.ParsingError(str(error)) from None
+        lower = header_plus.lower()
+        codings = _CODINGS.findall(lower) if b"transfer-encoding" in lower else []
+        if codings and not (
+            codings == [b"chunked"] and self.chunked and "CONTENT_LENGTH" not in self.headers
+        ):
+            raise parser.ParsingError("The end of the body is ambiguous")
+
+    def leave(self, fault: Exception) -> None:
+        """Hand the request to the application, which cannot read the body."""
+        self.unread, self.error, self.expect_continue, self.completed = fault, None, False, True
+        self.close()
+
+    def _account(self) -> None:
+        body = self.body_rcv
+        held = len(self._head) if body is None else 0 if self.unread else len(body)
+        change, self._held = held - self._held, held
+        if change and not self.adj.gather(change):
+            if body is None:
+                self.error, self.completed = Overloaded("Too many requests are being sent"), True
+                self._head.clear()
+            else:
+                self.leave(TooManyBodies())
+
+    def get_body_stream(self) -> Any:
+        """Return the body, as a file."""
+        return _Unread(self.unread) if self.unread else super().get_body_stream()
+
+    def close(self) -> None:
+        """Give up memory and temporary file, which may be full."""
+        self.adj.gather(-self._held)
+        self._held = 0
+        with suppress(OSError):
+            super().close()

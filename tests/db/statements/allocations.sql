@@ -1,0 +1,101 @@
+-- allocations.consumers_in_tree: Select the uuids of the consumers that have an allocation in the tree of a provider.
+-- on sqlite, postgresql
+SELECT DISTINCT allocations.consumer_id
+FROM resource_providers AS named JOIN resource_providers ON resource_providers.root_provider_id =
+    named.root_provider_id JOIN allocations ON allocations.resource_provider_id =
+    resource_providers.id
+WHERE named.uuid = :provider_uuid
+ORDER BY allocations.consumer_id;
+-- on mysql
+SELECT DISTINCT allocations.consumer_id
+FROM resource_providers AS named INNER JOIN resource_providers ON
+    resource_providers.root_provider_id = named.root_provider_id INNER JOIN allocations ON
+    allocations.resource_provider_id = resource_providers.id
+WHERE named.uuid = :provider_uuid
+ORDER BY allocations.consumer_id;
+
+
+-- allocations.create: Insert allocations (consumer_id, resource_provider_id, resource_class_id, used).
+INSERT INTO allocations (consumer_id, resource_provider_id, resource_class_id, used, created_at)
+VALUES (:consumer_id_0, :resource_provider_id_0, :resource_class_id_0, :used_0, :created_at_0);
+
+
+-- allocations.create_consumers: Insert consumers (uuid, project_id, user_id, consumer_type_id) at the first generation.
+INSERT INTO consumers (uuid, project_id, user_id, consumer_type_id, generation, created_at)
+VALUES (:uuid_0, :project_id_0, :user_id_0, :consumer_type_id_0, :generation_0, :created_at_0);
+
+
+-- allocations.delete: Delete allocations by id.
+DELETE FROM allocations
+WHERE allocations.id IN (:ids …);
+
+
+-- allocations.delete_consumers: Delete consumers that are still at the generation that was read (id -> generation).
+DELETE FROM consumers
+WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :id_0 THEN
+    :generation_0 END;
+
+
+-- allocations.on_provider: Select the allocations on a provider: consumer, its generation, class, amount, time.
+-- on sqlite, postgresql
+SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
+    coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+FROM allocations JOIN consumers ON consumers.uuid = allocations.consumer_id JOIN resource_classes ON
+    resource_classes.id = allocations.resource_class_id
+WHERE allocations.resource_provider_id = :provider_id
+ORDER BY consumers.id, allocations.id;
+-- on mysql
+SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
+    coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+    resource_classes ON resource_classes.id = allocations.resource_class_id
+WHERE allocations.resource_provider_id = :provider_id
+ORDER BY consumers.id, allocations.id;
+
+
+-- allocations.show: Select consumers' allocations as the API shows them: one row an allocation.
+-- on sqlite
+SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
+    user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
+    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
+    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+FROM allocations JOIN consumers ON consumers.uuid = allocations.consumer_id JOIN resource_providers
+    ON resource_providers.id = allocations.resource_provider_id JOIN resource_classes ON
+    resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects ON projects.id =
+    consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT OUTER JOIN
+    consumer_types ON consumer_types.id = consumers.consumer_type_id
+WHERE allocations.consumer_id IN (:ids …)
+ORDER BY allocations.id;
+-- on mysql
+SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
+    user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
+    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
+    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+FROM allocations INNER JOIN consumers ON consumers.uuid = allocations.consumer_id INNER JOIN
+    resource_providers ON resource_providers.id = allocations.resource_provider_id INNER JOIN
+    resource_classes ON resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects
+    ON projects.id = consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT
+    OUTER JOIN consumer_types ON consumer_types.id = consumers.consumer_type_id
+WHERE allocations.consumer_id IN (:ids …)
+ORDER BY allocations.id;
+-- on postgresql
+SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
+    "user", consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
+    resource_providers.generation AS provider_generation, resource_classes.name AS class_name,
+    allocations.used, coalesce(allocations.updated_at, allocations.created_at) AS changed_at
+FROM allocations JOIN consumers ON consumers.uuid = allocations.consumer_id JOIN resource_providers
+    ON resource_providers.id = allocations.resource_provider_id JOIN resource_classes ON
+    resource_classes.id = allocations.resource_class_id LEFT OUTER JOIN projects ON projects.id =
+    consumers.project_id LEFT OUTER JOIN users ON users.id = consumers.user_id LEFT OUTER JOIN
+    consumer_types ON consumer_types.id = consumers.consumer_type_id
+WHERE allocations.consumer_id IN (:ids …)
+ORDER BY allocations.id;
+
+
+-- allocations.update_consumers: Add 1 to the generations of consumers and set their owners, by id.
+UPDATE consumers
+SET updated_at=:now, project_id=CASE consumers.id WHEN :id_0 THEN :new_project_id_0 END,
+    user_id=CASE consumers.id WHEN :id_0 THEN :new_user_id_0 END, generation=(consumers.generation +
+    1), consumer_type_id=CASE consumers.id WHEN :id_0 THEN :new_consumer_type_id_0 END
+WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :id_0 THEN
+    :new_generation_0 END;

@@ -1,0 +1,48 @@
+-- associations.add_aggregates: Put a provider into aggregates that it is not in.
+INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
+VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
+
+
+-- associations.add_traits: Give a provider traits that it does not have.
+INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
+VALUES (:resource_provider_id_0, :trait_id_0, :created_at_0);
+
+
+-- associations.aggregates_of: Select (id, uuid) of the aggregates that a provider is directly in.
+-- on sqlite, postgresql
+SELECT placement_aggregates.id, placement_aggregates.uuid
+FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
+    resource_provider_aggregates.aggregate_id
+WHERE resource_provider_aggregates.resource_provider_id = :provider_id
+ORDER BY placement_aggregates.uuid;
+-- on mysql
+SELECT placement_aggregates.id, placement_aggregates.uuid
+FROM resource_provider_aggregates INNER JOIN placement_aggregates ON placement_aggregates.id =
+    resource_provider_aggregates.aggregate_id
+WHERE resource_provider_aggregates.resource_provider_id = :provider_id
+ORDER BY placement_aggregates.uuid;
+
+
+-- associations.remove_aggregates: Take a provider out of aggregates that it is in.
+DELETE FROM resource_provider_aggregates
+WHERE resource_provider_aggregates.resource_provider_id = :provider_id AND
+    resource_provider_aggregates.aggregate_id IN (:ids …);
+
+
+-- associations.remove_traits: Take traits from a provider that has them.
+DELETE FROM resource_provider_traits
+WHERE resource_provider_traits.resource_provider_id = :provider_id AND
+    resource_provider_traits.trait_id IN (:ids …);
+
+
+-- associations.traits_of: Select (id, name, changed_at) of a provider's traits.
+-- on sqlite, postgresql
+SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+WHERE resource_provider_traits.resource_provider_id = :provider_id
+ORDER BY traits.name;
+-- on mysql
+SELECT traits.id, traits.name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM resource_provider_traits INNER JOIN traits ON traits.id = resource_provider_traits.trait_id
+WHERE resource_provider_traits.resource_provider_id = :provider_id
+ORDER BY traits.name;

@@ -1,0 +1,99 @@
+-- audit.consumers: Select the next consumers by id, with generation, type, project, user and time.
+-- on sqlite
+SELECT consumers.id, consumers.uuid AS consumer, consumers.generation, consumer_types.name AS type,
+    projects.external_id AS project, users.external_id AS user, consumers.created_at AS created
+FROM consumers LEFT OUTER JOIN projects ON projects.id = consumers.project_id LEFT OUTER JOIN users
+    ON users.id = consumers.user_id LEFT OUTER JOIN consumer_types ON consumer_types.id =
+    consumers.consumer_type_id
+WHERE consumers.id > :after
+ORDER BY consumers.id
+LIMIT :size OFFSET 0;
+-- on mysql
+SELECT consumers.id, consumers.uuid AS consumer, consumers.generation, consumer_types.name AS type,
+    projects.external_id AS project, users.external_id AS user, consumers.created_at AS created
+FROM consumers LEFT OUTER JOIN projects ON projects.id = consumers.project_id LEFT OUTER JOIN users
+    ON users.id = consumers.user_id LEFT OUTER JOIN consumer_types ON consumer_types.id =
+    consumers.consumer_type_id
+WHERE consumers.id > :after
+ORDER BY consumers.id
+LIMIT :size;
+-- on postgresql
+SELECT consumers.id, consumers.uuid AS consumer, consumers.generation, consumer_types.name AS type,
+    projects.external_id AS project, users.external_id AS "user", consumers.created_at AS created
+FROM consumers LEFT OUTER JOIN projects ON projects.id = consumers.project_id LEFT OUTER JOIN users
+    ON users.id = consumers.user_id LEFT OUTER JOIN consumer_types ON consumer_types.id =
+    consumers.consumer_type_id
+WHERE consumers.id > :after
+ORDER BY consumers.id
+LIMIT :size;
+
+
+-- audit.empty_projects: Select projects that have no consumers.
+SELECT projects.external_id AS project
+FROM projects
+WHERE NOT (EXISTS (SELECT 1 AS anon_1
+    FROM consumers
+    WHERE consumers.project_id = projects.id))
+ORDER BY projects.external_id;
+
+
+-- audit.on_several_trees: Select (consumer, root, name), a row a tree, of consumers that use several.
+-- on sqlite, postgresql
+WITH used_tree AS
+(SELECT DISTINCT allocations.consumer_id AS consumer_id, resource_providers.root_provider_id AS
+    root_id
+  FROM allocations JOIN resource_providers ON resource_providers.id =
+      allocations.resource_provider_id
+  WHERE NOT (EXISTS (SELECT 1 AS anon_1
+      FROM resource_provider_traits JOIN traits ON traits.id = resource_provider_traits.trait_id
+      WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND traits.name =
+          :sharing))),
+scattered AS
+(SELECT used_tree.consumer_id AS consumer_id
+  FROM used_tree
+  GROUP BY used_tree.consumer_id
+  HAVING count(*) > 1)
+SELECT used_tree.consumer_id AS consumer, resource_providers.uuid AS root, resource_providers.name
+FROM used_tree JOIN scattered ON scattered.consumer_id = used_tree.consumer_id JOIN
+    resource_providers ON resource_providers.id = used_tree.root_id
+ORDER BY used_tree.consumer_id, resource_providers.name;
+-- on mysql
+WITH used_tree AS
+(SELECT DISTINCT allocations.consumer_id AS consumer_id, resource_providers.root_provider_id AS
+    root_id
+  FROM allocations INNER JOIN resource_providers ON resource_providers.id =
+      allocations.resource_provider_id
+  WHERE NOT (EXISTS (SELECT 1 AS anon_1
+      FROM resource_provider_traits INNER JOIN traits ON traits.id =
+          resource_provider_traits.trait_id
+      WHERE resource_provider_traits.resource_provider_id = resource_providers.id AND traits.name =
+          :sharing))),
+scattered AS
+(SELECT used_tree.consumer_id AS consumer_id
+  FROM used_tree
+  GROUP BY used_tree.consumer_id
+  HAVING count(*) > 1)
+SELECT used_tree.consumer_id AS consumer, resource_providers.uuid AS root, resource_providers.name
+FROM used_tree INNER JOIN scattered ON scattered.consumer_id = used_tree.consumer_id INNER JOIN
+    resource_providers ON resource_providers.id = used_tree.root_id
+ORDER BY used_tree.consumer_id, resource_providers.name;
+
+
+-- audit.over_capacity: Select (provider, name, resource class, used, capacity, excess) of inventories.
+-- on sqlite, postgresql
+SELECT resource_providers.uuid AS provider, resource_providers.name, resource_classes.name AS
+    resource_class, inventories.used, inventories.capacity, inventories.used - inventories.capacity
+    AS excess
+FROM inventories JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
+    JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
+WHERE inventories.used > inventories.capacity
+ORDER BY resource_providers.name, resource_classes.name;
+-- on mysql
+SELECT resource_providers.uuid AS provider, resource_providers.name, resource_classes.name AS
+    resource_class, inventories.used, inventories.capacity, inventories.used - inventories.capacity
+    AS excess
+FROM inventories INNER JOIN resource_providers ON resource_providers.id =
+    inventories.resource_provider_id INNER JOIN resource_classes ON resource_classes.id =
+    inventories.resource_class_id
+WHERE inventories.used > inventories.capacity
+ORDER BY resource_providers.name, resource_classes.name;

@@ -1,0 +1,99 @@
+-- derived.capacities: Select the same for each inventory, with its id.
+SELECT inventories.id, inventories.total, inventories.reserved, inventories.allocation_ratio,
+    inventories.capacity
+FROM inventories
+WHERE inventories.id > 0 AND inventories.id <= 1000;
+
+
+-- derived.distinct_capacities: Select the capacities of a window and what they follow from: most inventories are alike.
+SELECT DISTINCT inventories.total, inventories.reserved, inventories.allocation_ratio,
+    inventories.capacity
+FROM inventories
+WHERE inventories.id > 0 AND inventories.id <= 1000;
+
+
+-- derived.last_of_window: Select the id of the last inventory of the window that begins after another one.
+-- on sqlite
+SELECT max(anon_1.id) AS max_1
+FROM (SELECT inventories.id AS id
+  FROM inventories
+  WHERE inventories.id > 0
+  ORDER BY inventories.id
+  LIMIT 10000 OFFSET 0) AS anon_1;
+-- on mysql, postgresql
+SELECT max(anon_1.id) AS max_1
+FROM (SELECT inventories.id AS id
+  FROM inventories
+  WHERE inventories.id > 0
+  ORDER BY inventories.id
+  LIMIT 10000) AS anon_1;
+
+
+-- derived.number_of_inventories: Count the inventories.
+SELECT count(*) AS count_1
+FROM inventories;
+
+
+-- derived.number_of_roots: Count the roots.
+SELECT count(*) AS count_1
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL;
+
+
+-- derived.roots: Select the ids of the next roots, once no other transaction has locked them.
+-- on sqlite
+SELECT resource_providers.id
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
+ORDER BY resource_providers.id
+LIMIT 10000 OFFSET 0;
+-- on mysql, postgresql
+SELECT resource_providers.id
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id > 0
+ORDER BY resource_providers.id
+LIMIT 10000 FOR UPDATE;
+
+
+-- derived.set_column: Set `used` or `capacity` of inventories, by id.
+UPDATE inventories
+SET used=CASE inventories.id WHEN :id_0 THEN :value_0 END
+WHERE inventories.id IN (:ids …);
+
+
+-- derived.set_revision: Set the revision of a run of roots, all of which are locked.
+UPDATE resource_providers
+SET revision=3
+WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.id >= 1 AND
+    resource_providers.id <= 2;
+
+
+-- derived.uncounted_roots: Select roots whose derived columns have never been filled: their revision is 0.
+SELECT resource_providers.uuid AS provider
+FROM resource_providers
+WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.revision = 0;
+
+
+-- derived.wrong_used: Select (id, right) of inventories of a window whose `used` is not the sum of allocations.
+-- on sqlite, postgresql
+SELECT inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+  FROM allocations
+  WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
+      allocations.resource_class_id = inventories.resource_class_id) AS "right"
+FROM inventories
+WHERE inventories.used != (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+  FROM allocations
+  WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
+      allocations.resource_class_id = inventories.resource_class_id) AND inventories.id > 0 AND
+      inventories.id <= 1000;
+-- on mysql
+SELECT inventories.id, (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+  FROM allocations
+  WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
+      allocations.resource_class_id = inventories.resource_class_id) AS `right`
+FROM inventories
+WHERE inventories.used != (SELECT coalesce(sum(allocations.used), 0) AS coalesce_1
+  FROM allocations
+  WHERE allocations.resource_provider_id = inventories.resource_provider_id AND
+      allocations.resource_class_id = inventories.resource_class_id) AND inventories.id > 0 AND
+      inventories.id <= 1000;

@@ -1,0 +1,329 @@
+-- names.add: Insert entries; each row has `name`, and `id` where the catalogue's ids are not generated.
+INSERT INTO resource_classes (created_at, id, name)
+VALUES (:created_at_m0, 10000, 'CUSTOM_A');
+
+
+-- names.add_unless_present: Insert those names that the database does not take for one that it has.
+-- on sqlite, postgresql
+INSERT INTO placement_aggregates (created_at, uuid)
+VALUES (:created_at_m0, 'c0ffee00-0000-4000-8000-000000000000')
+ON CONFLICT DO NOTHING;
+-- on mysql
+INSERT INTO placement_aggregates (created_at, uuid)
+VALUES (:created_at_m0, 'c0ffee00-0000-4000-8000-000000000000')
+ON DUPLICATE KEY UPDATE id = id;
+
+
+-- names.all_names: Select (id, name) of a catalogue, in the order of ids: `limit` of them, or all.
+SELECT traits.id, traits.name AS name
+FROM traits
+ORDER BY traits.id;
+
+
+-- names.change_id: Give an entry another id.
+UPDATE resource_classes
+SET id=0
+WHERE resource_classes.id = -1;
+
+
+-- names.dated: Select (id, name, changed_at) of a catalogue's entries, in the order of ids.
+
+-- of one name
+SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM traits
+WHERE traits.name IN ('CUSTOM_A')
+ORDER BY traits.id;
+
+-- with a prefix
+-- on sqlite, postgresql
+SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM traits
+WHERE (traits.name LIKE 'CUSTOM/_' || '%' ESCAPE '/')
+ORDER BY traits.id;
+-- on mysql
+SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM traits
+WHERE (traits.name LIKE concat('CUSTOM/_', '%') ESCAPE '/')
+ORDER BY traits.id;
+
+-- that providers have
+-- on sqlite
+SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM traits
+WHERE (SELECT resource_provider_traits.trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = traits.id
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 1 OFFSET 0) IS NOT NULL
+ORDER BY traits.id;
+-- on mysql, postgresql
+SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
+FROM traits
+WHERE (SELECT resource_provider_traits.trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = traits.id
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 1) IS NOT NULL
+ORDER BY traits.id;
+
+-- of which there is no inventory
+-- on sqlite
+SELECT resource_classes.id, resource_classes.name AS name, coalesce(resource_classes.updated_at,
+    resource_classes.created_at) AS changed_at
+FROM resource_classes
+WHERE (SELECT inventories.resource_class_id
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id
+  ORDER BY inventories.max_unit
+  LIMIT 1 OFFSET 0) IS NULL
+ORDER BY resource_classes.id;
+-- on mysql, postgresql
+SELECT resource_classes.id, resource_classes.name AS name, coalesce(resource_classes.updated_at,
+    resource_classes.created_at) AS changed_at
+FROM resource_classes
+WHERE (SELECT inventories.resource_class_id
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id
+  ORDER BY inventories.max_unit
+  LIMIT 1) IS NULL
+ORDER BY resource_classes.id;
+
+
+-- names.delete_unused: Delete a trait or class that nothing uses; one that is used is not matched.
+
+-- of traits
+-- on sqlite
+DELETE FROM traits
+WHERE traits.name = 'CUSTOM_A' AND (SELECT resource_provider_traits.trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = traits.id
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 1 OFFSET 0) IS NULL;
+-- on mysql, postgresql
+DELETE FROM traits
+WHERE traits.name = 'CUSTOM_A' AND (SELECT resource_provider_traits.trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = traits.id
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 1) IS NULL;
+
+-- of classes
+-- on sqlite
+DELETE FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_id
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id
+  ORDER BY inventories.max_unit
+  LIMIT 1 OFFSET 0) IS NULL;
+-- on mysql, postgresql
+DELETE FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_id
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id
+  ORDER BY inventories.max_unit
+  LIMIT 1) IS NULL;
+
+
+-- names.ids: Select (kind, id, text, number) of names of every kind, a thousand in one statement.
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …);
+
+
+-- names.lock_exclusive: Select an entry's id, once no other transaction has locked it.
+-- on sqlite
+SELECT resource_classes.id
+FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A';
+-- on mysql, postgresql
+SELECT resource_classes.id
+FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A' FOR UPDATE;
+
+
+-- names.lock_shared: Select (id, name) of those that exist; they stay so until this transaction ends.
+-- on sqlite
+SELECT resource_classes.id, resource_classes.name AS name
+FROM resource_classes
+WHERE resource_classes.id IN (:ids …);
+-- on mysql
+SELECT resource_classes.id, resource_classes.name AS name
+FROM resource_classes
+WHERE resource_classes.id IN (:ids …) LOCK IN SHARE MODE;
+-- on postgresql
+SELECT resource_classes.id, resource_classes.name AS name
+FROM resource_classes
+WHERE resource_classes.id IN (:ids …) FOR SHARE;
+
+
+-- names.newest: Select the largest id of a catalogue, or null.
+SELECT max(resource_classes.id) AS max_1
+FROM resource_classes;
+
+
+-- names.rename_resource_class: Give a class another name.
+UPDATE resource_classes
+SET updated_at=:updated_at, name='CUSTOM_B'
+WHERE resource_classes.name = 'CUSTOM_A';
+
+
+-- names.with_trees: As `ids`, and rows ("tree", root id, text, number) of the providers named.
+
+-- of names and a provider
+-- on sqlite, postgresql
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …)
+UNION ALL
+SELECT 'project' AS kind, projects.id, projects.external_id AS text, 0 AS number
+FROM projects
+WHERE projects.external_id IN (:project …)
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);
+-- on mysql
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …)
+UNION ALL
+SELECT 'project' AS kind, projects.id, projects.external_id AS text, 0 AS number
+FROM projects
+WHERE projects.external_id IN (:project …)
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);
+
+-- of a request for candidates
+-- on sqlite
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …)
+UNION ALL
+SELECT 'trait' AS kind, traits.id, traits.name AS text, 0 AS number
+FROM traits
+WHERE traits.name IN (:trait …)
+UNION ALL
+SELECT 'aggregate' AS kind, placement_aggregates.id, placement_aggregates.uuid AS text, 0 AS number
+FROM placement_aggregates
+WHERE placement_aggregates.uuid IN (:aggregate …)
+UNION ALL
+SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT json_array(root.id, root.revision,
+    resource_providers.uuid) AS json_row_1
+  FROM resource_providers JOIN resource_providers AS root ON root.id =
+      resource_providers.root_provider_id
+  WHERE resource_providers.id = sharing.id AND root.parent_provider_id IS NULL) || ',' ||
+      coalesce((SELECT json_group_array(json_array(placement_aggregates.id,
+      placement_aggregates.uuid)) AS json_rows_1
+    FROM resource_provider_aggregates AS link JOIN placement_aggregates ON placement_aggregates.id =
+        link.aggregate_id
+    WHERE link.resource_provider_id = sharing.id), '[]') || ',' || coalesce((SELECT
+        json_group_array(json_array(inventories.resource_class_id, inventories.capacity,
+        inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS
+        json_rows_2
+    FROM inventories
+    WHERE inventories.resource_provider_id = sharing.id), '[]') || ']' AS text, sharing.trait_id AS
+        number
+FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
+    AS trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = (SELECT traits.id
+    FROM traits
+    WHERE traits.name = 'MISC_SHARES_VIA_AGGREGATE')
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 100 OFFSET 0) AS sharing
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);
+-- on mysql
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …)
+UNION ALL
+SELECT 'trait' AS kind, traits.id, traits.name AS text, 0 AS number
+FROM traits
+WHERE traits.name IN (:trait …)
+UNION ALL
+SELECT 'aggregate' AS kind, placement_aggregates.id, placement_aggregates.uuid AS text, 0 AS number
+FROM placement_aggregates
+WHERE placement_aggregates.uuid IN (:aggregate …)
+UNION ALL
+SELECT 'sharing' AS kind, sharing.id, concat('[', (SELECT CONCAT('[', IFNULL(root.id, 'null'), ',',
+    IFNULL(root.revision, 'null'), ',', IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ']') AS
+    json_row_1
+    FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+        resource_providers.root_provider_id
+    WHERE resource_providers.id = sharing.id AND root.parent_provider_id IS NULL), ',',
+        coalesce((SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(placement_aggregates.id,
+        'null'), ',', IFNULL(JSON_QUOTE(placement_aggregates.uuid), 'null'), ']')), ']') AS
+        json_rows_1
+      FROM resource_provider_aggregates AS link INNER JOIN placement_aggregates ON
+          placement_aggregates.id = link.aggregate_id
+      WHERE link.resource_provider_id = sharing.id), '[]'), ',', coalesce((SELECT CONCAT('[',
+          GROUP_CONCAT(CONCAT('[', IFNULL(inventories.resource_class_id, 'null'), ',',
+          IFNULL(inventories.capacity, 'null'), ',', IFNULL(inventories.used, 'null'), ',',
+          IFNULL(inventories.min_unit, 'null'), ',', IFNULL(inventories.max_unit, 'null'), ',',
+          IFNULL(inventories.step_size, 'null'), ']')), ']') AS json_rows_2
+      FROM inventories
+      WHERE inventories.resource_provider_id = sharing.id), '[]'), ']') AS text, sharing.trait_id AS
+          number
+FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
+    AS trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = (SELECT traits.id
+    FROM traits
+    WHERE traits.name = 'MISC_SHARES_VIA_AGGREGATE')
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 100) AS sharing
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);
+-- on postgresql
+SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
+FROM resource_classes
+WHERE resource_classes.name IN (:resource_class …)
+UNION ALL
+SELECT 'trait' AS kind, traits.id, traits.name AS text, 0 AS number
+FROM traits
+WHERE traits.name IN (:trait …)
+UNION ALL
+SELECT 'aggregate' AS kind, placement_aggregates.id, placement_aggregates.uuid AS text, 0 AS number
+FROM placement_aggregates
+WHERE placement_aggregates.uuid IN (:aggregate …)
+UNION ALL
+SELECT 'sharing' AS kind, sharing.id, '[' || (SELECT CAST(json_build_array(root.id, root.revision,
+    resource_providers.uuid) AS TEXT) AS json_row_1
+  FROM resource_providers JOIN resource_providers AS root ON root.id =
+      resource_providers.root_provider_id
+  WHERE resource_providers.id = sharing.id AND root.parent_provider_id IS NULL) || ',' ||
+      coalesce((SELECT CAST(json_agg(json_build_array(placement_aggregates.id,
+      placement_aggregates.uuid)) AS TEXT) AS json_rows_1
+    FROM resource_provider_aggregates AS link JOIN placement_aggregates ON placement_aggregates.id =
+        link.aggregate_id
+    WHERE link.resource_provider_id = sharing.id), '[]') || ',' || coalesce((SELECT
+        CAST(json_agg(json_build_array(inventories.resource_class_id, inventories.capacity,
+        inventories.used, inventories.min_unit, inventories.max_unit, inventories.step_size)) AS
+        TEXT) AS json_rows_2
+    FROM inventories
+    WHERE inventories.resource_provider_id = sharing.id), '[]') || ']' AS text, sharing.trait_id AS
+        number
+FROM (SELECT resource_provider_traits.resource_provider_id AS id, resource_provider_traits.trait_id
+    AS trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = (SELECT traits.id
+    FROM traits
+    WHERE traits.name = 'MISC_SHARES_VIA_AGGREGATE')
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 100) AS sharing
+UNION ALL
+SELECT 'tree' AS kind, root.id, resource_providers.uuid AS text, root.revision AS number
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:providers …);

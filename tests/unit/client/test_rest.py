@@ -1,0 +1,136 @@
+"""The client of the REST API: pages, conflicts, servers that are busy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+
+from placement.client import identity
+from placement.client.answers import RefusedError
+from placement.client.command_client import LostError, RestClient
+from placement.client.errors import ClientError, ReshapeFailed, RestError
+from placement.client.rest import RestApi, retry
+from tests.kit.listener import listening
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+CONFLICT = RefusedError("PUT /", 409, "placement.concurrent_update", "")
+
+
+class Server:
+    """Answers requests with these statuses, the last one again and again."""
+
+    def __init__(self, *statuses: str) -> None:
+        self.statuses = list(statuses)
+        self.seen: list[str] = []
+
+    def __call__(self, environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
+        self.seen.append(environ["PATH_INFO"])
+        status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+        respond(status, [("Content-Type", "application/json")])
+        return [b"{}"]
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "RETRY_SECONDS", 0.001)
+
+
+@pytest.mark.parametrize("status", ["502 Bad Gateway", "503 Service Unavailable", "504 Late"])
+def test_a_server_that_is_busy_for_a_moment_is_asked_again(status: str) -> None:
+    server = Server(status, status, "200 OK")
+    with listening(server) as url:
+        assert RestClient(url, "admin").get("/x") == {}
+    assert len(server.seen) == 3
+
+
+def test_a_server_that_stays_busy_has_refused() -> None:
+    server = Server("503 Service Unavailable")
+    with listening(server) as url, pytest.raises(RefusedError, match="refused with 503"):
+        RestClient(url, "admin").get("/x")
+    assert len(server.seen) == 3
+
+
+def test_a_redirection_is_not_followed() -> None:
+    with listening(Server("302 Found")) as url, pytest.raises(RefusedError, match="with 302"):
+        RestClient(url, "admin").get("/x")
+
+
+def test_only_a_server_that_has_answered_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(Server("200 OK")) as url:
+        client = RestClient(url, "admin")
+        client.get("/x")
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    with pytest.raises(LostError, match=r"at GET /x: connection refused"):
+        client.get("/x")
+    assert len(pauses) == identity.RETRIES
+    with pytest.raises(RestError, match=r"cannot reach .*: connection refused"):
+        RestClient(url, "admin").get("/x")
+    assert len(pauses) == identity.RETRIES
+
+
+def pages(count: int, size: int) -> Iterator[Any]:
+    """The answers to requests for the pages of a list."""
+    for start in range(0, count, size):
+        body: dict[str, Any] = {
+            "resource_providers": [{"uuid": str(n)} for n in range(start, min(start + size, count))]
+        }
+        if start + size < count:
+            body["resource_providers_links"] = [{"rel": "next"}]
+        yield mock.Mock(status_code=200, json=lambda body=body: body)
+
+
+@pytest.mark.parametrize(
+    ("count", "markers"), [(1, [""]), (2, [""]), (5, ["", "&marker=1", "&marker=3"])]
+)
+def test_all_pages_of_a_list_are_read(count: int, markers: list[str]) -> None:
+    adapter = mock.Mock()
+    adapter.request.side_effect = pages(count, 2)
+    listed = RestApi(adapter).pages("limit=2", (2, 0))
+    assert [entry["uuid"] for entry in listed] == [str(n) for n in range(count)]
+    paths = [call.args[0] for call in adapter.request.call_args_list]
+    assert paths == [f"/resource_providers?limit=2{marker}" for marker in markers]
+
+
+@pytest.mark.parametrize(
+    ("errors", "attempts", "raised"),
+    [
+        ([], 1, None),
+        ([CONFLICT, ReshapeFailed("", is_stale=True)], 3, None),
+        ([CONFLICT] * 3, 3, CONFLICT),
+        ([RefusedError("PUT /", 409, "placement.inventory.inuse", "")], 1, RefusedError),
+        ([ReshapeFailed("")], 1, ReshapeFailed),
+    ],
+)
+def test_conflicts_are_tried_again_and_nothing_else(
+    errors: list[ClientError], attempts: int, raised: Any
+) -> None:
+    attempt = mock.Mock(side_effect=[*errors, "done"])
+    if raised is None:
+        assert retry(attempt, (0, 0)) == "done"
+    else:
+        with pytest.raises(type(raised) if isinstance(raised, ClientError) else raised):
+            retry(attempt, (0, 0))
+    assert attempt.call_count == attempts
+
+
+def test_a_further_attempt_waits_a_part_of_its_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    retry(mock.Mock(side_effect=[CONFLICT, CONFLICT, None]), (1, 100))
+    first, second = pauses
+    assert 0 <= first <= 1
+    assert 0 <= second <= 100
+
+
+def test_an_answer_that_is_no_json_is_told_from_a_refusal() -> None:
+    answer = mock.Mock(status_code=200, json=mock.Mock(side_effect=json.JSONDecodeError("", "", 0)))
+    adapter = mock.Mock(request=mock.Mock(return_value=answer))
+    with pytest.raises(ClientError, match="GET /traits: the answer is no JSON"):
+        RestApi(adapter).get("/traits?name=x", (1, 39))
