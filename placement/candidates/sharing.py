@@ -21,6 +21,8 @@ from placement.db.statements import sharing as statements
 from placement.db.statements.sharing import SharingRow
 from placement.objects import identifiers
 
+NONE: frozenset[str] = frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class SharingProvider:
@@ -36,15 +38,6 @@ class SharingProvider:
     stocks: dict[int, Stock]
     # Those of its traits that the request names.
     traits: frozenset[str]
-
-    def may_meet(self, term: Term) -> bool:
-        """Whether it meets a term, as far as rows tell: where it stands they do not."""
-        if isinstance(term, MemberTerm):
-            if term.reads is TRAITS:
-                return term.allows(self.traits)
-            if term.reads is AGGREGATES:
-                return term.allows(self.aggregate_keys)
-        return True
 
     def has_room(self, resources: Iterable[tuple[int, int]]) -> bool:
         """Whether it could give all of the (class id, units) pairs."""
@@ -107,8 +100,23 @@ class Sharing:
 
         slot: it has room for that; None: for any.
         """
-        providers = self.providers if slot is None else self.serving[slot]
-        return _aggregates(provider for provider in providers if all(map(provider.may_meet, terms)))
+        providers: Iterable[SharingProvider] = self.providers
+        if slot is not None:
+            providers = self.serving[slot]
+        for term in terms:
+            if isinstance(term, MemberTerm):
+                providers = _may_meet(term, providers)
+        return _aggregates(providers)
+
+
+def _may_meet(term: MemberTerm, providers: Iterable[SharingProvider]) -> Iterable[SharingProvider]:
+    """Return those that meet a term, as far as the rows of sharing providers tell."""
+    failed = term.check([(1, term)])
+    if term.reads is TRAITS:
+        return [provider for provider in providers if not failed(provider.traits)]
+    if term.reads is AGGREGATES:
+        return [provider for provider in providers if not failed(provider.aggregate_keys)]
+    return providers
 
 
 def roots_of(providers: Iterable[SharingProvider]) -> Collection[Root]:
@@ -146,14 +154,15 @@ def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot
 
 def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) -> SharingProvider:
     """Return a sharing provider; traits: id -> name, of those that the request names."""
-    named = row.aggregates if with_keys else ()
+    keys = frozenset(identifiers.key(name) for _id, name in row.aggregates) if with_keys else NONE
+    named = [traits[row_id] for (row_id,) in row.traits if row_id in traits] if traits else ()
     return SharingProvider(
         row.uuid,
         Root(row.root_id, row.revision),
         {aggregate for aggregate, _name in row.aggregates},
-        frozenset([identifiers.key(name) for _aggregate, name in named]),
+        keys,
         {class_id: Stock(*fields) for class_id, *fields in row.stocks},
-        frozenset([traits[trait_id] for (trait_id,) in row.traits if trait_id in traits]),
+        frozenset(named),
     )
 
 

@@ -12,6 +12,7 @@ from placement.candidates.model import Pool
 from placement.candidates.request import Slot
 from placement.candidates.terms import Masks, TermChecks
 from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
+from placement.candidates.terms.checks import make_masks
 from placement.client.inventory import fits
 
 
@@ -90,7 +91,9 @@ class Screen:
             masks.append(mask)
         # PERF: most requests have no terms, and most terms no alternative.
         itself, as_root = of_checks
-        return Masks(
-            tuple(map(or_, masks, itself)) if itself else tuple(masks),
-            tuple(map(or_, masks, as_root)) if as_root else (),
+        return make_masks(
+            (
+                tuple(map(or_, masks, itself)) if itself else tuple(masks),
+                tuple(map(or_, masks, as_root)) if as_root else (),
+            )
         )

@@ -56,7 +56,10 @@ class Judge:
     def verdict(self, profile: Profile, pool: Pool) -> Verdict:
         """Decide the hosts that have the profile of this pool.  Raises BudgetSpentError."""
         fall = None
-        self.budget.spend(LOOKS_PER_VERDICT + 4 * sum(len(masks.each()) for masks in profile.masks))
+        self.budget.spend(
+            LOOKS_PER_VERDICT
+            + 4 * sum(len(itself) + len(as_root) for itself, as_root in profile.masks)
+        )
         if profile.root:
             term = self.question.root_terms[lowest(profile.root).bit_length() - 1]
             fall = Fall(term.code, None, term, providers=(0,))

@@ -13,6 +13,7 @@ from placement.candidates.terms.base import (
     MemberTerm,
     RootRole,
     check_absent,
+    check_any_of,
 )
 from placement.candidates.trace import Refusal
 from placement.objects import identifiers
@@ -71,6 +72,11 @@ class MemberOf(MemberTerm):
     def allows(self, value: frozenset[str]) -> bool:
         """Whether one of the aggregates is among those of a provider."""
         return not self.keys.isdisjoint(value)
+
+    @classmethod
+    def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
+        """Return what judges several sets of aggregates at once."""
+        return check_any_of([(bit, term.keys) for bit, term in terms])
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return that the provider is in one of the aggregates."""

@@ -139,6 +139,19 @@ class MemberTerm(Term):
         return failed
 
 
+def check_any_of(names: Sequence[tuple[int, frozenset[str]]]) -> Check:
+    """Return what judges (bit, names) pairs, of each of which a provider must have one."""
+
+    def failed(value: frozenset[str]) -> int:
+        mask = 0
+        for bit, any_of in names:
+            if any_of.isdisjoint(value):
+                mask |= bit
+        return mask
+
+    return failed
+
+
 def check_absent(names: Sequence[tuple[int, str]]) -> Check:
     """Return what judges (bit, name) pairs, each a name that a provider must not have.
 

@@ -4,7 +4,8 @@ A term is judged once for each different part of providers that it reads, howeve
 that part.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from operator import and_, or_
 from typing import Any, NamedTuple
 
@@ -62,6 +63,9 @@ class Masks(NamedTuple):
 
 NO_MASKS = Masks(())
 
+# PERF: takes the fields of `Masks` as a pair; its own constructor takes far longer, for each host.
+make_masks: Callable[[tuple[Sequence[int], Sequence[int]]], Masks] = partial(tuple.__new__, Masks)
+
 
 class _Answers(dict[Any, int]):
     """What is read of providers -> the bits of the terms that do not allow it."""
@@ -84,6 +88,14 @@ class _Answers(dict[Any, int]):
             mask |= failed(value)
         self[value] = mask
         return mask
+
+
+def _joined(masks: list[list[int]]) -> Sequence[int]:
+    """Return the bits that any of several masks of each member has."""
+    joined = masks[0]
+    for others in masks[1:]:
+        joined = list(map(or_, joined, others))
+    return joined
 
 
 class TermChecks:
@@ -164,26 +176,28 @@ class TermChecks:
         """Return what each member of a pool fails; nothing where there are no terms."""
         if not self.terms:
             return NO_MASKS
-        positions = range(len(pool.members))
-        itself: Sequence[int] = [0] * len(positions)
+        itself: list[list[int]] = []  # of the terms that read the same
+        as_root: list[list[int]] = []
         if self._places:
-            itself = [self._place_mask(pool, position) for position in positions]
-        as_root = itself
+            positions = range(len(pool.members))
+            itself.append([self._place_mask(pool, position) for position in positions])
+            as_root.append(itself[0])
         for reads, role, failed in self._answers:
             masks = substituted = [failed[reads(member)] for member in pool.members]
-            if pool.anchor is not None and role is not RootRole.IGNORED:
+            if role is not RootRole.IGNORED and pool.anchor is not None:
                 of_root = failed[reads(pool.anchor.root)]
                 if role is RootRole.REQUIRED:
                     masks = substituted = [mask | of_root for mask in masks]
                 else:
-                    substituted = [of_root] * pool.local + masks[pool.local :]
+                    local = pool.local
+                    substituted = [of_root] * local + masks[local:]
                     if not self._has_alternatives:
-                        masks = substituted = list(map(and_, masks, substituted))
-            itself = list(map(or_, itself, masks))
-            if self._has_alternatives:
-                as_root = list(map(or_, as_root, substituted))
-        has_alternatives = self._has_alternatives and pool.anchor is not None
-        return Masks(itself, as_root if has_alternatives else ())
+                        masks = list(map(and_, masks, substituted))
+            itself.append(masks)
+            as_root.append(substituted)
+        if self._has_alternatives and pool.anchor is not None:
+            return make_masks((_joined(itself), _joined(as_root)))
+        return make_masks((_joined(itself), ()))
 
     def _place_mask(self, pool: Pool, position: int) -> int:
         self._spend(LOOKS_PER_TERM * len(self._places))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from placement.candidates.terms.base import TRAITS, Check, MemberTerm, check_absent
+from placement.candidates.terms.base import TRAITS, Check, MemberTerm, check_absent, check_any_of
 from placement.candidates.trace import Refusal
 from placement.objects.known_names import KnownNames
 from placement.vocabulary import ConditionKind, IdCondition
@@ -37,6 +37,11 @@ class RequiredTraits(MemberTerm):
     def allows(self, value: frozenset[str]) -> bool:
         """Whether one of the traits is among those of a provider."""
         return not self.any_of.isdisjoint(value)
+
+    @classmethod
+    def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
+        """Return what judges several sets of traits at once."""
+        return check_any_of([(bit, term.any_of) for bit, term in terms])
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return that the provider has one of the traits."""
