@@ -100,6 +100,7 @@ class RequestSearch:
         self._cache = cache
         self._settings = settings
         self._tuning = tuning
+        self._repeated = repeated
         self._trace = Trace()
         if resolved.unsatisfiable:
             return
@@ -144,10 +145,16 @@ class RequestSearch:
         trace, settings, limit = self._trace, self._settings, self._limit
         spent = budget.steps, budget.looks
 
+        # A plan remembers which sharing providers have room, so each search has plans of its own.
+        plan, split_plan = self._plan, self._split_plan
+        if self._repeated:
+            plan = SearchPlan(self.resolved.request)
+            split_plan = split_plan and SearchPlan(self.resolved.request, splits=True)
+
         # Anchors are read, and searched, as candidates are asked for.
         sharing = self._sharing
         store = TreeStore(self._conn, self._cache, sharing.roots, budget.spend, ahead)
-        anchors = AnchorSearches(self._plan, budget, trace)
+        anchors = AnchorSearches(plan, budget, trace)
         search_anchors = partial(
             _search_anchors,
             store=store,
@@ -165,11 +172,11 @@ class RequestSearch:
             offered = unique(offered)
         searched = [anchors]
         text = Text(settings.max_answer_size)
-        if self._split_plan is not None:
-            split_anchors = SplitSearches(self._split_plan, budget)
+        if split_plan is not None:
+            split_anchors = SplitSearches(split_plan, budget)
             searched.append(split_anchors)
             # Of all roots: with more room, a split may have members too many to be one.
-            split_searches = search_anchors(split_anchors, self._roots_of(self._split_plan))
+            split_searches = search_anchors(split_anchors, self._roots_of(split_plan))
             splits = interleave(split_searches, breadth_first=settings.breadth_first)
             offered = text.within(chain(offered, splits))
         candidates = _collect(islice(offered, limit.count), budget, trace)
