@@ -90,7 +90,7 @@ class _Answers(dict[Any, int]):
         return mask
 
 
-def _joined(masks: list[list[int]]) -> Sequence[int]:
+def _union(masks: list[list[int]]) -> Sequence[int]:
     """Return the bits that any of several masks of each member has."""
     joined = masks[0]
     for others in masks[1:]:
@@ -183,21 +183,30 @@ class TermChecks:
             itself.append([self._place_mask(pool, position) for position in positions])
             as_root.append(itself[0])
         for reads, role, failed in self._answers:
-            masks = substituted = [failed[reads(member)] for member in pool.members]
+            masks = substitutes = [failed[reads(member)] for member in pool.members]
             if role is not RootRole.IGNORED and pool.anchor is not None:
                 of_root = failed[reads(pool.anchor.root)]
-                if role is RootRole.REQUIRED:
-                    masks = substituted = [mask | of_root for mask in masks]
-                else:
-                    local = pool.local
-                    substituted = [of_root] * local + masks[local:]
-                    if not self._has_alternatives:
-                        masks = list(map(and_, masks, substituted))
+                masks, substitutes = self._with_root(masks, of_root, role, pool.local)
             itself.append(masks)
-            as_root.append(substituted)
+            as_root.append(substitutes)
         if self._has_alternatives and pool.anchor is not None:
-            return make_masks((_joined(itself), _joined(as_root)))
-        return make_masks((_joined(itself), ()))
+            return make_masks((_union(itself), _union(as_root)))
+        return make_masks((_union(itself), ()))
+
+    def _with_root(
+        self, masks: list[int], of_root: int, role: RootRole, local: int
+    ) -> tuple[list[int], list[int]]:
+        """Return what members fail by themselves, and as the root.
+
+        masks: without the root. of_root: what that fails. local: how many members are in its tree.
+        """
+        if role is RootRole.REQUIRED:
+            masks = [mask | of_root for mask in masks]
+            return masks, masks
+        substitutes = [of_root] * local + masks[local:]
+        if not self._has_alternatives:
+            masks = list(map(and_, masks, substitutes))
+        return masks, substitutes
 
     def _place_mask(self, pool: Pool, position: int) -> int:
         self._spend(LOOKS_PER_TERM * len(self._places))
