@@ -64,7 +64,9 @@ class Requirement:
                     break
             else:
                 positions.append(position)
-        return self._checks.meeting(pool, positions) if self._checks else positions
+        if self._checks is None or not positions:
+            return positions
+        return self._checks.meeting(pool, positions)
 
     def part_sizes(self, pool: Pool, name: str, amount: int) -> dict[int, range]:
         """Return position -> units that a part of the amount may be, of the anchor's own members.

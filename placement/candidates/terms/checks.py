@@ -122,6 +122,7 @@ class TermChecks:
         self._answers = [
             (reads, role, _Answers(pairs, spend)) for (reads, role), pairs in by_reader.items()
         ]
+        self._root_readers = [reads for reads, role in by_reader if role is RootRole.REQUIRED]
         # Of a single term, a member fails just what both it and the root fail.
         roles = [role for (_reads, role), pairs in by_reader.items() for _pair in pairs]
         self._has_alternatives = roles.count(RootRole.SUBSTITUTE) > 1
@@ -142,9 +143,7 @@ class TermChecks:
 
     def required_of_root(self, root: Member) -> tuple[Any, ...]:
         """Return all that is read of an anchor's root for members of other trees."""
-        return tuple(
-            [reads(root) for reads, role, _failed in self._answers if role is RootRole.REQUIRED]
-        )
+        return tuple([reads(root) for reads in self._root_readers])
 
     def meeting(self, pool: Pool, positions: list[int]) -> list[int]:
         """Return those of the positions in a pool whose members fail nothing."""
