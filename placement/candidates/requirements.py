@@ -8,7 +8,14 @@ from itertools import starmap
 
 from placement.candidates.model import Member, Pool
 from placement.candidates.request import RequestGroup, Slot
-from placement.candidates.terms import STOCK_CONDITIONS, RootRole, Term, TermChecks, lowest
+from placement.candidates.terms import (
+    STOCK_CONDITIONS,
+    RootRole,
+    Term,
+    TermChecks,
+    each_mask,
+    lowest,
+)
 from placement.candidates.trace import Refusal
 from placement.client.inventory import Stock, fits, sizes
 
@@ -96,7 +103,7 @@ class Requirement:
         # The code that is looked at last, of those at which each of them falls out first.
         checks = self._checks
         with_room = set(positions)
-        masks = checks.masks(pool).each() if checks else []
+        masks = each_mask(checks.masks(pool)) if checks else []
         bits = [lowest(mask) for position, mask in masks if position in with_room]
         if checks is None or 0 in bits:
             raise ValueError("some provider of the pool can serve")

@@ -105,7 +105,7 @@ class Reductions:
             return
         question = self._question
         for screen, masks in zip(question.distinct, verdict.masks, strict=True):
-            if screen.soft & reduce(and_, masks.itself):
+            if screen.soft & reduce(and_, masks[0]):
                 return  # a trait that nobody has, with room or without
         unserved = {slot for slot, providers in enumerate(verdict.options) if not providers}
         for slot, screen in enumerate(question.screens):

@@ -10,9 +10,8 @@ from placement.candidates.budget import Spend, free
 from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group
 from placement.candidates.model import Pool
 from placement.candidates.request import Slot
-from placement.candidates.terms import Masks, TermChecks
+from placement.candidates.terms import Masks, TermChecks, meeting
 from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
-from placement.candidates.terms.checks import make_masks
 from placement.client.inventory import fits
 
 
@@ -73,7 +72,7 @@ class Screen:
 
     def providers(self, masks: Masks, dropped: int = 0) -> list[int]:
         """Return the positions of the members that fail nothing, but for what is dropped."""
-        return masks.meeting(self.hard & ~dropped)
+        return meeting(masks, self.hard & ~dropped)
 
     def masks(self, pool: Pool, of_checks: Masks) -> Masks:
         """Return the bits of the terms that each member fails; of_checks: those of the checks."""
@@ -91,9 +90,7 @@ class Screen:
             masks.append(mask)
         # PERF: most requests have no terms, and most terms no alternative.
         itself, as_root = of_checks
-        return make_masks(
-            (
-                tuple(map(or_, masks, itself)) if itself else tuple(masks),
-                tuple(map(or_, masks, as_root)) if as_root else (),
-            )
+        return (
+            tuple(map(or_, masks, itself)) if itself else tuple(masks),
+            tuple(map(or_, masks, as_root)) if as_root else (),
         )

@@ -15,7 +15,7 @@ from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.terms import Masks, bits, lowest
+from placement.candidates.terms import Masks, bits, each_mask, lowest
 from placement.candidates.trace import Refusal
 
 # A host that takes the solver longer than this part of all work is left undecided.
@@ -177,7 +177,7 @@ class Case:
         """Return the term at which the last provider falls out."""
         screen = self._question.screens[slot]
         masks = self._masks[self._question.place[slot]]
-        bits = [(position, lowest(mask & screen.hard)) for position, mask in masks.each()]
+        bits = [(position, lowest(mask & screen.hard)) for position, mask in each_mask(masks)]
         last = max(bit for _position, bit in bits)
         if not all(bit for _position, bit in bits):
             return None  # somebody fails nothing
@@ -195,7 +195,8 @@ class Case:
         missing = first.soft
         for slot in slots:
             screen: Screen = self._question.screens[slot]
-            for mask in self._masks[self._question.place[slot]].itself:
+            itself, _as_root = self._masks[self._question.place[slot]]
+            for mask in itself:
                 if not mask & screen.stock:
                     with_room += 1
                     missing &= mask
@@ -284,7 +285,7 @@ def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
 def _failed_alone(screen: Screen, masks: Masks) -> int:
     """Return the bits of the terms that are all that some provider fails."""
     alone = 0
-    for _position, mask in masks.each():
+    for _position, mask in each_mask(masks):
         failed = mask & screen.hard
         if failed == lowest(failed):
             alone |= failed

@@ -10,7 +10,7 @@ from typing import TypeVar
 from placement.candidates.terms.aggregates import MemberOf, NotMemberOf
 from placement.candidates.terms.amounts import STOCK_CONDITIONS
 from placement.candidates.terms.base import PlaceTerm, RootRole, StatedValue, Term
-from placement.candidates.terms.checks import Masks, TermChecks, bits, lowest
+from placement.candidates.terms.checks import Masks, TermChecks, bits, each_mask, lowest, meeting
 from placement.candidates.terms.traits import ForbiddenTrait, RequiredTraits
 from placement.candidates.terms.trees import InSubtree, InTree
 
@@ -65,7 +65,9 @@ __all__ = [
     "Term",
     "TermChecks",
     "bits",
+    "each_mask",
     "lowest",
+    "meeting",
     "of_kind",
     "ordered",
 ]

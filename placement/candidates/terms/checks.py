@@ -4,10 +4,9 @@ A term is judged once for each different part of providers that it reads, howeve
 that part.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import and_, or_
-from typing import Any, NamedTuple
+from typing import Any
 
 from placement.candidates.budget import Spend, free
 from placement.candidates.model import Member, Pool, Tree
@@ -39,32 +38,29 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= bit
 
 
-class Masks(NamedTuple):
-    """The bits of the terms that each member of a pool fails, by its position."""
+# The bits of the terms that each member of a pool fails, by its position: what it fails by itself,
+# and what it fails where the root's aggregates stand for its own. Either must be without fault; the
+# second is empty where that makes no difference.
+# PERF: a plain pair, for each host has one for each slot.
+Masks = tuple[Sequence[int], Sequence[int]]
 
-    # What it fails by itself.
-    itself: Sequence[int]
-    # What it fails where the root's aggregates stand for its own: either must be without fault.
-    # Empty where that makes no difference.
-    as_root: Sequence[int] = ()
-
-    def meeting(self, needed: int) -> list[int]:
-        """Return the positions of the members that fail none of the needed bits."""
-        positions = [position for position, mask in enumerate(self.itself) if not mask & needed]
-        if not self.as_root:
-            return positions
-        as_root = [position for position, mask in enumerate(self.as_root) if not mask & needed]
-        return sorted({*positions, *as_root})
-
-    def each(self) -> list[tuple[int, int]]:
-        """Return (position, mask) of all members by themselves, then of all as the root."""
-        return [*enumerate(self.itself), *enumerate(self.as_root)]
+NO_MASKS: Masks = ((), ())
 
 
-NO_MASKS = Masks(())
+def meeting(masks: Masks, needed: int) -> list[int]:
+    """Return the positions of the members that fail none of the needed bits."""
+    itself, as_root = masks
+    positions = [position for position, mask in enumerate(itself) if not mask & needed]
+    if not as_root:
+        return positions
+    others = [position for position, mask in enumerate(as_root) if not mask & needed]
+    return sorted({*positions, *others})
 
-# PERF: takes the fields of `Masks` as a pair; its own constructor takes far longer, for each host.
-make_masks: Callable[[tuple[Sequence[int], Sequence[int]]], Masks] = partial(tuple.__new__, Masks)
+
+def each_mask(masks: Masks) -> list[tuple[int, int]]:
+    """Return (position, mask) of all members by themselves, then of all as the root."""
+    itself, as_root = masks
+    return [*enumerate(itself), *enumerate(as_root)]
 
 
 class _Answers(dict[Any, int]):
@@ -189,8 +185,8 @@ class TermChecks:
             itself.append(masks)
             as_root.append(substitutes)
         if self._has_alternatives and pool.anchor is not None:
-            return make_masks((_union(itself), _union(as_root)))
-        return make_masks((_union(itself), ()))
+            return _union(itself), _union(as_root)
+        return _union(itself), ()
 
     def _with_root(
         self, masks: list[int], of_root: int, role: RootRole, local: int

@@ -15,6 +15,7 @@ from placement.candidates.terms import (
     RequiredTraits,
     Term,
     TermChecks,
+    each_mask,
     lowest,
     ordered,
 )
@@ -85,7 +86,7 @@ def test_a_mask_is_empty_just_where_the_requirement_is_met() -> None:
         assert providers == requirement.providers(pool), (pool, group)
         met += bool(providers)
         if not providers:
-            highest = max(lowest(mask) for _position, mask in masks.each())
+            highest = max(lowest(mask) for _position, mask in each_mask(masks))
             assert screen.term(highest).code == requirement.refusal(pool)
     assert met > 100
 
@@ -95,5 +96,5 @@ def test_what_is_remembered_of_traits_and_aggregates_is_bounded() -> None:
     for number in range(25_000):
         member = Member("m", -1, {}, frozenset({f"T{number}"}), frozenset({f"g{number}"}))
         tree = Tree(1, "m", 1, (member,), member.aggregates)
-        assert checks.masks(Pool(tree, (member,), ())).each() == [(0, 3)]
+        assert each_mask(checks.masks(Pool(tree, (member,), ()))) == [(0, 3)]
     assert all(len(answers) <= 10_000 for _reads, _role, answers in checks._answers)
