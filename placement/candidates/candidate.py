@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from placement.candidates.model import Assignment, Pool, Slot, Tree
+from placement.candidates.model import Assignment, Pool, Tree
+from placement.candidates.request import Slot
 
 # {"allocations":{…},"mappings":{…}}, of which each slot has "uuid":{"resources":{…}} and
 # "suffix":["uuid"], and each resource "name":amount: characters besides names and suffixes.

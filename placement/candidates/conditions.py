@@ -7,18 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from placement.candidates.model import Slot
 from placement.candidates.plan import SearchPlan
+from placement.candidates.request import Slot
 from placement.candidates.resolve import ResolvedRequest
 from placement.candidates.sharing import Sharing
 from placement.candidates.stats import RootStats, TraitSet
+from placement.candidates.terms import RootRole, Term
 from placement.candidates.tuning import SearchTuning
 from placement.db.conditions import (
     Driver,
     DrivingCondition,
     MemberCondition,
     RootCondition,
+    combined,
 )
+from placement.vocabulary import IdCondition
 
 Key = TypeVar("Key")
 
@@ -61,9 +64,9 @@ def tree_conditions(
         return conditions.setdefault(member, TreeCondition(member))
 
     for position, slot in enumerate(plan.slots):
-        with_traits = plan.alone or slot.group.suffixed
-        member = _member_condition(resolved, slot, with_traits, tuning)
-        if reach := sharing.reach(member, position):
+        terms = plan.terms_of(slot)
+        member = _member_condition(resolved, slot, terms, tuning)
+        if reach := sharing.reach(terms, position):
             member = replace(member, reach=reach)
         if position in plan.splittable:
             member = _of_part(member)
@@ -71,34 +74,31 @@ def tree_conditions(
             # This one must be split, and other trees give no parts.
             member = replace(member, reach=frozenset())
         of_member(member).slots.add(position)
-    for traits in plan.collective_traits:
+    for term in plan.collective_terms:
         # Any provider of the unsuffixed group may bring them.
-        member = MemberCondition(traits=(resolved.ids_of_traits(traits),))
-        if reach := sharing.reach(member):
+        member = MemberCondition(tuple(term.conditions(resolved.known)))
+        if reach := sharing.reach([term]):
             member = replace(member, reach=reach)
-        of_member(member).trait_sets.add(traits)
+        of_member(member).trait_sets.add(term.any_of)
     return sorted(conditions.values(), key=lambda condition: _rarity(condition.member))
 
 
 def _member_condition(
-    resolved: ResolvedRequest,
-    slot: Slot,
-    with_traits: bool,
-    tuning: SearchTuning,
+    resolved: ResolvedRequest, slot: Slot, terms: Iterable[Term], tuning: SearchTuning
 ) -> MemberCondition:
     """Return what the slot asks; terms beyond `max_terms` are left to the search."""
-    group, most = slot.group, tuning.max_terms
-    required = group.required[:most] if with_traits else ()
-    tree = group.in_tree or group.subtree
     return MemberCondition(
-        resources=resolved.resource_ids(slot.resources[:most]),
-        traits=tuple(resolved.ids_of_traits(traits) for traits in required),
-        forbidden=resolved.ids_of_traits(group.forbidden),
-        aggregates=tuple(resolved.ids_of_aggregates(uuids) for uuids in group.member_of[:most]),
-        not_aggregates=resolved.ids_of_aggregates(group.not_member_of),
-        spans=not group.suffixed,
-        tree=None if tree is None else resolved.root_ids[tree],
+        combined(_conditions(resolved, terms), tuning.max_terms),
+        resolved.known.resource_ids(slot.resources[: tuning.max_terms]),
+        spans=not slot.group.suffixed,
     )
+
+
+def _conditions(resolved: ResolvedRequest, terms: Iterable[Term]) -> list[IdCondition]:
+    conditions: list[IdCondition] = []
+    for term in terms:
+        conditions += term.conditions(resolved.known)
+    return conditions
 
 
 def _of_part(member: MemberCondition) -> MemberCondition:
@@ -109,27 +109,19 @@ def _of_part(member: MemberCondition) -> MemberCondition:
 
 def root_condition(resolved: ResolvedRequest) -> RootCondition:
     """Return what the request asks of an anchor's root."""
-    root = resolved.request.root
-    single = [traits for traits in root.required if len(traits) == 1]
-    several = [traits for traits in root.required if len(traits) > 1]
-    return RootCondition(
-        traits=resolved.ids_of_traits(frozenset().union(*single)),
-        any_traits=tuple(resolved.ids_of_traits(traits) for traits in several),
-        forbidden=resolved.ids_of_traits(root.forbidden),
-        aggregates=tuple(resolved.ids_of_aggregates(uuids) for uuids in root.member_of),
-        not_in=resolved.ids_of_aggregates(root.not_member_of),
-    )
+    return RootCondition(combined(_conditions(resolved, resolved.request.root)))
 
 
 def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
     """Return what an anchor's root has to be for sharing providers alone to serve there.
 
-    The unsuffixed group's excluded aggregates are the anchor's as well.
+    That is also what the unsuffixed group asks of it, wherever it is served.
     """
-    excluded = [group.not_member_of for group in resolved.request.groups if not group.suffixed]
-    root = root_condition(resolved)
-    not_in = resolved.ids_of_aggregates(frozenset().union(*excluded))
-    return replace(root, not_in=root.not_in | not_in)
+    terms = [*resolved.request.root]
+    for group in resolved.request.groups:
+        if not group.suffixed:
+            terms += [term for term in group.terms if term.root_role is RootRole.REQUIRED]
+    return RootCondition(combined(_conditions(resolved, terms)))
 
 
 def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:
@@ -152,7 +144,7 @@ def choose_driver(
     reads three rows or all. A condition that sharing providers help to meet cannot lead to all
     trees. None: begin with the roots, by their aggregates or traits where the request names some.
     """
-    most_unmet = stats.wrong_root if root.aggregates or root.traits else -1
+    most_unmet = stats.wrong_root if root.aggregates or root.all_traits else -1
     driving: DrivingCondition | None = None
     for place, condition in enumerate(conditions):
         member = condition.member

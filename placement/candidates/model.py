@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from placement.candidates.request import RequestGroup
 from placement.client.inventory import Stock
 
 # Slot -> the members of a pool, by position, that could serve it alone.
@@ -101,17 +100,6 @@ class SharingMember(NamedTuple):
     tree: Tree
     member: Member
     position: int
-
-
-class Slot(NamedTuple):
-    """What one provider must serve whole.
-
-    A suffixed group is one slot. The unsuffixed group has one for each of its classes, with the
-    group's conditions. resources: (class, units) pairs.
-    """
-
-    group: RequestGroup
-    resources: tuple[tuple[str, int], ...]
 
 
 class Pool(NamedTuple):

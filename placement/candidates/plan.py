@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from placement.candidates.model import Pool, Slot, Tree
-from placement.candidates.request import CandidateRequest
-from placement.candidates.requirements import Requirement, requirements, root_conditions
+from placement.candidates.model import Pool, Tree
+from placement.candidates.request import CandidateRequest, Slot
+from placement.candidates.requirements import Requirement, own_terms, requirements
 from placement.candidates.stats import TraitSet
+from placement.candidates.terms import PlaceTerm, RequiredTraits, Term, TermChecks, lowest, of_kind
 from placement.candidates.trace import Refusal
 
 MOST_SUMS = 256  # of amounts of one class that rooms are compared with
@@ -16,7 +17,7 @@ class SearchPlan:
 
     slots: one for each suffixed group, one for each class of the unsuffixed group.
     requirements: what a slot asks of one provider, once for slots that ask the same.
-    collective_traits: trait sets that the unsuffixed slots must meet together.
+    collective_terms: those that the unsuffixed slots must meet together, and their trait sets.
     splittable: slots that several providers may serve in parts; none in a plan without splits.
     names_providers: it asks for the tree of some provider, or for what is below it.
     isolated_slots: those whose provider serves no other suffixed group.
@@ -38,15 +39,14 @@ class SearchPlan:
         # Whether one provider serves the whole unsuffixed group.
         self.alone = len(self.unsuffixed_slots) == 1 and not splits
         self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
-        self.names_providers = any(
-            group.in_tree is not None or group.subtree is not None for group in request.groups
-        )
-        self._root_conditions = root_conditions(request.root)
+        self.names_providers = any(of_kind(group.terms, PlaceTerm) for group in request.groups)
+        self._root_checks = TermChecks(request.root)
         suffixed = self._slots_where(suffixed=True)
         isolated = {slot for slot in suffixed if self.slots[slot].group.suffix in request.isolate}
         self.isolated_slots = tuple(sorted(isolated))
         self.shared_slots = tuple(slot for slot in suffixed if slot not in isolated)
-        self.collective_traits = self._collective_traits()
+        self.collective_terms = self._collective_terms()
+        self.collective_traits = tuple(term.any_of for term in self.collective_terms)
         self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
         self._amounts = _amounts_by_class(self.slots)
         self.contended_classes = self._contended_classes()
@@ -70,14 +70,18 @@ class SearchPlan:
             if self.slots[slot].resources[0][0] in self.slots[slot].group.can_split
         )
 
-    def _collective_traits(self) -> tuple[TraitSet, ...]:
+    def _collective_terms(self) -> tuple[RequiredTraits, ...]:
         """A single provider must meet them all by itself, which is no matter of several slots."""
         if self.alone:
             return ()
         for group in self.request.groups:
             if not group.suffixed:
-                return group.required
+                return of_kind(group.terms, RequiredTraits)
         return ()
+
+    def terms_of(self, slot: Slot) -> Sequence[Term]:
+        """Return the terms that the provider of a slot must meet by itself."""
+        return own_terms(slot.group, alone=self.alone)
 
     def _contended_classes(self) -> tuple[str, ...]:
         return tuple(
@@ -103,10 +107,8 @@ class SearchPlan:
 
     def root_refusal(self, anchor: Tree) -> Refusal | None:
         """Return why the anchor's root is not as the request says, or None."""
-        for code, holds in self._root_conditions:
-            if not holds(anchor.root):
-                return code
-        return None
+        mask = self._root_checks.root_mask(anchor.root)
+        return self._root_checks.term(lowest(mask)).root_code if mask else None
 
     def unmet_traits(self, pool: Pool) -> tuple[TraitSet, ...]:
         """Return the collective trait sets that no provider of the pool meets."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from placement.candidates.terms import Term
+
 UNSUFFIXED = ""
 
 # (keyword, suffix of its group, name) -> what a client calls the place where it said the name.
@@ -22,22 +24,15 @@ def parameter_of(keyword: str, suffix: str, _name: str) -> str:
 class RequestGroup:
     """The parameters that share a suffix.
 
-    resources: (class, amount) pairs; none in a resourceless group.
-    required: a trait of every set.  forbidden: no trait of these.
-    member_of: in an aggregate of every set.  not_member_of: in none of these.
-    in_tree: uuid of any provider of the only tree that may serve.
-    subtree: uuid of the only provider that may serve, together with those below it.
-    can_split: classes whose amount several providers of one tree may serve together.
+    A group without resources serves nothing, and stands somewhere all the same.
     """
 
     suffix: str
+    # (class, units) pairs.
     resources: tuple[tuple[str, int], ...] = ()
-    required: tuple[frozenset[str], ...] = ()
-    forbidden: frozenset[str] = frozenset()
-    member_of: tuple[frozenset[str], ...] = ()
-    not_member_of: frozenset[str] = frozenset()
-    in_tree: str | None = None
-    subtree: str | None = None
+    # What else a provider must meet, in the order of `terms.ordered`.
+    terms: tuple[Term, ...] = ()
+    # Classes whose amount several providers of one tree may serve together.
     can_split: frozenset[str] = frozenset()
 
     @property
@@ -46,17 +41,15 @@ class RequestGroup:
         return self.suffix != UNSUFFIXED
 
 
-@dataclass(frozen=True, slots=True)
-class RootTerms:
-    """What the root of the anchor's tree must be, whether or not it serves anything.
+class Slot(NamedTuple):
+    """What one provider must serve whole.
 
-    The members mean what they mean in a group.
+    A suffixed group is one slot. The unsuffixed group has one for each of its classes, with the
+    group's terms. resources: (class, units) pairs.
     """
 
-    required: tuple[frozenset[str], ...] = ()
-    forbidden: frozenset[str] = frozenset()
-    member_of: tuple[frozenset[str], ...] = ()
-    not_member_of: frozenset[str] = frozenset()
+    group: RequestGroup
+    resources: tuple[tuple[str, int], ...]
 
 
 class SubtreeRule(NamedTuple):
@@ -76,7 +69,7 @@ class CandidateRequest:
 
     isolate: suffixes of groups whose provider serves no other suffixed group.
     same_subtree: how groups stand to each other in a tree.
-    root: what the root of the tree must be.
+    root: what the root of the anchor's tree must meet, whether or not it serves anything.
     limit: candidates wanted at the most; None: all.
     nested: a candidate may use several providers of one tree.
     isolate_all: it was said of all suffixed groups at once, by `group_policy`.
@@ -87,7 +80,7 @@ class CandidateRequest:
     groups: tuple[RequestGroup, ...]
     isolate: frozenset[str] = frozenset()
     same_subtree: tuple[SubtreeRule, ...] = ()
-    root: RootTerms = RootTerms()
+    root: tuple[Term, ...] = ()
     limit: int | None = None
     nested: bool = True
     isolate_all: bool = field(default=False, compare=False)

@@ -9,34 +9,35 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Spend
-from placement.candidates.model import Pool, Root, SharingMember, Slot, Tree
+from placement.candidates.model import Pool, Root, SharingMember, Tree
+from placement.candidates.request import Slot
 from placement.candidates.resolve import ResolvedRequest
+from placement.candidates.terms import Term
+from placement.candidates.terms.base import AGGREGATES, TRAITS, MemberTerm
 from placement.client.inventory import Stock, fits
-from placement.db.conditions import MemberCondition, RootCondition
+from placement.db.conditions import RootCondition
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements
 from placement.db.statements.sharing import SharingRow
 from placement.objects import identifiers
 
+NONE: frozenset[str] = frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class SharingProvider:
-    """A sharing provider as rows tell of it; aggregates, classes and traits are ids."""
+    """A sharing provider as rows tell of it."""
 
     uuid: str
     root: Root
+    # Ids of the aggregates that it is in.
     aggregates: set[int]
+    # The same by `identifiers.key`; empty where the request names none.
+    aggregate_keys: frozenset[str]
+    # Class id -> what it has.
     stocks: dict[int, Stock]
-    traits: set[int]
-
-    def is_as(self, condition: MemberCondition) -> bool:
-        """Whether it has the traits and stands in the aggregates that the condition asks for."""
-        return (
-            self.traits.isdisjoint(condition.forbidden)
-            and self.aggregates.isdisjoint(condition.not_aggregates)
-            and not any(map(self.traits.isdisjoint, condition.traits))
-            and not any(map(self.aggregates.isdisjoint, condition.aggregates))
-        )
+    # Those of its traits that the request names.
+    traits: frozenset[str]
 
     def has_room(self, resources: Iterable[tuple[int, int]]) -> bool:
         """Whether it could give all of the (class id, units) pairs."""
@@ -94,15 +95,28 @@ class Sharing:
         """The roots of their trees, each once."""
         return roots_of(self.providers)
 
-    def reach(self, condition: MemberCondition, slot: int | None = None) -> frozenset[int]:
-        """Return the aggregates through which trees reach one that is as the condition says.
+    def reach(self, terms: Sequence[Term], slot: int | None = None) -> frozenset[int]:
+        """Return the aggregates through which trees reach one that meets the terms.
 
         slot: it has room for that; None: for any.
         """
-        providers = self.providers if slot is None else self.serving[slot]
-        if condition.asks_for_names:  # PERF: most do not
-            return _aggregates(provider for provider in providers if provider.is_as(condition))
+        providers: Iterable[SharingProvider] = self.providers
+        if slot is not None:
+            providers = self.serving[slot]
+        for term in terms:
+            if isinstance(term, MemberTerm):
+                providers = _may_meet(term, providers)
         return _aggregates(providers)
+
+
+def _may_meet(term: MemberTerm, providers: Iterable[SharingProvider]) -> Iterable[SharingProvider]:
+    """Return those that meet a term, as far as the rows of sharing providers tell."""
+    failed = term.check([(1, term)])
+    if term.reads is TRAITS:
+        return [provider for provider in providers if not failed(provider.traits)]
+    if term.reads is AGGREGATES:
+        return [provider for provider in providers if not failed(provider.aggregate_keys)]
+    return providers
 
 
 def roots_of(providers: Iterable[SharingProvider]) -> Collection[Root]:
@@ -124,25 +138,31 @@ def sharing_of(conn: Connection, resolved: ResolvedRequest, slots: Sequence[Slot
         _kind, last, _text, trait_id = max(rows)
         rows += statements.others(trait_id, last).rows(conn)
     parsed = statements.parse(rows)
-    everyone = tuple(map(_provider, parsed))
+    traits = {trait_id: name for name, trait_id in resolved.known.traits.items()}
+    with_keys = bool(resolved.known.aggregates)
+    everyone = tuple(_provider(row, traits, with_keys=with_keys) for row in parsed)
     names = {aggregate: name for row in parsed for aggregate, name in row.aggregates}
     serving = []
     useful: dict[str, SharingProvider] = {}
     for slot in slots:
-        resources = resolved.resource_ids(slot.resources)
+        resources = resolved.known.resource_ids(slot.resources)
         providers = tuple(provider for provider in everyone if provider.has_room(resources))
         serving.append(providers)
         useful.update((provider.uuid, provider) for provider in providers)
     return Sharing(tuple(serving), tuple(useful.values()), everyone, Spellings(conn, names))
 
 
-def _provider(row: SharingRow) -> SharingProvider:
+def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) -> SharingProvider:
+    """Return a sharing provider; traits: id -> name, of those that the request names."""
+    keys = frozenset(identifiers.key(name) for _id, name in row.aggregates) if with_keys else NONE
+    named = [traits[row_id] for (row_id,) in row.traits if row_id in traits] if traits else ()
     return SharingProvider(
         row.uuid,
         Root(row.root_id, row.revision),
         {aggregate for aggregate, _name in row.aggregates},
+        keys,
         {class_id: Stock(*fields) for class_id, *fields in row.stocks},
-        {trait_id for (trait_id,) in row.traits},
+        frozenset(named),
     )
 
 

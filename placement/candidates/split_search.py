@@ -13,8 +13,9 @@ from placement.candidates.budget import LOOKS_PER_STEP, Budget
 from placement.candidates.candidate import Candidate, SplitWording
 from placement.candidates.constraints import CollectiveTraits, Constraint, SplitCapacity
 from placement.candidates.constraints.collective_traits import bits_met
-from placement.candidates.model import Assignment, Options, Pool, Slot
+from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
+from placement.candidates.request import Slot
 from placement.candidates.requirements import Requirement
 from placement.candidates.solver import assignments
 from placement.candidates.splits import Giver, SplitNumbers, Splits

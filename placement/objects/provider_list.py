@@ -1,51 +1,48 @@
 """The list of providers that meet a filter."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy.engine import Connection
 
-from placement.db.conditions import ProviderCondition
+from placement.db.conditions import ProviderCondition, combined
 from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers
+from placement.objects.known_names import KnownNames, NamesByKind
 from placement.objects.providers import Provider
 from placement.objects.revisions import UNKNOWN
+from placement.vocabulary import ConditionKind, IdCondition
+
+
+class FilterTerm(Protocol):
+    """A condition on listed providers; those of requests for candidates are such conditions."""
+
+    @property
+    def names(self) -> NamesByKind:
+        """Kind -> the names to look up."""
+
+    def is_known(self, known: KnownNames) -> bool:
+        """Whether enough of its names exist for some provider to meet it."""
+
+    def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
+        """Return the conditions that are to be met, as the database judges them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFilter:
-    """What a listed provider must meet; all fields at once.
-
-    required and member_of: at least one of each set. resources: (class, amount) pairs, for each
-    of which the provider itself must have room.
-    """
+    """What a listed provider must meet; all fields at once."""
 
     name: str | None = None
     uuid: str | None = None
-    in_tree: str | None = None
-    subtree: str | None = None
-    required: tuple[frozenset[str], ...] = ()
-    forbidden: frozenset[str] = frozenset()
-    member_of: tuple[frozenset[str], ...] = ()
-    not_member_of: frozenset[str] = frozenset()
+    # (class, amount) pairs, for each of which the provider itself must have room.
     resources: tuple[tuple[str, int], ...] = ()
+    terms: tuple[FilterTerm, ...] = ()
 
-    @property
-    def traits(self) -> frozenset[str]:
-        """All traits that the filter names."""
-        return self.forbidden.union(*self.required)
-
-    @property
-    def aggregates(self) -> frozenset[str]:
-        """All aggregates that the filter names."""
-        return self.not_member_of.union(*self.member_of)
-
-    @property
-    def trees(self) -> frozenset[str]:
-        """The providers by which the filter names a tree or a part of one."""
-        return frozenset(uuid for uuid in (self.in_tree, self.subtree) if uuid is not None)
+    def names(self, kind: str) -> frozenset[str]:
+        """Return all names of a kind that the terms have."""
+        return frozenset[str]().union(*(term.names.get(kind, ()) for term in self.terms))
 
     @property
     def classes(self) -> frozenset[str]:
@@ -61,32 +58,6 @@ class Page(NamedTuple):
 
     size: int
     after: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _FilterIds:
-    """The ids of what a filter names.
-
-    aggregates: key -> ids of all rows that mean the aggregate. roots: of those trees
-    that the filter names and that exist. after: the uuid that a page comes after, as stored.
-    """
-
-    traits: Mapping[str, int]
-    classes: Mapping[str, int]
-    aggregates: Mapping[str, frozenset[int]]
-    roots: Mapping[str, int]
-    after: str
-
-    def of_traits(self, names: Iterable[str]) -> frozenset[int]:
-        """Return the ids of traits, all of which exist."""
-        return frozenset(self.traits[name] for name in names)
-
-    def of_aggregates(self, uuids: Iterable[str]) -> frozenset[int]:
-        """Return the ids of those aggregates that exist."""
-        nothing: frozenset[int] = frozenset()
-        return nothing.union(
-            *(self.aggregates.get(identifiers.key(uuid), nothing) for uuid in uuids)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +85,17 @@ def resolve(
 
     Raises UnknownTraits and UnknownResourceClasses for names that do not exist.
     """
-    ids = _resolve(conn, conditions, page)
-    _refuse_unknown(conn, conditions, ids)
+    known, after = _resolve(conn, conditions, page)
+    _refuse_unknown(conn, conditions, known)
     if page is not None:
-        page = page._replace(after=ids.after)
+        page = page._replace(after=after)
     # A tree or aggregate that does not exist has no members, and no provider is in two trees:
     # nothing need be read.
-    if not ids.roots.keys() >= conditions.trees or len(set(ids.roots.values())) > 1:
+    if not all(term.is_known(known) for term in conditions.terms):
         return ProviderSelection(None, page)
-    if not all(ids.of_aggregates(uuids) for uuids in conditions.member_of):
-        return ProviderSelection(None, page)
-    return ProviderSelection(_condition(conditions, ids), page)
+    condition = _condition(conditions, known)
+    is_possible = len(condition.sets(ConditionKind.TREE)) <= 1
+    return ProviderSelection(condition if is_possible else None, page)
 
 
 class ProviderList(NamedTuple):
@@ -177,31 +148,30 @@ def _provider(row: Sequence[Any]) -> Provider:
     return Provider._make([*fields, row_id, revision or UNKNOWN])
 
 
-def _resolve(conn: Connection, conditions: ProviderFilter, page: Page | None) -> _FilterIds:
+def _resolve(
+    conn: Connection, conditions: ProviderFilter, page: Page | None
+) -> tuple[KnownNames, str]:
+    """Return the names that exist, and the uuid that a page comes after as stored."""
+    trees = conditions.names("tree")
     after = () if page is None or page.after is None else (page.after,)
-    known = catalog.look_up(
+    found = catalog.look_up(
         conn,
         {
-            "trait": conditions.traits,
+            "trait": conditions.names("trait"),
             "resource_class": conditions.classes,
-            "aggregate": conditions.aggregates,
+            "aggregate": conditions.names("aggregate"),
         },
-        {*conditions.trees, *after},
+        {*trees, *after},
     )
     # A row may have another form of the uuid than the canonical one, and its place in the order.
-    rows = identifiers.match(after, {uuid: uuid for uuid in known.trees})
-    return _FilterIds(
-        known.ids["trait"],
-        known.ids["resource_class"],
-        known.aggregates,
-        identifiers.match(conditions.trees, known.trees),
-        "".join(rows.get(uuid) or identifiers.key(uuid) for uuid in after),
-    )
+    known = KnownNames.of(found.ids, found.aggregates, found.trees, [*trees, *after])
+    stored = known.providers
+    return known, "".join(stored.get(uuid) or identifiers.key(uuid) for uuid in after)
 
 
-def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: _FilterIds) -> None:
+def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: KnownNames) -> None:
     """Raise UnknownTraits or UnknownResourceClasses, naming the parameter."""
-    traits = conditions.traits - ids.traits.keys()
+    traits = conditions.names("trait") - ids.traits.keys()
     if traits:
         raise UnknownTraits(traits, "required", catalog.nearest(conn, "trait", traits))
     classes = conditions.classes - ids.classes.keys()
@@ -210,18 +180,15 @@ def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: _FilterId
         raise UnknownResourceClasses(classes, "resources", nearest)
 
 
-def _condition(conditions: ProviderFilter, ids: _FilterIds) -> ProviderCondition:
+def _condition(conditions: ProviderFilter, known: KnownNames) -> ProviderCondition:
     """Return the filter by ids."""
     uuids = None if conditions.uuid is None else identifiers.stored_forms(conditions.uuid)
-    subtree = conditions.subtree
+    by_ids: list[IdCondition] = []
+    for term in conditions.terms:
+        by_ids += term.conditions(known)
     return ProviderCondition(
+        combined(by_ids),
         name=conditions.name,
         uuids=None if uuids is None else frozenset(uuids),
-        root_id=min(ids.roots.values(), default=None),
-        subtree=None if subtree is None else frozenset(identifiers.stored_forms(subtree)),
-        resources=tuple((ids.classes[name], amount) for name, amount in conditions.resources),
-        traits=tuple(ids.of_traits(names_of_term) for names_of_term in conditions.required),
-        forbidden=ids.of_traits(conditions.forbidden),
-        aggregates=tuple(ids.of_aggregates(uuids) for uuids in conditions.member_of),
-        not_aggregates=ids.of_aggregates(conditions.not_member_of),
+        resources=known.resource_ids(conditions.resources),
     )

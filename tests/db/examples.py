@@ -15,6 +15,7 @@ from placement.db.conditions import (
 from placement.db.statement import Query, Writes
 from placement.db.statements import derived, integrity, providers, sharing
 from placement.db.statements.provider_list import MOST_JOINED
+from placement.vocabulary import ConditionKind, IdCondition
 
 UUID = "c0ffee00-0000-4000-8000-000000000000"
 ROW = {"resource_provider_id": 1, "resource_class_id": 0}
@@ -29,15 +30,30 @@ AMOUNTS = {
 }
 OWNER = {"project_id": 1, "user_id": 1, "consumer_type_id": None}
 
+
+def _any_trait(*ids: int) -> IdCondition:
+    return IdCondition(ConditionKind.ANY_TRAIT, frozenset(ids))
+
+
+def _no_trait(*ids: int) -> IdCondition:
+    return IdCondition(ConditionKind.NO_TRAIT, frozenset(ids))
+
+
+def _any_aggregate(*ids: int) -> IdCondition:
+    return IdCondition(ConditionKind.ANY_AGGREGATE, frozenset(ids))
+
+
+def _no_aggregate(*ids: int) -> IdCondition:
+    return IdCondition(ConditionKind.NO_AGGREGATE, frozenset(ids))
+
+
+IN_TREE = IdCondition(ConditionKind.TREE, frozenset({1}))
 WITH_ROOM = MemberCondition(resources=((0, 1), (1, 64)))
 SUFFIXED = MemberCondition(
+    (_any_trait(1), _any_trait(2, 3), _no_trait(4), _any_aggregate(5), _no_aggregate(6)),
     resources=((2, 1),),
-    traits=(frozenset({1}), frozenset({2, 3})),
-    forbidden=frozenset({4}),
-    aggregates=(frozenset({5}),),
-    not_aggregates=frozenset({6}),
 )
-UNSUFFIXED = MemberCondition(aggregates=(frozenset({5}),), spans=True)
+UNSUFFIXED = MemberCondition((_any_aggregate(5),), spans=True)
 REACHING = MemberCondition(resources=((2, 1),), reach=frozenset({7}))
 ANY_ROOT = RootCondition()
 
@@ -134,7 +150,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "provider_snapshots.with_traits": ([UUID], ["CUSTOM_A"]),
     "sharing.memberships": (),
     "sharing.others": (1, 100),
-    "sharing.reached_sets": ([1, 2], RootCondition(traits=frozenset({1}))),
+    "sharing.reached_sets": ([1, 2], RootCondition((_any_trait(1),))),
     "trees.members": ([1],),
     "trees.trait_names": ([1],),
 }
@@ -181,18 +197,19 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "by name and uuid": (ProviderCondition(name="host", uuids=frozenset({UUID})),),
         "by tree, traits, aggregates and room": (
             ProviderCondition(
-                root_id=1,
+                (
+                    IN_TREE,
+                    _any_trait(1),
+                    _any_trait(2),
+                    _no_trait(4),
+                    _any_aggregate(3),
+                    _no_aggregate(5),
+                ),
                 resources=((0, 1),),
-                traits=(frozenset({1}), frozenset({2})),
-                forbidden=frozenset({4}),
-                aggregates=(frozenset({3}),),
-                not_aggregates=frozenset({5}),
             ),
         ),
         "by more conditions than are joined": (
-            ProviderCondition(
-                aggregates=tuple(frozenset({each}) for each in range(MOST_JOINED + 1))
-            ),
+            ProviderCondition(tuple(_any_aggregate(each) for each in range(MOST_JOINED + 1))),
         ),
     },
     "provider_list.revisions": {
@@ -201,12 +218,12 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     },
     "provider_list.page": {
         "after one": (ProviderCondition(), UUID, 1000),
-        "by tree": (ProviderCondition(root_id=1), "", 1000),
+        "by tree": (ProviderCondition((IN_TREE,)), "", 1000),
     },
     "roots.driven_roots": {
         f"beginning with {driver.value}": (0, condition, driver, 65)
         for driver, condition in (
-            (Driver.AGGREGATES, replace(UNSUFFIXED, aggregates=(frozenset({5}), frozenset({7})))),
+            (Driver.AGGREGATES, replace(UNSUFFIXED, terms=(_any_aggregate(5), _any_aggregate(7)))),
             (Driver.TRAITS, SUFFIXED),
             (Driver.RESOURCES, WITH_ROOM),
             (Driver.PARTS, MemberCondition(parts_of=(0,))),
@@ -232,17 +249,17 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
             0,
             _tree(
                 WITH_ROOM,
-                root=RootCondition(frozenset({1}), frozenset({2}), frozenset({3})),
+                root=RootCondition((_any_trait(1), _no_trait(2), _no_aggregate(3))),
             ),
             None,
         ),
         "from elsewhere, or by a member of its own": (0, _tree(REACHING, own=True), None),
         "some of a class, beginning with it": (
             0,
-            _tree(MemberCondition(parts_of=(0,), forbidden=frozenset({4}))),
+            _tree(MemberCondition((_no_trait(4),), parts_of=(0,))),
             DrivingCondition(0, Driver.PARTS),
         ),
-        "in one tree": (0, _tree(MemberCondition(resources=((0, 1),), tree=1)), None),
+        "in one tree": (0, _tree(MemberCondition((IN_TREE,), resources=((0, 1),))), None),
     },
     "usages.amounts": {"of a project": ("p", None), "of a user": ("p", "u")},
     "usages.consumer_counts": {"of a project": ("p", None), "of a user": ("p", "u")},

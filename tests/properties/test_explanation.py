@@ -13,7 +13,7 @@ import pytest
 from placement.api.history import v
 from placement.api.query import pairs, parse_candidates
 from placement.candidates import Explanation, TreeCache, explain
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.request import SubtreeRule
 from placement.candidates.trace import Refusal
 from placement.client.query import parse_query
@@ -94,7 +94,7 @@ def rule_of(suffixes: tuple[str, ...]) -> SubtreeRule:
     return SubtreeRule(inside, outside)
 
 
-def key_of(term: Term) -> Key:
+def key_of(term: StatedTerm) -> Key:
     return term.keyword, term.suffix, term.value
 
 

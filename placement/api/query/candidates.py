@@ -20,8 +20,9 @@ from placement.api.query.joined import (
     check_splits,
 )
 from placement.api.query.strings import Pairs, Parameter, bad, positive, unknown
-from placement.api.query.terms import Membership, Traits
-from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms, SubtreeRule
+from placement.api.query.terms import TermReader
+from placement.candidates.request import UNSUFFIXED, CandidateRequest, SubtreeRule
+from placement.candidates.terms import ROOT_TERMS, Term, ordered
 from placement.errors import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, BadQuery
 
 EXPLAIN = ("summary", "providers")
@@ -155,25 +156,20 @@ def _explain(query: Pairs) -> str | None:
     return values[0] if values else None
 
 
-def _root(query: Pairs, version: Microversion) -> RootTerms:
+def _root(query: Pairs, version: Microversion) -> tuple[Term, ...]:
     """Read what is asked of the root: since 2.0 any number of terms, with choices."""
     choices = Feature.WHOLE_LANGUAGE.at(version)
-    values = _values(query, "root_required")
-    if len(values) > 1 and not choices:
-        raise _repeated("root_required")
-    traits, membership = Traits(version), Membership(version)
-    for value in values:
-        if value.startswith("in:") and not choices:
-            raise bad("root_required", value, "in: is not supported here")
-        traits.add("root_required", value, any_of=choices)
-    for value in _values(query, "root_member_of"):
-        membership.add("root_member_of", value)
-    return RootTerms(
-        tuple(dict.fromkeys(traits.required)),
-        frozenset(traits.forbidden),
-        tuple(dict.fromkeys(membership.positive)),
-        frozenset(membership.negative),
-    )
+    reader = TermReader(version)
+    for parameter in dict.fromkeys(kind.parameter for kind in ROOT_TERMS):
+        key = f"root_{parameter}"
+        values = _values(query, key)
+        if len(values) > 1 and not choices:
+            raise _repeated(key)
+        for value in values:
+            if value.startswith("in:") and not choices:
+                raise bad(key, value, "in: is not supported here")
+            reader.read(parameter, key, value)
+    return ordered(reader.terms)
 
 
 def _isolate(query: Pairs) -> frozenset[str] | None:

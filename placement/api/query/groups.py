@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from placement.api.microversion import Microversion
-from placement.api.query.strings import PROVIDER_UUID, Pairs, Parameter, bad
-from placement.api.query.terms import Membership, Traits, effective, resources
+from placement.api.query.strings import Pairs, Parameter, bad
+from placement.api.query.terms import TermReader, effective, resources
 from placement.api.versioned import Versioned
 from placement.candidates.request import UNSUFFIXED, RequestGroup
-from placement.objects import identifiers
+from placement.candidates.terms import ordered
 
 GROUP_PARAMETERS: Mapping[str, Parameter] = {
     "resources": Parameter(
@@ -61,46 +61,21 @@ _SUFFIX_FORM = Versioned(
 class Group:
     """A request group while its parameters are read."""
 
-    traits: Traits
-    membership: Membership
-    first: str = ""  # the parameter that began the group
+    reader: TermReader
+    first: str  # the parameter that began the group
     resources: tuple[tuple[str, int], ...] = ()
-    providers: dict[str, str] = field(default_factory=dict)  # keyword -> UUID
     can_split: frozenset[str] = frozenset()
-
-    @classmethod
-    def at(cls, version: Microversion) -> "Group":
-        """Return a group before its first parameter."""
-        return cls(Traits(version), Membership(version))
 
     def add(self, keyword: str, key: str, value: str) -> None:
         """Read one parameter; `keyword` is its name without the suffix."""
-        self.first = self.first or key
         if keyword == "resources":
             self.resources = resources(key, value)
-        elif keyword == "required":
-            self.traits.add(key, value)
-        elif keyword == "member_of":
-            self.membership.add(key, value)
         else:
-            uuid = value.strip()
-            if not identifiers.canonical(uuid):
-                raise bad(key, value, PROVIDER_UUID)
-            self.providers[keyword] = uuid
+            self.reader.read(keyword, key, value)
 
     def frozen(self, suffix: str) -> RequestGroup:
         """Return the group as the search takes it."""
-        return RequestGroup(
-            suffix,
-            self.resources,
-            tuple(dict.fromkeys(self.traits.required)),
-            frozenset(self.traits.forbidden),
-            tuple(dict.fromkeys(self.membership.positive)),
-            frozenset(self.membership.negative),
-            self.providers.get("in_tree"),
-            self.providers.get("subtree"),
-            self.can_split,
-        )
+        return RequestGroup(suffix, self.resources, ordered(self.reader.terms), self.can_split)
 
 
 def read_groups(query: Pairs, version: Microversion) -> dict[str, Group]:
@@ -109,8 +84,10 @@ def read_groups(query: Pairs, version: Microversion) -> dict[str, Group]:
     for key, value in effective(query, version):
         match = _GROUP_KEY.at(version).match(key)
         if match:
-            group = groups.setdefault(match["suffix"] or UNSUFFIXED, Group.at(version))
-            group.add(match["key"], key, value)
+            suffix = match["suffix"] or UNSUFFIXED
+            if suffix not in groups:
+                groups[suffix] = Group(TermReader(version), key)
+            groups[suffix].add(match["key"], key, value)
     return groups
 
 

@@ -1,6 +1,6 @@
 """What must hold between the parts of a request for candidates, whatever form it arrives in."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from placement.api.history import Feature
@@ -10,10 +10,9 @@ from placement.candidates.request import (
     UNSUFFIXED,
     CandidateRequest,
     Place,
-    RequestGroup,
-    RootTerms,
     parameter_of,
 )
+from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
 
 # Each is looked up for each root that the database has to look at.
@@ -118,19 +117,19 @@ CHECK_RESOURCES: Versioned[Check] = Versioned(
 def check_contradictions(request: CandidateRequest) -> None:
     """Raise BadQuery for a group that requires and forbids the same traits."""
     for group in request.groups:
-        names = contradictions(group)
+        names = contradictions(group.terms)
         if names:
             place = request.place("required", group.suffix, names[0])
             raise bad(place, ",".join(names), "required and forbidden at once")
 
 
-def check_root(root: RootTerms, place: Place = parameter_of) -> None:
+def check_root(root: Sequence[Term], place: Place = parameter_of) -> None:
     """Raise BadQuery for contradictions, or too many conditions, on the root."""
     names = contradictions(root)
     if names:
         where = place("root_required", "", names[0])
         raise bad(where, ",".join(names), "required and forbidden at once", QUERY_BAD_VALUE)
-    conditions = sum(len(traits) > 1 for traits in root.required) + len(root.member_of)
+    conditions = choices(root)
     if conditions > MAX_ROOT_CONDITIONS:
         raise BadQuery(
             f"{place('root_required', '', '')}, {place('root_member_of', '', '')}: {conditions} "
@@ -139,7 +138,17 @@ def check_root(root: RootTerms, place: Place = parameter_of) -> None:
         )
 
 
-def contradictions(terms: RequestGroup | RootTerms) -> list[str]:
+def choices(terms: Collection[Term]) -> int:
+    """Return how many of the terms a database looks up one by one for each provider.
+
+    Single traits are looked up all at once; a choice of several is a condition of its own.
+    """
+    several = [term for term in of_kind(terms, RequiredTraits) if len(term.any_of) > 1]
+    return len(several) + len(of_kind(terms, MemberOf))
+
+
+def contradictions(terms: Collection[Term]) -> list[str]:
     """Return the traits of terms all of whose traits are forbidden."""
-    contradicted = [names for names in terms.required if names <= terms.forbidden]
-    return sorted(frozenset().union(*contradicted))
+    forbidden = {term.name for term in of_kind(terms, ForbiddenTrait)}
+    required = [term.any_of for term in of_kind(terms, RequiredTraits)]
+    return sorted(frozenset().union(*(names for names in required if names <= forbidden)))

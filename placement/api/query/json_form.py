@@ -21,22 +21,18 @@ from placement.candidates.request import (
     CandidateRequest,
     Place,
     RequestGroup,
-    RootTerms,
     SubtreeRule,
 )
+from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS, Term, of_kind, ordered
 from placement.errors import QUERY_BAD_VALUE, BadQuery
 
 Step = str | int
 
-# Members that a group and the root have in common.
-_TERMS = {"required", "forbidden", "member_of", "not_member_of"}
-
 # What errors call a part of a request -> the members of the body in which its names stand.
-_MEMBERS: Mapping[str, Sequence[Sequence[Step]]] = {
-    "root_required": (("root", "required"), ("root", "forbidden")),
-    "root_member_of": (("root", "member_of"),),
-    "required": (("required",), ("forbidden",)),
-}
+_MEMBERS: dict[str, list[Sequence[Step]]] = {}
+for _kind in GROUP_TERMS:
+    _MEMBERS.setdefault(_kind.parameter, []).append((_kind.keyword,))
+    _MEMBERS.setdefault(f"root_{_kind.parameter}", []).append(("root", _kind.keyword))
 
 
 def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> CandidateRequest:
@@ -56,7 +52,7 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
         tuple(_group(suffix, group) for suffix, group in groups.items()),
         isolate=suffixed if policy == "isolate" else isolated,
         same_subtree=_rules(body.get("same_subtree", ())),
-        root=RootTerms(**_terms(body.get("root", {}))),
+        root=_terms(body.get("root", {}), ROOT_TERMS),
         limit=_limit(body),
         isolate_all=policy == "isolate",
         explain=body.get("explain"),
@@ -83,30 +79,20 @@ def _group(suffix: str, group: Mapping[str, Any]) -> RequestGroup:
     return RequestGroup(
         suffix,
         tuple((name, min(int(amount), TOO_MUCH)) for name, amount in resources),
-        **_terms(group),
-        in_tree=group.get("in_tree"),
-        subtree=group.get("subtree"),
-        can_split=frozenset(group.get("can_split", ())),
+        _terms(group, GROUP_TERMS),
+        frozenset(group.get("can_split", ())),
     )
 
 
-def _terms(terms: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that a group and the root have in common."""
-    if not terms.keys() & _TERMS:
-        return {}
-    return {
-        "required": _any_of_each(terms.get("required", ())),
-        "forbidden": frozenset(terms.get("forbidden", ())),
-        "member_of": _any_of_each(terms.get("member_of", ())),
-        "not_member_of": frozenset(terms.get("not_member_of", ())),
-    }
-
-
-def _any_of_each(terms: Sequence[str | Sequence[str]]) -> tuple[frozenset[str], ...]:
-    if not terms:
-        return ()
-    sets = [frozenset([term] if isinstance(term, str) else term) for term in terms]
-    return tuple(dict.fromkeys(sets))
+def _terms(members: Mapping[str, Any], kinds: Sequence[type[Term]]) -> tuple[Term, ...]:
+    """Return the terms that members state."""
+    terms: list[Term] = []
+    for kind in kinds:
+        stated = members.get(kind.keyword)
+        if stated:
+            values = stated if kind.is_listed else [stated]
+            terms += [kind.from_json(value) for value in values]
+    return ordered(terms)
 
 
 def _rules(rules: Sequence[Mapping[str, Sequence[str]]]) -> tuple[SubtreeRule, ...]:
@@ -167,7 +153,7 @@ def json_of(request: CandidateRequest) -> dict[str, Any]:
             {"of": sorted(rule.inside), "not": sorted(rule.outside)}
             for rule in request.same_subtree
         ],
-        "root": _json_of_terms(request.root),
+        "root": _json_of_terms(request.root, ROOT_TERMS),
         "limit": request.limit,
     }
     if request.isolate_all:
@@ -178,30 +164,21 @@ def json_of(request: CandidateRequest) -> dict[str, Any]:
 
 
 def _json_of_group(group: RequestGroup) -> dict[str, Any]:
-    providers = {"in_tree": group.in_tree, "subtree": group.subtree}
     return _stated(
         {
             "resources": dict(group.resources),
-            **_json_of_terms(group),
-            **providers,
+            **_json_of_terms(group.terms, GROUP_TERMS),
             "can_split": sorted(group.can_split),
         }
     )
 
 
-def _json_of_terms(terms: RequestGroup | RootTerms) -> dict[str, Any]:
-    return _stated(
-        {
-            "required": [_one_or_several(names) for names in terms.required],
-            "forbidden": sorted(terms.forbidden),
-            "member_of": [_one_or_several(names) for names in terms.member_of],
-            "not_member_of": sorted(terms.not_member_of),
-        }
-    )
-
-
-def _one_or_several(names: frozenset[str]) -> str | list[str]:
-    return sorted(names) if len(names) > 1 else min(names)
+def _json_of_terms(terms: Sequence[Term], kinds: Sequence[type[Term]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for kind in kinds:
+        values = [term.json for term in of_kind(terms, kind)]
+        members[kind.keyword] = values if kind.is_listed else next(iter(values), None)
+    return members
 
 
 def _stated(members: Mapping[str, Any]) -> dict[str, Any]:

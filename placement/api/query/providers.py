@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from placement.api.history import v
 from placement.api.microversion import Microversion
+from placement.api.query.joined import choices
 from placement.api.query.strings import (
     PROVIDER_UUID,
     Pairs,
@@ -17,7 +18,8 @@ from placement.api.query.strings import (
     pairs,
     positive,
 )
-from placement.api.query.terms import Membership, Traits, effective, resources
+from placement.api.query.terms import TermReader, effective, resources
+from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree, ordered
 from placement.errors import BadQuery
 from placement.objects import identifiers
 from placement.objects.provider_list import Page, ProviderFilter
@@ -30,6 +32,9 @@ MAX_CONDITIONS = 50
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
 _NAMES = "|".join(part.value for part in Part)
+
+# Parameters of terms that may be repeated.
+_LISTED_TERMS = {kind.parameter for kind in GROUP_TERMS if kind.is_listed}
 
 # Providers of a list with parts: an answer has a bound, and each part takes one statement.
 MOST_WITH_PARTS = 1_000
@@ -93,24 +98,18 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
     for key in ("uuid", "in_tree", "subtree"):
         if key in values and not _DASHED_UUID.match(values[key]):
             raise bad(key, values[key], f"{PROVIDER_UUID}; it has dashes")
-    traits, membership = Traits(version), Membership(version)
+    reader = TermReader(version)
     for key, value in effective(query, version):
-        if key == "required":
-            traits.add(key, value)
-        elif key == "member_of":
-            membership.add(key, value)
+        if key in _LISTED_TERMS:
+            reader.read(key, key, value)
     amounts = resources("resources", values["resources"]) if "resources" in values else ()
-    _check_number(traits, membership, len(amounts))
+    _check_number(choices(reader.terms) + len(amounts))
+    places = [kind(values[kind.keyword]) for kind in (InTree, InSubtree) if kind.keyword in values]
     return ProviderFilter(
         name=values.get("name") or None,
         uuid=values.get("uuid"),
-        in_tree=values.get("in_tree"),
-        subtree=values.get("subtree"),
-        required=tuple(traits.required),
-        forbidden=frozenset(traits.forbidden),
-        member_of=tuple(membership.positive),
-        not_member_of=frozenset(membership.negative),
         resources=amounts,
+        terms=ordered([*reader.terms, *places]),
     )
 
 
@@ -157,10 +156,7 @@ def after(query: Pairs, uuid: str) -> str:
     return urlencode([*others, ("marker", uuid)], safe=":,!")
 
 
-def _check_number(traits: Traits, membership: Membership, class_count: int) -> None:
-    # Single traits are looked up all at once; a choice of several is a condition of its own.
-    choices = sum(len(term) > 1 for term in traits.required)
-    conditions = choices + len(membership.positive) + class_count
+def _check_number(conditions: int) -> None:
     if conditions > MAX_CONDITIONS:
         raise BadQuery(
             f"required=in:, member_of, resources: {conditions} conditions (sets of traits, sets of "

@@ -1,11 +1,21 @@
 """Forms of values that several parameters share: amounts, traits, aggregates."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
-from placement.api.query.strings import Pairs, bad, check_feature
+from placement.api.query.strings import PROVIDER_UUID, Pairs, bad, check_feature
+from placement.candidates.terms import (
+    ForbiddenTrait,
+    InSubtree,
+    InTree,
+    MemberOf,
+    NotMemberOf,
+    RequiredTraits,
+    Term,
+)
 from placement.errors import BadQuery
 from placement.objects import identifiers
 
@@ -46,65 +56,90 @@ def effective(query: Pairs, version: Microversion) -> Pairs:
 
 
 @dataclass(slots=True)
-class Traits:
-    """Required terms (any of each set) and forbidden traits."""
+class TermReader:
+    """Reads the parameters that state the terms of a group, of the root or of a filter."""
 
     version: Microversion
-    required: list[frozenset[str]] = field(default_factory=list)
-    forbidden: set[str] = field(default_factory=set)
+    # In the order of the query.
+    terms: list[Term] = field(default_factory=list)
 
-    def add(self, key: str, value: str, any_of: bool = True) -> None:
-        """Parse `T1,!T2` or, where `any_of` allows it, `in:T1,T2`.  Raises BadQuery."""
-        if any_of and value.startswith("in:"):
-            self._add_any(key, value)
-            return
-        for item, name in self._names(key, value, value):
-            if item == name:
-                self.required.append(frozenset([name]))
-            else:
-                since = Feature.FORBIDDEN_TRAITS.since
-                check_feature(key, value, "a forbidden trait", since, self.version)
-                self.forbidden.add(name)
+    def read(self, parameter: str, key: str, value: str) -> None:
+        """Read one of the parameters of `READERS`; key: what it is called here.
 
-    def _add_any(self, key: str, value: str) -> None:
-        check_feature(key, value, "in:", Feature.ANY_TRAITS.since, self.version)
-        names = self._names(key, value, value.removeprefix("in:"))
+        Raises BadQuery.
+        """
+        self.terms = READERS[parameter](self.terms, key, value, self.version)
+
+
+# Takes the terms that were read before, the name of a parameter, its value, and the version.
+# Returns all terms.
+Reader = Callable[[list[Term], str, str, Microversion], list[Term]]
+
+
+def _read_traits(earlier: list[Term], key: str, value: str, version: Microversion) -> list[Term]:
+    """Parse `T1,!T2` or `in:T1,T2`."""
+    if value.startswith("in:"):
+        check_feature(key, value, "in:", Feature.ANY_TRAITS.since, version)
+        names = _trait_names(key, value, value.removeprefix("in:"))
         if any(item != name for item, name in names):
             raise bad(key, value, "a forbidden trait cannot stand inside in:")
-        self.required.append(frozenset(name for _item, name in names))
-
-    def _names(self, key: str, value: str, listed: str) -> list[tuple[str, str]]:
-        """Return each item of a list, with and without the marks that forbid it."""
-        items = [item.strip() for item in listed.split(",")]
-        names = [(item, item.lstrip("!")) for item in items]
-        if not all(name for _item, name in names):
-            raise bad(key, value, "expected names of traits, separated by commas")
-        return names
-
-
-@dataclass(slots=True)
-class Membership:
-    """Positive terms (any of each set) and aggregates to stay out of."""
-
-    version: Microversion
-    positive: list[frozenset[str]] = field(default_factory=list)
-    negative: set[str] = field(default_factory=set)
-
-    def add(self, key: str, value: str) -> None:
-        """Parse `AGG`, `in:AGG,…`, `!AGG` or `!in:AGG,…`.  Raises BadQuery."""
-        if self.positive or self.negative:
-            since = Feature.REPEATED_MEMBER_OF.since
-            if self.version < since:
-                raise BadQuery(f"{key}: repeating it needs microversion {since} or later")
-        text = value.removeprefix("!")
-        if text != value:
-            since = Feature.FORBIDDEN_AGGREGATES.since
-            check_feature(key, value, "a forbidden aggregate", since, self.version)
-        listed = text.startswith("in:")
-        uuids = text.removeprefix("in:").split(",") if listed else [text]
-        if not all(identifiers.canonical(uuid) for uuid in uuids):
-            raise bad(key, value, "expected the UUID of an aggregate, or in:UUID,UUID…")
-        if text == value:
-            self.positive.append(frozenset(uuids))
+        return [*earlier, RequiredTraits(frozenset(name for _item, name in names))]
+    terms = [*earlier]
+    for item, name in _trait_names(key, value, value):
+        if item == name:
+            terms.append(RequiredTraits(frozenset([name])))
         else:
-            self.negative.update(uuids)
+            since = Feature.FORBIDDEN_TRAITS.since
+            check_feature(key, value, "a forbidden trait", since, version)
+            terms.append(ForbiddenTrait(name))
+    return terms
+
+
+def _trait_names(key: str, value: str, listed: str) -> list[tuple[str, str]]:
+    """Return each item of a list, with and without the marks that forbid it."""
+    items = [item.strip() for item in listed.split(",")]
+    names = [(item, item.lstrip("!")) for item in items]
+    if not all(name for _item, name in names):
+        raise bad(key, value, "expected names of traits, separated by commas")
+    return names
+
+
+def _read_membership(
+    earlier: list[Term], key: str, value: str, version: Microversion
+) -> list[Term]:
+    """Parse `AGG`, `in:AGG,…`, `!AGG` or `!in:AGG,…`."""
+    since = Feature.REPEATED_MEMBER_OF.since
+    if version < since and any(isinstance(term, MemberOf | NotMemberOf) for term in earlier):
+        raise BadQuery(f"{key}: repeating it needs microversion {since} or later")
+    text = value.removeprefix("!")
+    if text != value:
+        since = Feature.FORBIDDEN_AGGREGATES.since
+        check_feature(key, value, "a forbidden aggregate", since, version)
+    listed = text.startswith("in:")
+    uuids = text.removeprefix("in:").split(",") if listed else [text]
+    if not all(identifiers.canonical(uuid) for uuid in uuids):
+        raise bad(key, value, "expected the UUID of an aggregate, or in:UUID,UUID…")
+    if text == value:
+        return [*earlier, MemberOf(frozenset(uuids))]
+    return [*earlier, *map(NotMemberOf, uuids)]
+
+
+def _reader_of_provider(kind: type[Term]) -> Reader:
+    """Return what reads the UUID of a provider; the last one counts."""
+
+    def read(earlier: list[Term], key: str, value: str, _version: Microversion) -> list[Term]:
+        uuid = value.strip()
+        if not identifiers.canonical(uuid):
+            raise bad(key, value, PROVIDER_UUID)
+        return [*(term for term in earlier if type(term) is not kind), kind.from_json(uuid)]
+
+    return read
+
+
+# Parameter, without the suffix of a group -> what reads it.
+READERS: Mapping[str, Reader] = {
+    RequiredTraits.parameter: _read_traits,
+    MemberOf.parameter: _read_membership,
+    InTree.parameter: _reader_of_provider(InTree),
+    InSubtree.parameter: _reader_of_provider(InSubtree),
+}

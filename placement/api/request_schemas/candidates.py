@@ -1,5 +1,7 @@
 """The body of a request for allocation candidates."""
 
+from collections.abc import Iterable
+
 from placement.api import samples
 from placement.api.json_body import Schema, path_of
 from placement.api.request_schemas.common import (
@@ -13,6 +15,7 @@ from placement.api.request_schemas.common import (
 )
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
+from placement.candidates.terms import GROUP_TERMS, ROOT_TERMS, Term
 
 TRAIT = sample(CLASS_NAME, "HW_CPU_X86_AVX2")
 AGGREGATE = sample(UUID_LIKE, samples.AGGREGATE)
@@ -33,19 +36,25 @@ def _terms(name: Fragment) -> Fragment:
     return _list({**name, "type": ["string", "array"], "items": name, "minItems": 1})
 
 
-TERMS = {
-    "required": _terms(TRAIT),
-    "forbidden": _list(TRAIT),
-    "member_of": _terms(AGGREGATE),
-    "not_member_of": _list(AGGREGATE),
-}
+_NAMES = {"trait": TRAIT, "aggregate": AGGREGATE, "tree": PROVIDER}
+
+
+def _members(kinds: Iterable[type[Term]]) -> dict[str, Fragment]:
+    """Return the members that state terms of these classes."""
+    members: dict[str, Fragment] = {}
+    for kind in kinds:
+        name = _NAMES[kind.name_kind]
+        if kind.is_listed:
+            name = _list(name) if kind.excludes else _terms(name)
+        members[kind.keyword] = name
+    return members
+
+
 GROUP = closed(
     {},
     {
         "resources": by_class({"type": "integer", "minimum": 1, "examples": [4]}),
-        **TERMS,
-        "in_tree": PROVIDER,
-        "subtree": PROVIDER,
+        **_members(GROUP_TERMS),
         "can_split": _list(sample(CLASS_NAME, "VCPU")),
     },
     "RequestGroup",
@@ -65,7 +74,7 @@ _MEMBERS = {
         "maxLength": 7,
         "examples": ["none"],
     },
-    "root": closed({}, TERMS, "RootTerms"),
+    "root": closed({}, _members(ROOT_TERMS), "RootTerms"),
     "limit": {"type": "integer", "minimum": 1, "examples": [10]},
 }
 EXPLAIN = {

@@ -8,7 +8,7 @@ from placement.api.json_body import path_of
 from placement.api.responses.common import UUID, UUID_KEY
 from placement.api.shapes import Array, Fragment, Json, Object, Property, Ready, Renderer, Table
 from placement.candidates.explanation import CODES, Explanation
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Relaxed, UnservedHost
 from placement.candidates.request import SubtreeRule
 
@@ -120,17 +120,17 @@ def _relaxation(relaxed: Relaxed, body: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"drop": path, "value": _value(relaxed.term), "hosts": relaxed.hosts}
 
 
-def _value(term: Term) -> str | list[str] | Mapping[str, list[str]]:
+def _value(term: StatedTerm) -> str | int | list[str] | Mapping[str, list[str]]:
     value = term.value
     if isinstance(value, SubtreeRule):
         return {"of": sorted(value.inside), "not": sorted(value.outside)}
     if isinstance(value, frozenset):
         return sorted(value) if len(value) > 1 else min(value)
-    assert isinstance(value, str)
+    assert isinstance(value, str | int)
     return value
 
 
-def path_of_term(term: Term, body: Mapping[str, Any]) -> str:
+def path_of_term(term: StatedTerm, body: Mapping[str, Any]) -> str:
     """Return the path at which a request as JSON states a term."""
     steps: list[str | int] = [*term.keyword.split(".")]
     if term.suffix is not None:
@@ -140,12 +140,12 @@ def path_of_term(term: Term, body: Mapping[str, Any]) -> str:
     stated: Any = body
     for step in steps:
         stated = stated[step]
-    if isinstance(stated, str):
+    if not isinstance(stated, list):
         return path_of(steps)
     return path_of([*steps, next(place for place, each in enumerate(stated) if _is(each, term))])
 
 
-def _is(stated: Any, term: Term) -> bool:
+def _is(stated: Any, term: StatedTerm) -> bool:
     """Whether an item of a list says what the term says."""
     if isinstance(stated, dict):
         rule = frozenset(stated.get("of", ())), frozenset(stated.get("not", ()))

@@ -51,7 +51,7 @@ def explain(
         resolved = resolve(conn, request)
         sharing = sharing_of(conn, resolved, ()).everyone
     budget = Budget(settings.max_search_steps)
-    question = Question(resolved.request, request, budget.spend)
+    question = Question(resolved.request, budget.spend)
     judge, reductions = judges(question, budget, settings.max_search_steps)
     tally = Tally(question, judge)
     single_hosts = SingleHosts(resolved.request)

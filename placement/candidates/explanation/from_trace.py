@@ -7,7 +7,7 @@ looked at, and not what they had; the database may have ruled out others.
 from collections.abc import Sequence
 
 from placement.candidates.explanation import wording
-from placement.candidates.explanation.terms import STOCK_CODES, Term, group_terms, root_terms
+from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group, of_root
 from placement.candidates.explanation.value import Blocked, Explanation, Hosts
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.trace import Refusal, Trace
@@ -34,15 +34,13 @@ def _blocked(
     return Blocked(code, suffix, wording.asked(terms), phrase, hosts, ())
 
 
-def _terms(request: CandidateRequest, group: RequestGroup | None, code: Refusal) -> Sequence[Term]:
+def _terms(
+    request: CandidateRequest, group: RequestGroup | None, code: Refusal
+) -> Sequence[StatedTerm]:
     """Return the terms that a code may mean."""
-    terms = [term for term, _condition in root_terms(request.root, request.root)]
+    terms = of_root(request.root)
     if group is not None:
-        terms += [term for term, _condition in group_terms(group, group)]
-        if code in STOCK_CODES:
-            terms += [
-                Term(code, "resources", group.suffix, resource) for resource in group.resources
-            ]
+        terms += [*of_group(group), *of_amounts(group.suffix, group.resources)]
     return [term for term in terms if term.code is code]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placement.candidates.explanation.screens import Masks
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.terms import Masks
 from placement.candidates.trace import Refusal
 
 ORDER = {code: place for place, code in enumerate(Refusal)}
@@ -20,7 +20,7 @@ class Fall(NamedTuple):
 
     code: Refusal
     group: str | None
-    term: Term | None = None
+    term: StatedTerm | None = None
     slot: int = -1
     providers: Sequence[int] = ()
 

@@ -12,11 +12,12 @@ from placement.candidates.explanation.relaxed import (
     without_root_term,
     without_term,
 )
-from placement.candidates.explanation.screens import Filters, Masks, RootScreen, Screen
-from placement.candidates.explanation.terms import Term
-from placement.candidates.model import Pool, Slot
+from placement.candidates.explanation.screens import Screen
+from placement.candidates.explanation.terms import StatedTerm, of_group, of_root
+from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.request import CandidateRequest, Slot
+from placement.candidates.terms import Masks, TermChecks
 from placement.candidates.trace import Refusal
 
 Kinds = Sequence[type[Constraint]]
@@ -50,7 +51,7 @@ class Relaxation:
     root's.
     """
 
-    term: Term
+    term: StatedTerm
     without: Callable[[], CandidateRequest]
     slots: Mapping[int, int] = field(default_factory=dict)
     root: int = 0
@@ -59,25 +60,21 @@ class Relaxation:
 class Question:
     """A request as an explanation looks at it.
 
-    joins: what joins its slots. root: what is asked of the root. screens: of each slot. distinct:
-    of slots that ask the same, one. place: slot -> its place among these. split: several
-    providers may serve an amount in parts. groups: suffix -> slots, in the order of the request.
-    looks: the work that one provider takes. relaxations: the request without each of its terms.
-    parts: how many slots and terms it has. plan_looks: the work of planning a request like it.
+    joins: what joins its slots. root: what is asked of the root; root_terms: the same by bit.
+    screens: of each slot. distinct: of slots that ask the same, one. place: slot -> its place among
+    these. split: several providers may serve an amount in parts. groups: suffix -> slots, in the
+    order of the request. looks: the work that one provider takes. relaxations: the request without
+    each of its terms. parts: how many slots and terms it has. plan_looks: the work of planning a
+    request like it.
     """
 
-    def __init__(
-        self, request: CandidateRequest, stated: CandidateRequest, spend: Spend = free
-    ) -> None:
-        """stated: the request with names as the client wrote them.
-
-        spend: told of conditions that are put to what no other provider had.
-        """
+    def __init__(self, request: CandidateRequest, spend: Spend = free) -> None:
+        """spend: told of conditions that are put to what no other provider had."""
         self.request = request
         self.joins = Joins.of(request)
         plan = self.joins.plan
-        self.root = RootScreen(request.root, stated.root)
-        by_suffix = {group.suffix: group for group in stated.groups}
+        self.root = TermChecks(request.root, spend=spend)
+        self.root_terms = of_root(request.root)
         self.split = any(group.can_split for group in request.groups)
         self.screens: list[Screen] = []
         self.distinct: list[Screen] = []
@@ -85,8 +82,8 @@ class Question:
         places: dict[object, int] = {}
         self.groups: dict[str, list[int]] = {group.suffix: [] for group in request.groups}
         for position, slot in enumerate(plan.slots):
-            group = by_suffix[slot.group.suffix]
-            screen = self._screen(slot, group, spend)
+            group = slot.group
+            screen = self._screen(slot, spend)
             # What slots ask alike is looked at once.
             key = group.suffixed, replace(group, suffix=""), slot.resources
             if key not in places:
@@ -95,10 +92,11 @@ class Question:
             self.screens.append(screen)
             self.place.append(places[key])
             self.groups[group.suffix].append(position)
-        self._filters = _unique_filters(self.distinct)
-        self._filter_of = [self._filters.index(screen.filters) for screen in self.distinct]
+        # The slots of one group share their checks.
+        self._checks = list(dict.fromkeys(screen.checks for screen in self.distinct))
+        self._checks_of = [self._checks.index(screen.checks) for screen in self.distinct]
         self.looks = sum(screen.looks for screen in self.distinct)
-        self.relaxations = _relaxations(self, stated)
+        self.relaxations = _relaxations(self)
         self.parts = len(self.screens) + len(self.relaxations)
         self.plan_looks = (
             LOOKS_PER_PLAN
@@ -106,40 +104,40 @@ class Question:
             + LOOKS_PER_TERM * self.parts
         )
 
-    def _screen(self, slot: Slot, stated: RequestGroup, spend: Spend) -> Screen:
-        """Return the screen of a slot; the slots of one group share its filters."""
-        earlier = self.groups[stated.suffix]
+    def _screen(self, slot: Slot, spend: Spend) -> Screen:
+        """Return the screen of a slot; the slots of one group share its checks."""
+        group = slot.group
+        earlier = self.groups[group.suffix]
         return Screen(
             slot,
-            stated,
             # Where amounts are served in parts, several providers may bring the traits.
-            alone=stated.suffixed or (self.joins.plan.alone and not self.split),
-            in_parts=not stated.suffixed and slot.resources[0][0] in stated.can_split,
-            filters=self.screens[earlier[0]].filters if earlier else None,
+            alone=group.suffixed or (self.joins.plan.alone and not self.split),
+            in_parts=not group.suffixed and slot.resources[0][0] in group.can_split,
+            checks=self.screens[earlier[0]].checks if earlier else None,
             spend=spend,
         )
 
     def masks(self, pool: Pool) -> tuple[Masks, ...]:
         """Return the masks of a pool, of each distinct screen."""
-        filtered = [filters.masks(pool) for filters in self._filters]
+        of_checks = [checks.masks(pool) for checks in self._checks]
         return tuple(
             [
-                screen.masks(pool, filtered[place])
-                for screen, place in zip(self.distinct, self._filter_of, strict=True)
+                screen.masks(pool, of_checks[place])
+                for screen, place in zip(self.distinct, self._checks_of, strict=True)
             ]
         )
 
     def codes_of(self, suffix: str) -> Sequence[Refusal]:
         """Return the codes at which a group may lose its providers, in their order."""
-        terms = [*self.root.terms]
+        terms = [*self.root_terms]
         for slot in self.groups[suffix]:
             terms += self.screens[slot].terms
         codes = {term.code for term in terms}
         return [code for code in Refusal if code in codes]
 
-    def terms_of(self, suffix: str | None, code: Refusal) -> Sequence[Term]:
+    def terms_of(self, suffix: str | None, code: Refusal) -> Sequence[StatedTerm]:
         """Return the terms of a group that have the code; of the root without a group."""
-        terms = list(self.root.terms)
+        terms = [*self.root_terms]
         if suffix is not None:
             for slot in self.groups[suffix]:
                 terms += self.screens[slot].terms
@@ -156,27 +154,23 @@ class Question:
         return [code for code in Refusal if code in codes]
 
 
-def _unique_filters(screens: Sequence[Screen]) -> list[Filters]:
-    return list({id(screen.filters): screen.filters for screen in screens}.values())
-
-
-def _relaxations(question: Question, stated: CandidateRequest) -> list[Relaxation]:
+def _relaxations(question: Question) -> list[Relaxation]:
     """Return the request without each of its terms, but for resources."""
     request = question.request
     relaxations = [
-        Relaxation(term, partial(without_root_term, request, stated, term), root=1 << place)
-        for place, term in enumerate(question.root.terms)
+        Relaxation(stated, partial(without_root_term, request, term), root=1 << number)
+        for number, (term, stated) in enumerate(zip(request.root, question.root_terms, strict=True))
     ]
-    for slots in question.groups.values():
-        terms = dict.fromkeys(term for slot in slots for term in question.screens[slot].terms)
-        for term in terms:
-            if term.keyword == "resources":
-                continue
-            without = partial(without_term, request, stated, term)
-            drops = {slot: question.screens[slot].bit(term) for slot in slots}
-            if any(question.screens[slot].soft & bit for slot, bit in drops.items()):
+    for group in request.groups:
+        screens = {slot: question.screens[slot] for slot in question.groups[group.suffix]}
+        if not screens:
+            continue
+        for term, stated in zip(group.terms, of_group(group), strict=True):
+            without = partial(without_term, request, group.suffix, term)
+            drops = {slot: screen.bit(stated) for slot, screen in screens.items()}
+            if any(screens[slot].soft & bit for slot, bit in drops.items()):
                 drops = {}  # traits that several providers bring together are a join
-            relaxations.append(Relaxation(term, without, drops))
+            relaxations.append(Relaxation(stated, without, drops))
     relaxations += [
         Relaxation(term, partial(without_join, request, term)) for term in joining_terms(request)
     ]

@@ -14,10 +14,11 @@ from placement.candidates.budget import LOOKS_PER_STEP
 from placement.candidates.explanation.profiles import Shortage, Verdict
 from placement.candidates.explanation.question import Joins, Question
 from placement.candidates.explanation.relaxed import with_amount
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Relaxed
 from placement.candidates.explanation.verdicts import Judge, signatures
 from placement.candidates.model import Pool
+from placement.candidates.terms.amounts import AMOUNT_KEYWORD, Amount
 from placement.candidates.trace import Refusal
 from placement.client.inventory import Stock, fits
 
@@ -104,7 +105,7 @@ class Reductions:
             return
         question = self._question
         for screen, masks in zip(question.distinct, verdict.masks, strict=True):
-            if screen.soft & reduce(and_, masks):
+            if screen.soft & reduce(and_, masks[0]):
                 return  # a trait that nobody has, with room or without
         unserved = {slot for slot, providers in enumerate(verdict.options) if not providers}
         for slot, screen in enumerate(question.screens):
@@ -112,7 +113,7 @@ class Reductions:
                 continue
             masks = verdict.masks[question.place[slot]]
             for place, (name, amount) in enumerate(question.joins.plan.slots[slot].resources):
-                providers = screen.providers(masks, len(pool.members), screen.units(place))
+                providers = screen.providers(masks, screen.units(place))
                 if providers and amount > 1:
                     yield Shortage(slot, place, name, amount, providers)
 
@@ -194,7 +195,8 @@ class Reductions:
         for (slot, place), best in self._best.items():
             if best.hosts:
                 suffix, resource = slots[slot].group.suffix, slots[slot].resources[place]
-                term = Term(Refusal.CAPACITY, "resources", suffix, resource)
+                amount = Amount(*resource)
+                term = StatedTerm(Refusal.CAPACITY, AMOUNT_KEYWORD, suffix, amount)
                 reductions.append(Relaxed(term, best.hosts, best.amount))
         return sorted(reductions, key=lambda reduction: -reduction.hosts)
 

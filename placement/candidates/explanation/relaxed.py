@@ -1,69 +1,45 @@
 """Requests that say one thing less, or ask for less of something."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
-from placement.candidates.explanation.terms import Term
-from placement.candidates.request import CandidateRequest, RequestGroup, RootTerms
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.request import CandidateRequest
+from placement.candidates.terms import Term
 from placement.candidates.trace import Refusal
-from placement.objects import identifiers
-
-Terms = TypeVar("Terms", RequestGroup, RootTerms)
 
 
-def without_term(
-    request: CandidateRequest, stated: CandidateRequest, term: Term
-) -> CandidateRequest:
-    """Return a request without a term of one of its groups; stated: with names as stated."""
-    groups = []
-    for group, stated_group in zip(request.groups, stated.groups, strict=True):
-        if group.suffix != term.suffix:
-            groups.append(group)
-        elif term.keyword == "in_tree":
-            groups.append(replace(group, in_tree=None))
-        elif term.keyword == "subtree":
-            groups.append(replace(group, subtree=None))
-        else:
-            groups.append(_without(group, stated_group, term.keyword, term))
+def without_term(request: CandidateRequest, suffix: str, term: Term) -> CandidateRequest:
+    """Return a request without a term of one of its groups."""
+    groups = [
+        replace(group, terms=_without(group.terms, term)) if group.suffix == suffix else group
+        for group in request.groups
+    ]
     return replace(request, groups=tuple(groups))
 
 
-def without_root_term(
-    request: CandidateRequest, stated: CandidateRequest, term: Term
-) -> CandidateRequest:
+def without_root_term(request: CandidateRequest, term: Term) -> CandidateRequest:
     """Return a request without a term of its root."""
-    keyword = term.keyword.removeprefix("root.")
-    return replace(request, root=_without(request.root, stated.root, keyword, term))
+    return replace(request, root=_without(request.root, term))
 
 
-def _without(terms: Terms, stated: Terms, keyword: str, term: Term) -> Terms:
-    if keyword == "required":
-        return replace(
-            terms, required=tuple(names for names in terms.required if names != term.value)
-        )
-    if keyword == "forbidden":
-        return replace(terms, forbidden=terms.forbidden - {str(term.value)})
-    if keyword == "member_of":
-        pairs = zip(terms.member_of, stated.member_of, strict=True)
-        return replace(terms, member_of=tuple(keys for keys, uuids in pairs if uuids != term.value))
-    # Another spelling of the same aggregate forbids it as well.
-    others = stated.not_member_of - {str(term.value)}
-    return replace(terms, not_member_of=frozenset(map(identifiers.key, others)))
+def _without(terms: Iterable[Term], term: Term) -> tuple[Term, ...]:
+    # Another spelling of the same aggregate is another term, which stays.
+    return tuple(each for each in terms if each != term)
 
 
-def joining_terms(request: CandidateRequest) -> Iterator[Term]:
+def joining_terms(request: CandidateRequest) -> Iterator[StatedTerm]:
     """Yield each rule that joins groups."""
     if request.isolate_all:
-        yield Term(Refusal.ISOLATE, "group_policy", None, "isolate")
+        yield StatedTerm(Refusal.ISOLATE, "group_policy", None, "isolate")
     else:
         for suffix in sorted(request.isolate):
-            yield Term(Refusal.ISOLATE, "isolate", None, suffix)
+            yield StatedTerm(Refusal.ISOLATE, "isolate", None, suffix)
     for rule in request.same_subtree:
-        yield Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule)
+        yield StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule)
 
 
-def without_join(request: CandidateRequest, term: Term) -> CandidateRequest:
+def without_join(request: CandidateRequest, term: StatedTerm) -> CandidateRequest:
     """Return a request without a rule that joins groups."""
     if term.keyword == "group_policy":
         return replace(request, isolate=frozenset())
@@ -84,11 +60,14 @@ def without_class(request: CandidateRequest, suffix: str, name: str) -> Candidat
 
 
 def without_traits(request: CandidateRequest, suffix: str) -> CandidateRequest:
-    """Return a request in which a group requires no traits."""
-    groups = tuple(
-        replace(group, required=()) if group.suffix == suffix else group for group in request.groups
-    )
-    return replace(request, groups=groups)
+    """Return a request in which a group asks for no traits that several providers may bring."""
+    groups = [
+        replace(group, terms=tuple(term for term in group.terms if not term.is_collective))
+        if group.suffix == suffix
+        else group
+        for group in request.groups
+    ]
+    return replace(request, groups=tuple(groups))
 
 
 def _with_resources(

@@ -1,6 +1,7 @@
 """Why single hosts are not served: which provider was the last to fall out, and what it has."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -9,6 +10,7 @@ from placement.candidates.explanation.profiles import Fall, Verdict
 from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
+from placement.candidates.terms import InTree, of_kind
 from placement.db.statements import providers as statements
 from placement.objects import provider_parts
 from placement.objects.provider_parts import Part
@@ -21,14 +23,15 @@ class SingleHosts:
 
     def __init__(self, request: CandidateRequest) -> None:
         self._hosts: list[UnservedHost] = []
-        self._trees = {group.in_tree for group in request.groups} - {None}
+        trees = [of_kind(group.terms, InTree) for group in request.groups]
+        self._trees = list(chain(*trees))
 
     def add(self, pool: Pool, verdict: Verdict) -> None:
         """Look at a host."""
         anchor = pool.anchor
         if verdict.fall is None or anchor is None or len(self._hosts) == MOST_HOSTS:
             return
-        if self._trees and not any(anchor.has(uuid) for uuid in self._trees if uuid):
+        if self._trees and not any(term.positions(anchor) for term in self._trees):
             return
         self._hosts.append(_host(pool, verdict.fall, anchor.uuid))
 

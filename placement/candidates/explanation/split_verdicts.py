@@ -23,7 +23,7 @@ from placement.candidates.explanation.verdicts import (
 )
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
-from placement.candidates.request import UNSUFFIXED, CandidateRequest, RootTerms
+from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.split_search import SplitSearches, by_room
 from placement.candidates.trace import Refusal
 from placement.client.inventory import sizes
@@ -133,7 +133,7 @@ class _SplitCase(Case):
         request = self._question.request
         if self._root:
             # The root is to blame already. What else is, the request says that asks nothing of it.
-            request = replace(request, root=RootTerms())
+            request = replace(request, root=())
         return self._serves(request)
 
     def _fall_together(self, possible: bool | None) -> Fall | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from placement.candidates.explanation import wording
 from placement.candidates.explanation.profiles import Fall, Verdict
 from placement.candidates.explanation.question import Question
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Blocked, Relaxed, Step
 from placement.candidates.explanation.verdicts import Judge
 from placement.candidates.model import Pool
@@ -36,8 +36,8 @@ class Fallen:
 
     hosts: int = 0
     examples: list[str] = field(default_factory=list)
-    terms: Counter[Term] = field(default_factory=Counter)
-    extremes: dict[Term, int] = field(default_factory=dict)
+    terms: Counter[StatedTerm] = field(default_factory=Counter)
+    extremes: dict[StatedTerm, int] = field(default_factory=dict)
 
 
 class Tally:
@@ -62,7 +62,7 @@ class Tally:
         """Count a host.  Raises BudgetSpentError before it is counted."""
         anchor = pool.anchor
         assert anchor is not None
-        profile = self._judge.profile(pool, self._question.root.mask(anchor.root))
+        profile = self._judge.profile(pool, self._question.root.root_mask(anchor.root))
         verdict = self._verdicts.get(profile)
         if verdict is None:
             verdict = self._judge.verdict(profile, pool)

@@ -4,31 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.trace import Refusal
 
+# Of searches and of requests as a whole; hosts of 2.0 do not fall out at them.
+_OTHERS = {
+    Refusal.UNKNOWN_AGGREGATE,
+    Refusal.UNKNOWN_TREE,
+    Refusal.ONE_PER_TREE,
+    Refusal.ELSEWHERE,
+    Refusal.FILTERED,
+}
+
 # The codes of explanations, in their order.
-CODES = (
-    Refusal.ROOT_TRAIT_MISSING,
-    Refusal.ROOT_TRAIT_FORBIDDEN,
-    Refusal.ROOT_AGGREGATE,
-    Refusal.NO_INVENTORY,
-    Refusal.MIN_UNIT,
-    Refusal.MAX_UNIT,
-    Refusal.STEP_SIZE,
-    Refusal.CAPACITY,
-    Refusal.TRAIT_MISSING,
-    Refusal.TRAIT_FORBIDDEN,
-    Refusal.NOT_IN_AGGREGATE,
-    Refusal.IN_FORBIDDEN_AGGREGATE,
-    Refusal.IN_TREE,
-    Refusal.SUBTREE,
-    Refusal.COLLECTIVE_TRAITS,
-    Refusal.CAPACITY_SUM,
-    Refusal.ISOLATE,
-    Refusal.SAME_SUBTREE,
-    Refusal.BUDGET,
-)
+CODES = tuple(code for code in Refusal if code not in _OTHERS)
 
 
 class Hosts(NamedTuple):
@@ -70,7 +59,7 @@ class Blocked(NamedTuple):
 class Relaxed(NamedTuple):
     """How many hosts would be served without a term; or, where `to` says so, with less of it."""
 
-    term: Term
+    term: StatedTerm
     hosts: int
     to: int | None = None
 

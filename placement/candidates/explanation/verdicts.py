@@ -11,10 +11,11 @@ from placement.candidates.anchors import solutions
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.explanation.profiles import ORDER, Fall, Profile, Verdict, first_fall
 from placement.candidates.explanation.question import Joins, Kinds, Question, Relaxation
-from placement.candidates.explanation.screens import Masks, Screen, bits, lowest
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.screens import Screen
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
+from placement.candidates.terms import Masks, bits, each_mask, lowest
 from placement.candidates.trace import Refusal
 
 # A host that takes the solver longer than this part of all work is left undecided.
@@ -55,10 +56,12 @@ class Judge:
     def verdict(self, profile: Profile, pool: Pool) -> Verdict:
         """Decide the hosts that have the profile of this pool.  Raises BudgetSpentError."""
         fall = None
-        self.budget.spend(LOOKS_PER_VERDICT + 4 * sum(map(len, profile.masks)))
+        self.budget.spend(
+            LOOKS_PER_VERDICT
+            + 4 * sum(len(itself) + len(as_root) for itself, as_root in profile.masks)
+        )
         if profile.root:
-            bit = lowest(profile.root)
-            term = self.question.root.terms[bit.bit_length() - 1]
+            term = self.question.root_terms[lowest(profile.root).bit_length() - 1]
             fall = Fall(term.code, None, term, providers=(0,))
             if not profile.masks:
                 return Verdict(fall)
@@ -122,15 +125,14 @@ class Case:
         self._pool = pool
         self._root = profile.root
         self._masks = profile.masks
-        size = len(pool.members)
         # Slots that ask the same share a list of options, as constraints like them to.
         by_screen = [
-            screen.providers(of_screen, size)
+            screen.providers(of_screen)
             for screen, of_screen in zip(question.distinct, profile.masks, strict=True)
         ]
         self._options = [by_screen[place] for place in question.place]
         # Traits of the unsuffixed group that no provider with room has.
-        self._missing: set[Term] = set()
+        self._missing: set[StatedTerm] = set()
         # The terms that are all that some provider fails, of each slot.
         narrow = list(map(_failed_alone, question.distinct, profile.masks))
         self._narrow = [narrow[place] for place in question.place]
@@ -175,15 +177,12 @@ class Case:
         """Return the term at which the last provider falls out."""
         screen = self._question.screens[slot]
         masks = self._masks[self._question.place[slot]]
-        bits = [lowest(mask & screen.hard) for mask in masks]
-        if 0 in bits:
+        bits = [(position, lowest(mask & screen.hard)) for position, mask in each_mask(masks)]
+        last = max(bit for _position, bit in bits)
+        if not all(bit for _position, bit in bits):
             return None  # somebody fails nothing
-        bit = max(bits)
-        term = screen.term(bit)
-        size = len(self._pool.members)
-        providers = dict.fromkeys(
-            place % size for place, failed in enumerate(bits) if failed == bit
-        )
+        term = screen.term(last)
+        providers = dict.fromkeys(position for position, bit in bits if bit == last)
         return Fall(term.code, term.suffix, term, slot, tuple(providers))
 
     def _missing_trait(self, suffix: str) -> Fall | None:
@@ -196,7 +195,8 @@ class Case:
         missing = first.soft
         for slot in slots:
             screen: Screen = self._question.screens[slot]
-            for mask in self._masks[self._question.place[slot]]:
+            itself, _as_root = self._masks[self._question.place[slot]]
+            for mask in itself:
                 if not mask & screen.stock:
                     with_room += 1
                     missing &= mask
@@ -206,7 +206,7 @@ class Case:
         term = first.term(lowest(missing))
         return Fall(term.code, term.suffix, term, slots[0])
 
-    def _may_miss(self, term: Term) -> bool:
+    def _may_miss(self, term: StatedTerm) -> bool:
         """Whether no other trait than a term is missing, so that the host may do without it."""
         return self._missing <= {term}
 
@@ -265,12 +265,11 @@ class Case:
             return None
         options = list(self._options)
         wider = False
-        size = len(self._pool.members)
-        self._judge.budget.spend(size * len(relaxation.slots))
+        self._judge.budget.spend(len(self._pool.members) * len(relaxation.slots))
         for slot, dropped in relaxation.slots.items():
             screen = self._question.screens[slot]
             masks = self._masks[self._question.place[slot]]
-            providers = screen.providers(masks, size, dropped)
+            providers = screen.providers(masks, dropped)
             if len(providers) > len(options[slot]):
                 options[slot] = providers
                 wider = True
@@ -286,7 +285,7 @@ def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:
 def _failed_alone(screen: Screen, masks: Masks) -> int:
     """Return the bits of the terms that are all that some provider fails."""
     alone = 0
-    for mask in masks:
+    for _position, mask in each_mask(masks):
         failed = mask & screen.hard
         if failed == lowest(failed):
             alone |= failed

@@ -3,21 +3,25 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from placement.candidates.explanation.terms import Term
+from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Blocked, Hosts, Relaxed
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import SubtreeRule
+from placement.candidates.terms import GROUP_TERMS, PlaceTerm, RequiredTraits, of_kind
 from placement.candidates.trace import Refusal
+
+# Keyword -> the class of terms that it states.
+_KINDS = {kind.keyword: kind for kind in GROUP_TERMS}
 
 MOST_NAMES = 5  # in a list of them
 MOST_TERMS = 3  # of one step
 MOST_REASONS = 3  # in the text
 
 # A term, and the most, or least, that there is of it.
-TermExtreme = tuple[Term, int | None]
+TermExtreme = tuple[StatedTerm, int | None]
 
 
-def asked(terms: Iterable[Term]) -> str:
+def asked(terms: Iterable[StatedTerm]) -> str:
     """Return what terms of one code ask."""
     return _listed([_value(term) for term in terms], "; ")
 
@@ -33,30 +37,28 @@ def _any_of(names: Iterable[str]) -> str:
     return several[0] if len(several) == 1 else f"one of {_listed(several)}"
 
 
-def _value(term: Term) -> str:
+def _value(term: StatedTerm) -> str:
     value = term.value
     if isinstance(value, SubtreeRule):
         outside = f", outside it {_listed(sorted(value.outside))}" if value.outside else ""
         return f"{_listed(sorted(value.inside))} in one subtree{outside}"
     if isinstance(value, tuple):
         return f"{value[1]} {value[0]}"
-    return value if isinstance(value, str) else _any_of(value)
+    return _any_of(value) if isinstance(value, frozenset) else str(value)
 
 
-def _noun(term: Term) -> str:
-    kind = _NOUNS.get(term.keyword.removeprefix("root."), "")
+def _noun(term: StatedTerm) -> str:
+    kind = _KINDS.get(_keyword(term))
+    noun = "" if kind is None or issubclass(kind, PlaceTerm) else kind.name_kind
     value = term.value
     if isinstance(value, frozenset) and len(value) > 1:
-        return f"one of the {kind}s {_listed(sorted(value))}"
-    return f"{kind} {_value(term)}"
+        return f"one of the {noun}s {_listed(sorted(value))}"
+    return f"{noun} {_value(term)}"
 
 
-_NOUNS = {
-    "required": "trait",
-    "forbidden": "trait",
-    "member_of": "aggregate",
-    "not_member_of": "aggregate",
-}
+def _keyword(term: StatedTerm) -> str:
+    return term.keyword.removeprefix("root.")
+
 
 # What is said of terms that fail, of one provider; {value}: what is asked, {there}: what there is.
 _REFUSED: Mapping[Refusal, str] = {
@@ -95,16 +97,16 @@ _LACKING: Mapping[Refusal, str] = {
 }
 
 
-def _code_of(forms: Mapping[Refusal, str], term: Term) -> str:
+def _code_of(forms: Mapping[Refusal, str], term: StatedTerm) -> str:
     if term.code is not Refusal.ROOT_AGGREGATE:
         return forms[term.code]
-    forbidden = term.keyword.endswith("not_member_of")
+    forbidden = _KINDS[_keyword(term)].excludes
     if forms is _REFUSED:
         return "the root is in {value}" if forbidden else "the root is not in {value}"
     return "{have} a root in {noun}" if forbidden else "{have} a root not in {noun}"
 
 
-def _filled(form: str, term: Term, there: int | None, **more: str) -> str:
+def _filled(form: str, term: StatedTerm, there: int | None, **more: str) -> str:
     return form.format(
         value=_value(term), noun=_noun(term), name=term.resource_class, there=there, **more
     )
@@ -126,7 +128,7 @@ def lacking(terms: Sequence[TermExtreme], hosts: int, several: bool) -> str:
     return said
 
 
-def because(code: Refusal, terms: Sequence[Term], several: bool) -> str:
+def because(code: Refusal, terms: Sequence[StatedTerm], several: bool) -> str:
     """Return what a code means, and what terms it may be about, as said of some hosts."""
     group = _for_group(terms[0], several) if terms else ""
     what = f" ({asked(terms)})" if terms else ""
@@ -137,7 +139,7 @@ def _have(hosts: int) -> str:
     return "has" if hosts == 1 else "have"
 
 
-def _for_group(term: Term, several: bool) -> str:
+def _for_group(term: StatedTerm, several: bool) -> str:
     if not several or term.suffix is None:
         return ""
     return f" for group {term.suffix}" if term.suffix else " for the unsuffixed group"
@@ -162,7 +164,7 @@ def _isolated(plan: SearchPlan) -> str:
 
 def _subtrees(plan: SearchPlan) -> str:
     rules = [
-        _value(Term(Refusal.SAME_SUBTREE, "same_subtree", None, rule))
+        _value(StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule))
         for rule in plan.request.same_subtree
     ]
     return _listed(rules, "; ", MOST_TERMS)
@@ -170,8 +172,9 @@ def _subtrees(plan: SearchPlan) -> str:
 
 def _traits(plan: SearchPlan) -> str:
     # Also where the plan says that one provider serves it all: others may serve parts.
-    required = next(group.required for group in plan.request.groups if not group.suffixed)
-    return f"{_listed(list(map(_any_of, dict.fromkeys(required))))} between its providers"
+    terms = next(group.terms for group in plan.request.groups if not group.suffixed)
+    required = [_any_of(term.any_of) for term in of_kind(terms, RequiredTraits)]
+    return f"{_listed(required)} between its providers"
 
 
 _JOINED: Mapping[Refusal, Callable[[SearchPlan], str]] = {
@@ -239,17 +242,21 @@ def _without(relaxed: Relaxed, several: bool) -> str:
     if relaxed.to is not None:
         return f"With {relaxed.to} {term.resource_class}{_for_group(term, several)} {hosts}."
     where = " of the root" if term.keyword.startswith("root.") else _for_group(term, several)
-    dropped = _filled(_KEYWORDS[term.keyword.removeprefix("root.")], term, None)
+    dropped = _filled(_dropped(term), term, None)
     return f"Without {dropped}{where} {hosts}."
 
 
-_KEYWORDS: Mapping[str, str] = {
-    "required": "asking for {noun}",
-    "forbidden": "forbidding {noun}",
-    "member_of": "asking for {noun}",
-    "not_member_of": "forbidding {noun}",
-    "in_tree": "in_tree {value}",
-    "subtree": "subtree {value}",
+def _dropped(term: StatedTerm) -> str:
+    """Return what a request does not say without the term."""
+    kind = _KINDS.get(_keyword(term))
+    if kind is None:
+        return _DROPPED_JOINS[term.keyword]
+    if issubclass(kind, PlaceTerm):
+        return f"{kind.keyword} {{value}}"
+    return "forbidding {noun}" if kind.excludes else "asking for {noun}"
+
+
+_DROPPED_JOINS: Mapping[str, str] = {
     "isolate": "isolating {value}",
     "group_policy": "group_policy=isolate",
     "same_subtree": "same_subtree of {value}",

@@ -10,15 +10,20 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk, fragments
 from placement.db import tables as t
-from placement.db.conditions import ProviderCondition
+from placement.db.conditions import SQL_OF, ProviderCondition, provider_meets
 from placement.db.constructs import same_text, with_numbers
 from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
 from placement.db.statement import CHUNK, Queries, Query
+from placement.vocabulary import ConditionKind
 
 # Planners make a join of every selection of ids and try the orders of joins: for thirty of them
 # MariaDB takes 7 s, PostgreSQL minutes. The first so many are left to them.
 MOST_JOINED = 6
+
+# Kinds of conditions for which a selection of ids is a place to begin; others check each provider.
+_SELECTED = {ConditionKind.ANY_TRAIT, ConditionKind.ANY_AGGREGATE, ConditionKind.TREE}
+_CHECKED = [kind for kind in SQL_OF if kind not in _SELECTED]
 
 _provider = t.resource_providers
 _other = _provider.alias("other")
@@ -116,7 +121,7 @@ def _meets(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
         *_have_all(single[MOST_JOINED:]),
         *map(_provider.c.id.in_, joined),
         *map(_is_looked_up, looked_up),
-        *_have_none(condition),
+        *provider_meets(_provider, condition, _CHECKED),
     )
 
 
@@ -136,7 +141,7 @@ def _meets_in_order(condition: ProviderCondition) -> tuple[ColumnElement[bool], 
         *(_of_provider(each).exists() for each in joined),
         *map(_is_looked_up, looked_up),
         *map(_is_looked_up, starmap(_with_room, condition.resources)),
-        *_have_none(condition),
+        *provider_meets(_provider, condition, _CHECKED),
     )
 
 
@@ -165,10 +170,10 @@ def _subtree(uuids: Collection[str]) -> Selection:
 def _of_row(condition: ProviderCondition) -> list[ColumnElement[bool]]:
     """Return what the provider's row must meet."""
     where: list[ColumnElement[bool]] = []
-    if condition.root_id is not None:
-        where.append(_provider.c.root_provider_id == condition.root_id)
-    if condition.subtree is not None:
-        where.append(_provider.c.id.in_(_subtree(condition.subtree)))
+    if condition.tree is not None:
+        where.append(_provider.c.root_provider_id == condition.tree)
+    for top in condition.sets(ConditionKind.SUBTREE):
+        where.append(_provider.c.id.in_(_subtree(top)))
     if condition.name is not None:
         where.append(same_text(_provider.c.name, condition.name))
     if condition.uuids is not None:
@@ -228,13 +233,3 @@ def _anybody_gives(class_id: int, amount: int) -> ColumnElement[bool]:
     largest = sa.select(sa.func.max(inventory.c.max_unit))
     largest_unit = largest.where(inventory.c.resource_class_id == class_id).scalar_subquery()
     return largest_unit >= amount
-
-
-def _have_none(condition: ProviderCondition) -> list[ColumnElement[bool]]:
-    """Return what a provider must not have."""
-    exclusions = []
-    if condition.forbidden:
-        exclusions.append(fragments.has_any_trait(_provider.c.id, condition.forbidden))
-    if condition.not_aggregates:
-        exclusions.append(fragments.in_any_aggregate(_provider.c.id, condition.not_aggregates))
-    return [~exclusion for exclusion in exclusions]

@@ -185,8 +185,8 @@ def _driving_roots(
         return in_written_order(select(conditions[driving.place])).distinct()
     if tree_filter.root.aggregates:
         return _members_of(tree_filter.root.aggregates[0])
-    if tree_filter.root.traits:
-        return _roots_having(tree_filter.root.traits)
+    if tree_filter.root.all_traits:
+        return _roots_having(tree_filter.root.all_traits)
     return None
 
 

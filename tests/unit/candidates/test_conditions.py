@@ -7,16 +7,20 @@ import pytest
 from placement.candidates.conditions import TreeCondition, choose_driver
 from placement.candidates.stats import RootStats
 from placement.db.conditions import Driver, DrivingCondition, MemberCondition, RootCondition
+from placement.vocabulary import ConditionKind, IdCondition
 
 TRAIT, AGGREGATE = frozenset([7]), frozenset([3])
+HAS_TRAIT = IdCondition(ConditionKind.ANY_TRAIT, TRAIT)
+LACKS_TRAIT = IdCondition(ConditionKind.NO_TRAIT, TRAIT)
+IN_AGGREGATE = IdCondition(ConditionKind.ANY_AGGREGATE, AGGREGATE)
 CPU = MemberCondition(resources=((0, 4),))
-CPU_WITH_TRAIT = MemberCondition(resources=((0, 4),), traits=(TRAIT,))
-CPU_IN_AGGREGATE = MemberCondition(resources=((0, 4),), traits=(TRAIT,), aggregates=(AGGREGATE,))
-CPU_IN_PARTS = MemberCondition(parts_of=(0,), forbidden=TRAIT)
+CPU_WITH_TRAIT = MemberCondition((HAS_TRAIT,), resources=((0, 4),))
+CPU_IN_AGGREGATE = MemberCondition((HAS_TRAIT, IN_AGGREGATE), resources=((0, 4),))
+CPU_IN_PARTS = MemberCondition((LACKS_TRAIT,), parts_of=(0,))
 SHARED_DISK = MemberCondition(resources=((2, 10),), reach=AGGREGATE)
-NOTHING = MemberCondition(forbidden=TRAIT)
+NOTHING = MemberCondition((LACKS_TRAIT,))
 ROOT = RootCondition()
-ROOT_WITH_TRAIT = RootCondition(traits=TRAIT)
+ROOT_WITH_TRAIT = RootCondition((HAS_TRAIT,))
 
 
 def stats(
@@ -86,7 +90,7 @@ def test_without_such_a_condition_it_begins_with_the_roots(
 
 def test_slots_that_ask_the_same_and_collective_traits_are_added_up() -> None:
     shared = TreeCondition(CPU, {0, 2})
-    collective = TreeCondition(MemberCondition(traits=(TRAIT,)), set(), {frozenset(["T"])})
+    collective = TreeCondition(MemberCondition((HAS_TRAIT,)), set(), {frozenset(["T"])})
     seen = stats(10, 25, 20, traits=26)
     assert shared.unmet(seen) == 30
     # Where a set of traits was all that lacked, the capacity was there.

@@ -8,6 +8,14 @@ from placement.candidates.model import Member, Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.requirements import Requirement
+from placement.candidates.terms import (
+    ForbiddenTrait,
+    InSubtree,
+    InTree,
+    MemberOf,
+    NotMemberOf,
+    RequiredTraits,
+)
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal
 from placement.client.inventory import Stock, fits
 
@@ -39,17 +47,21 @@ def member(
         (RequestGroup("_A", (("VCPU", 8),)), Refusal.MAX_UNIT),
         (RequestGroup("_A", (("VCPU", 3),)), Refusal.STEP_SIZE),
         (RequestGroup("_A", (("VCPU", 6),)), Refusal.CAPACITY),
-        (RequestGroup("_A", (("VCPU", 2),), required=(frozenset(["T"]),)), Refusal.TRAIT_MISSING),
-        (RequestGroup("_A", (("VCPU", 2),), forbidden=frozenset(["F"])), Refusal.TRAIT_FORBIDDEN),
         (
-            RequestGroup("_A", (("VCPU", 2),), member_of=(frozenset(["other"]),)),
+            RequestGroup("_A", (("VCPU", 2),), terms=(RequiredTraits(frozenset(["T"])),)),
+            Refusal.TRAIT_MISSING,
+        ),
+        (RequestGroup("_A", (("VCPU", 2),), terms=(ForbiddenTrait("F"),)), Refusal.TRAIT_FORBIDDEN),
+        (
+            RequestGroup("_A", (("VCPU", 2),), terms=(MemberOf(frozenset(["other"])),)),
             Refusal.NOT_IN_AGGREGATE,
         ),
         (
-            RequestGroup("_A", (("VCPU", 2),), not_member_of=frozenset(["mine"])),
+            RequestGroup("_A", (("VCPU", 2),), terms=(NotMemberOf("mine"),)),
             Refusal.IN_FORBIDDEN_AGGREGATE,
         ),
-        (RequestGroup("_A", (("VCPU", 2),), in_tree="elsewhere"), Refusal.IN_TREE),
+        (RequestGroup("_A", (("VCPU", 2),), terms=(InTree("elsewhere"),)), Refusal.IN_TREE),
+        (RequestGroup("_A", (("VCPU", 2),), terms=(InSubtree("below"),)), Refusal.SUBTREE),
     ],
 )
 def test_a_refusal_names_the_condition_that_nothing_met(group: RequestGroup, code: Refusal) -> None:
@@ -63,7 +75,7 @@ def test_of_sharing_providers_the_anchor_s_aggregates_may_refuse_all(suffix: str
     """Those of its root count for the unsuffixed group; what is told once is told for each."""
     barred = frozenset(["barred"])
     disk = Tree(2, "disk", 1, (member(),), frozenset())
-    asked = requirement(RequestGroup(suffix, (("VCPU", 2),), not_member_of=barred))
+    asked = requirement(RequestGroup(suffix, (("VCPU", 2),), terms=(NotMemberOf("barred"),)))
     small = member(Stock(1, 0, 1, 1, 1))
     hosts = [
         Tree(number, "host", 1, (small._replace(aggregates=each),), each)
@@ -86,7 +98,7 @@ def test_the_condition_at_which_the_last_provider_falls_out_is_the_one() -> None
     """One has the trait and no room, the other has room and not the trait."""
     full = member(Stock(4, 4, 1, 4, 1), frozenset(["T"]))
     host = pool(full, member(Stock(4, 0, 1, 4, 1)))
-    group = RequestGroup("_A", (("VCPU", 2),), required=(frozenset(["T"]),))
+    group = RequestGroup("_A", (("VCPU", 2),), terms=(RequiredTraits(frozenset(["T"])),))
     assert requirement(group).refusal(host) == Refusal.TRAIT_MISSING
 
 
@@ -120,7 +132,7 @@ def test_groups_that_ask_the_same_share_a_requirement() -> None:
 
 def test_one_class_of_the_unsuffixed_group_needs_the_traits_itself() -> None:
     """Of several classes, any provider may bring them: that is for a constraint to see."""
-    traits = (frozenset(["T"]),)
+    traits = (RequiredTraits(frozenset(["T"])),)
     host = pool(member())
     (alone,) = SearchPlan(
         CandidateRequest((RequestGroup("", (("VCPU", 2),), traits),))

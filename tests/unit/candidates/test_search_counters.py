@@ -21,6 +21,7 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
 from placement.candidates.sharing import AnchorPools
 from placement.candidates.split_search import SplitSearches
+from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace
 from placement.client.inventory import Stock
 
@@ -137,7 +138,7 @@ def test_a_trait_that_only_one_slot_can_bring_decides_that_slot_first() -> None:
     group = RequestGroup(
         "",
         (*((name, 1) for name in names), ("VGPU", 1)),
-        (frozenset(["CUSTOM_X"]), frozenset(["CUSTOM_Y"])),
+        (RequiredTraits(frozenset(["CUSTOM_X"])), RequiredTraits(frozenset(["CUSTOM_Y"]))),
     )
     found, budget = search(
         CandidateRequest((group,)), [Tree(1, "host", 1, tuple(members), frozenset())]
@@ -159,7 +160,7 @@ def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() ->
             )
             for each in range(devices)
         ]
-    groups = (RequestGroup("_N", required=(numa,)), *like_groups(9))
+    groups = (RequestGroup("_N", terms=(RequiredTraits(numa),)), *like_groups(9))
     request = CandidateRequest(
         groups,
         isolate=suffixes(groups),
@@ -280,7 +281,7 @@ def test_hosts_of_one_shape_share_a_refusal() -> None:
     """Two classes; the traits are there, but on no provider that has room for either."""
     resources = (("VGPU", 1), ("DISK_GB", 1))
     trait = frozenset(["CUSTOM_X"])
-    request = CandidateRequest((RequestGroup("", resources, (trait,)),))
+    request = CandidateRequest((RequestGroup("", resources, (RequiredTraits(trait),)),))
     host = tree("host", [2, 2], [frozenset(), frozenset()])
     alike = [Tree(number, str(number), 1, host.members, frozenset()) for number in range(100)]
     trace = Trace()
@@ -381,7 +382,7 @@ def test_where_all_hosts_are_used_differently_none_is_compared_for_long() -> Non
 
 def test_a_request_for_one_tree_tells_it_from_others_that_are_used_alike() -> None:
     host = tree("host", [1])
-    group = replace(like_groups(1)[0], in_tree="host2-0")
+    group = replace(like_groups(1)[0], terms=(InTree("host2-0"),))
     request = CandidateRequest((group,))
     candidates, _budget = search(request, [named(f"host{number}", host) for number in range(4)])
     assert [candidate.providers for candidate in candidates] == [("host2-1",)]
@@ -407,7 +408,7 @@ def test_hosts_that_differ_in_one_thing_are_told_apart(other: dict[str, Any]) ->
     ]
     groups = (
         RequestGroup("_C", (("PGPU", 1),)),
-        RequestGroup("_P", (("VGPU", 1),), (TRAITS[1],), member_of=(AGGREGATES[1],)),
+        RequestGroup("_P", (("VGPU", 1),), (RequiredTraits(TRAITS[1]), MemberOf(AGGREGATES[1]))),
     )
     request = CandidateRequest(groups, same_subtree=(SubtreeRule(suffixes(groups)),))
     candidates, _budget = search(request, hosts)
@@ -451,11 +452,9 @@ def test_a_host_has_the_candidates_that_it_has_beside_no_other(
             for place, (_parent, stocks, traits, aggregates) in enumerate(members)
         )
         trees.append(Tree(number, f"{number}-0", 1, of_tree, frozenset(["rack"])))
-    required = (TRAITS[1],) if with_trait else ()
-    member_of = (AGGREGATES[1],) if in_rack else ()
-    asked = tuple(
-        replace(group, required=required, member_of=member_of) for group in like_groups(groups)
-    )
+    terms: list[Term] = [RequiredTraits(TRAITS[1])] if with_trait else []
+    terms += [MemberOf(AGGREGATES[1])] if in_rack else []
+    asked = tuple(replace(group, terms=tuple(terms)) for group in like_groups(groups))
     rules = (SubtreeRule(suffixes(asked)),) if joined and groups > 1 else ()
     request = CandidateRequest(asked, same_subtree=rules)
     together, _budget = search(request, trees)
@@ -570,8 +569,8 @@ def split_search(
     return candidates, budget
 
 
-def split_group(amount: int, **terms: Any) -> RequestGroup:
-    return RequestGroup("", (("VGPU", amount),), can_split=frozenset(["VGPU"]), **terms)
+def split_group(amount: int, *terms: Term) -> RequestGroup:
+    return RequestGroup("", (("VGPU", amount),), terms, frozenset(["VGPU"]))
 
 
 HERE = frozenset(["CUSTOM_HERE"])
@@ -582,7 +581,7 @@ NOWHERE: frozenset[str] = frozenset()
     ("groups", "traits"),
     [
         ((split_group(250),), ()),
-        ((split_group(250, required=(HERE,)),), [*[NOWHERE] * 63, HERE]),
+        ((split_group(250, RequiredTraits(HERE)),), [*[NOWHERE] * 63, HERE]),
         ((split_group(250), *like_groups(4)), ()),
     ],
 )
@@ -608,7 +607,8 @@ def test_providers_that_other_groups_need_are_left_to_them() -> None:
     """Each of three groups has one provider, by its trait; most sets of 32 need it whole."""
     names = [frozenset([f"CUSTOM_{number}"]) for number in range(3)]
     groups = tuple(
-        RequestGroup(f"_{number}", (("VGPU", 4),), (names[number],)) for number in range(3)
+        RequestGroup(f"_{number}", (("VGPU", 4),), (RequiredTraits(names[number]),))
+        for number in range(3)
     )
     traits = [*names, *[NOWHERE] * 61]
     request = CandidateRequest((split_group(250), *groups), limit=100)

@@ -1,6 +1,7 @@
 """Which sharing providers serve which anchors."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -8,12 +9,20 @@ from placement.candidates.budget import free
 from placement.candidates.model import Member, Root, SharingMember, Tree
 from placement.candidates.sharing import (
     AnchorPools,
+    Sharing,
     SharingProvider,
     sharing_members,
     sharing_pool,
 )
+from placement.candidates.terms import (
+    ForbiddenTrait,
+    InTree,
+    MemberOf,
+    NotMemberOf,
+    RequiredTraits,
+    Term,
+)
 from placement.client.inventory import Stock
-from placement.db.conditions import MemberCondition
 
 RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
 NONE: frozenset[str] = frozenset()
@@ -33,7 +42,7 @@ DISK = tree(4, "disk", RACK)
 
 
 def provider(*uuids: str) -> list[SharingProvider]:
-    return [SharingProvider(uuid, Root(3, 1), {7}, {}, set()) for uuid in uuids]
+    return [SharingProvider(uuid, Root(3, 1), {7}, frozenset(), {}, frozenset()) for uuid in uuids]
 
 
 def test_sharing_providers_are_found_where_they_stand() -> None:
@@ -96,7 +105,7 @@ def test_a_provider_has_room_for_all_or_does_not_serve(
     resources: list[tuple[int, int]], expected: bool
 ) -> None:
     stock = Stock(capacity=100, used=50, min_unit=10, max_unit=100, step_size=10)
-    sharing = SharingProvider("disk", Root(1, 1), {7}, {2: stock}, set())
+    sharing = SharingProvider("disk", Root(1, 1), {7}, frozenset(), {2: stock}, frozenset())
     assert sharing.has_room(resources) == expected
 
 
@@ -104,24 +113,28 @@ def ids(*numbers: int) -> frozenset[int]:
     return frozenset(numbers)
 
 
+def names(*each: str) -> frozenset[str]:
+    return frozenset(each)
+
+
 @pytest.mark.parametrize(
-    ("condition", "expected"),
+    ("terms", "expected"),
     [
-        (MemberCondition(), True),
-        (MemberCondition(traits=(ids(1), ids(2, 3))), True),
-        (MemberCondition(traits=(ids(1), ids(4))), False),
-        (MemberCondition(forbidden=ids(2)), False),
-        (MemberCondition(forbidden=ids(4)), True),
-        (MemberCondition(aggregates=(ids(7, 9), ids(8))), True),
-        (MemberCondition(aggregates=(ids(7), ids(9))), False),
-        (MemberCondition(not_aggregates=ids(8)), False),
-        (MemberCondition(not_aggregates=ids(9)), True),
-        # Whether it has room is asked for each slot, and it stands in another tree.
-        (MemberCondition(resources=((2, 1),), tree=77), True),
+        ([], True),
+        ([RequiredTraits(names("1")), RequiredTraits(names("2", "3"))], True),
+        ([RequiredTraits(names("1")), RequiredTraits(names("4"))], False),
+        ([ForbiddenTrait("2")], False),
+        ([ForbiddenTrait("4")], True),
+        ([MemberOf(names("7", "9")), MemberOf(names("8"))], True),
+        ([MemberOf(names("7")), MemberOf(names("9"))], False),
+        ([NotMemberOf("8")], False),
+        ([NotMemberOf("9")], True),
+        # It stands in another tree.
+        ([InTree("elsewhere")], True),
     ],
 )
-def test_a_tree_reaches_only_who_has_the_traits_and_aggregates_of_a_condition(
-    condition: MemberCondition, expected: bool
-) -> None:
-    disk = SharingProvider("disk", Root(1, 1), {7, 8}, {}, {1, 2})
-    assert disk.is_as(condition) == expected
+def test_a_tree_reaches_only_who_may_meet_all_terms(terms: list[Term], expected: bool) -> None:
+    disk = SharingProvider("disk", Root(1, 1), {70}, names("7", "8"), {}, names("1", "2"))
+    sharing = Sharing(((disk,),), (disk,), (disk,), Mock())
+    reached = frozenset({70} if expected else ())
+    assert (sharing.reach(terms), sharing.reach(terms, 0)) == (reached, reached)

@@ -14,6 +14,13 @@ from placement.api.microversion import Microversion
 from placement.api.query.providers import NO_LIMIT
 from placement.api.query.terms import TOO_MUCH
 from placement.candidates import CandidateRequest
+from placement.candidates.terms import (
+    ForbiddenTrait,
+    InTree,
+    MemberOf,
+    NotMemberOf,
+    RequiredTraits,
+)
 from placement.errors import BadQuery
 from placement.objects.provider_list import Page
 from placement.objects.provider_parts import Part
@@ -61,11 +68,12 @@ def test_groups_stand_in_the_order_of_the_query() -> None:
     one, unsuffixed = request.groups
     assert one.suffix == "_B"
     assert one.resources == (("VCPU", 2), ("DISK_GB", 5))
-    assert one.member_of == (frozenset([AGG, OTHER]),)
-    assert one.not_member_of == {AGG}
-    assert one.in_tree == AGG
-    assert unsuffixed.required == (frozenset(["T1"]), frozenset(["T3", "T4"]))
-    assert unsuffixed.forbidden == {"T2"}
+    assert one.terms == (MemberOf(frozenset([AGG, OTHER])), NotMemberOf(AGG), InTree(AGG))
+    assert unsuffixed.terms == (
+        RequiredTraits(frozenset(["T1"])),
+        RequiredTraits(frozenset(["T3", "T4"])),
+        ForbiddenTrait("T2"),
+    )
     assert (request.limit, request.isolate) == (7, frozenset())
 
 
@@ -146,12 +154,12 @@ def test_membership_is_repeated_from_its_version_on() -> None:
     pairs = [("resources", "VCPU:1"), ("member_of", AGG), ("member_of", OTHER)]
     with pytest.raises(BadQuery, match=r"repeating it needs microversion 1\.24"):
         parse(*pairs, version="1.23")
-    assert len(parse(*pairs, version="1.24").groups[0].member_of) == 2
+    assert len(parse(*pairs, version="1.24").groups[0].terms) == 2
 
 
 def test_before_any_traits_only_the_last_required_is_read() -> None:
     pairs = [("resources", "VCPU:1"), ("required", "!!,"), ("required", "T")]
-    assert parse(*pairs, version="1.38").groups[0].required == (frozenset(["T"]),)
+    assert parse(*pairs, version="1.38").groups[0].terms == (RequiredTraits(frozenset(["T"])),)
     with pytest.raises(BadQuery):
         parse(*pairs)
 
@@ -270,15 +278,18 @@ def test_since_2_0_the_root_may_have_any_number_of_terms() -> None:
         ("root_member_of", f"!{OTHER}"),
     ]
     root = parse(*pairs, version="2.0").root
-    assert root.required == (frozenset({"T1"}), frozenset({"T3", "T4"}))
-    assert root.forbidden == {"T2"}
-    assert root.member_of == (frozenset({AGG}),)
-    assert root.not_member_of == {OTHER}
+    assert root == (
+        RequiredTraits(frozenset({"T1"})),
+        RequiredTraits(frozenset({"T3", "T4"})),
+        ForbiddenTrait("T2"),
+        MemberOf(frozenset({AGG})),
+        NotMemberOf(OTHER),
+    )
 
 
 def test_the_conditions_on_roots_are_bounded() -> None:
     pairs = [("root_member_of", AGG[:-2] + str(number)) for number in range(10, 61)]
-    assert parse(("resources", "VCPU:1"), *pairs[:50], version="2.0").root.member_of
+    assert parse(("resources", "VCPU:1"), *pairs[:50], version="2.0").root
     with pytest.raises(BadQuery, match="51 conditions"):
         parse(("resources", "VCPU:1"), *pairs, version="2.0")
 

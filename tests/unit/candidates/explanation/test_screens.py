@@ -6,6 +6,19 @@ from placement.candidates.explanation.screens import Screen
 from placement.candidates.model import Member, Pool, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.terms import (
+    ForbiddenTrait,
+    InSubtree,
+    InTree,
+    MemberOf,
+    NotMemberOf,
+    RequiredTraits,
+    Term,
+    TermChecks,
+    each_mask,
+    lowest,
+    ordered,
+)
 from placement.client.inventory import Stock
 
 TRAITS = ("A", "B", "C")
@@ -41,13 +54,23 @@ def any_group(rng: random.Random) -> RequestGroup:
     return RequestGroup(
         suffix,
         (("VCPU", rng.randint(1, 4)),) if rng.random() < 0.5 or not suffix else (),
-        tuple(some(rng, TRAITS) | {"A"} for _ in range(rng.randint(0, 2))),
-        some(rng, ("C",)),
-        tuple(some(rng, AGGREGATES) | {"x"} for _ in range(rng.randint(0, 2))),
-        some(rng, ("y",)),
-        rng.choice((None, "member-0", "nobody")),
-        rng.choice((None, "member-1")),
+        ordered(any_terms(rng)),
     )
+
+
+def any_terms(rng: random.Random) -> list[Term]:
+    required = [RequiredTraits(some(rng, TRAITS) | {"A"}) for _ in range(rng.randint(0, 2))]
+    member_of = [MemberOf(some(rng, AGGREGATES) | {"x"}) for _ in range(rng.randint(0, 2))]
+    in_tree = rng.choice((None, "member-0", "nobody"))
+    subtree = rng.choice((None, "member-1"))
+    return [
+        *required,
+        *map(ForbiddenTrait, some(rng, ("C",))),
+        *member_of,
+        *map(NotMemberOf, some(rng, ("y",))),
+        *([InTree(in_tree)] if in_tree else []),
+        *([InSubtree(subtree)] if subtree else []),
+    ]
 
 
 def test_a_mask_is_empty_just_where_the_requirement_is_met() -> None:
@@ -57,24 +80,21 @@ def test_a_mask_is_empty_just_where_the_requirement_is_met() -> None:
         pool, group = any_pool(rng), any_group(rng)
         plan = SearchPlan(CandidateRequest((group,)))
         (requirement,) = plan.requirements
-        screen = Screen(plan.slots[0], group, alone=True)
-        masks = screen.masks(pool, screen.filters.masks(pool))
-        providers = screen.providers(masks, len(pool.members))
+        screen = Screen(plan.slots[0], alone=True)
+        masks = screen.masks(pool, screen.checks.masks(pool))
+        providers = screen.providers(masks)
         assert providers == requirement.providers(pool), (pool, group)
         met += bool(providers)
         if not providers:
-            highest = max(mask & -mask for mask in masks)
+            highest = max(lowest(mask) for _position, mask in each_mask(masks))
             assert screen.term(highest).code == requirement.refusal(pool)
     assert met > 100
 
 
 def test_what_is_remembered_of_traits_and_aggregates_is_bounded() -> None:
-    group = RequestGroup("_A", (), (frozenset({"A"}),), member_of=(frozenset({"x"}),))
-    plan = SearchPlan(CandidateRequest((group,)))
-    screen = Screen(plan.slots[0], group, alone=True)
+    checks = TermChecks((RequiredTraits(frozenset({"A"})), MemberOf(frozenset({"x"}))))
     for number in range(25_000):
         member = Member("m", -1, {}, frozenset({f"T{number}"}), frozenset({f"g{number}"}))
         tree = Tree(1, "m", 1, (member,), member.aggregates)
-        (mask,) = screen.filters.masks(Pool(tree, (member,), ()))
-        assert mask == 3
-    assert len(screen.filters._traits._mask_of) <= 10_000
+        assert each_mask(checks.masks(Pool(tree, (member,), ()))) == [(0, 3)]
+    assert all(len(answers) <= 10_000 for _reads, _role, answers in checks._answers)

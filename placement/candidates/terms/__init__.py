@@ -1,0 +1,73 @@
+"""The conditions of requests: one class for each, which knows all that there is to know of it.
+
+Parsing, the search, the filter of the database, the list of providers and explanations read it
+from here. SQL has no place here: of a kind of condition it is in `db.conditions`.
+"""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from placement.candidates.terms.aggregates import MemberOf, NotMemberOf
+from placement.candidates.terms.amounts import STOCK_CONDITIONS
+from placement.candidates.terms.base import PlaceTerm, RootRole, StatedValue, Term
+from placement.candidates.terms.checks import Masks, TermChecks, bits, each_mask, lowest, meeting
+from placement.candidates.terms.traits import ForbiddenTrait, RequiredTraits
+from placement.candidates.terms.trees import InSubtree, InTree
+
+T = TypeVar("T", bound=Term)
+
+# Of a group, in the order in which they are looked at.
+GROUP_TERMS: tuple[type[Term], ...] = (
+    RequiredTraits,
+    ForbiddenTrait,
+    MemberOf,
+    NotMemberOf,
+    InTree,
+    InSubtree,
+)
+ROOT_TERMS: tuple[type[Term], ...] = (RequiredTraits, ForbiddenTrait, MemberOf, NotMemberOf)
+
+_ORDER = {kind: number for number, kind in enumerate(GROUP_TERMS)}
+
+
+def ordered(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """Return terms, each once, in the order in which they are looked at.
+
+    Those that state one name are ordered by it, others as they come.
+    """
+    return tuple(sorted(dict.fromkeys(terms), key=_order))
+
+
+def _order(term: Term) -> tuple[int, str]:
+    stated = term.stated
+    return _ORDER[type(term)], stated if isinstance(stated, str) else ""
+
+
+def of_kind(terms: Iterable[Term], kind: type[T]) -> tuple[T, ...]:
+    """Return the terms of one class."""
+    return tuple(term for term in terms if isinstance(term, kind))
+
+
+__all__ = [
+    "GROUP_TERMS",
+    "ROOT_TERMS",
+    "STOCK_CONDITIONS",
+    "ForbiddenTrait",
+    "InSubtree",
+    "InTree",
+    "Masks",
+    "MemberOf",
+    "NotMemberOf",
+    "PlaceTerm",
+    "RequiredTraits",
+    "RootRole",
+    "StatedValue",
+    "Term",
+    "TermChecks",
+    "bits",
+    "each_mask",
+    "lowest",
+    "meeting",
+    "of_kind",
+    "ordered",
+]

@@ -1,0 +1,124 @@
+"""Terms about the aggregates of a provider.
+
+One aggregate has many spellings: providers have it by `identifiers.key`.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from placement.candidates.terms.base import (
+    AGGREGATES,
+    Check,
+    MemberTerm,
+    RootRole,
+    check_absent,
+    check_any_of,
+)
+from placement.candidates.trace import Refusal
+from placement.objects import identifiers
+from placement.objects.known_names import KnownNames
+from placement.vocabulary import ConditionKind, IdCondition
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOf(MemberTerm):
+    """The provider is in one of the aggregates."""
+
+    code = Refusal.NOT_IN_AGGREGATE
+    root_code = Refusal.ROOT_AGGREGATE
+    keyword = parameter = "member_of"
+    name_kind = "aggregate"
+    unknown_code = Refusal.UNKNOWN_AGGREGATE
+    reads = AGGREGATES
+    root_role = RootRole.SUBSTITUTE
+    looks = 1
+
+    # As the client wrote them.
+    any_of: frozenset[str]
+    # The keys of those that exist; None before they are looked up.
+    existing: frozenset[str] | None = None
+
+    @property
+    def stated(self) -> frozenset[str]:
+        """The aggregates."""
+        return self.any_of
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The aggregates as providers in memory have them."""
+        if self.existing is None:
+            return frozenset(map(identifiers.key, self.any_of))
+        return self.existing
+
+    @property
+    def meaning(self) -> Hashable:
+        """The keys."""
+        return MemberOf, self.keys
+
+    def is_known(self, known: KnownNames) -> bool:
+        """Whether one of the aggregates exists."""
+        return bool(known.aggregate_keys(self.any_of))
+
+    def resolved(self, known: KnownNames) -> Self:
+        """Return the term without aggregates that do not exist."""
+        return replace(self, existing=known.aggregate_keys(self.any_of))
+
+    @classmethod
+    def from_json(cls, value: str | Sequence[str]) -> Self:
+        """Return the term of one name, or of several."""
+        return cls(frozenset([value] if isinstance(value, str) else value))
+
+    def allows(self, value: frozenset[str]) -> bool:
+        """Whether one of the aggregates is among those of a provider."""
+        return not self.keys.isdisjoint(value)
+
+    @classmethod
+    def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
+        """Return what judges several sets of aggregates at once."""
+        return check_any_of([(bit, term.keys) for bit, term in terms])
+
+    def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
+        """Return that the provider is in one of the aggregates."""
+        return (IdCondition(ConditionKind.ANY_AGGREGATE, known.aggregate_ids(self.keys)),)
+
+
+@dataclass(frozen=True, slots=True)
+class NotMemberOf(MemberTerm):
+    """The provider is not in the aggregate."""
+
+    code = Refusal.IN_FORBIDDEN_AGGREGATE
+    root_code = Refusal.ROOT_AGGREGATE
+    keyword = "not_member_of"
+    parameter = "member_of"
+    excludes = True
+    name_kind = "aggregate"
+    reads = AGGREGATES
+    root_role = RootRole.REQUIRED
+
+    # As the client wrote it.
+    uuid: str
+
+    @property
+    def stated(self) -> str:
+        """The aggregate."""
+        return self.uuid
+
+    @property
+    def meaning(self) -> Hashable:
+        """The key."""
+        return NotMemberOf, identifiers.key(self.uuid)
+
+    def allows(self, value: frozenset[str]) -> bool:
+        """Whether the aggregate is not among those of a provider."""
+        return identifiers.key(self.uuid) not in value
+
+    @classmethod
+    def check(cls, terms: Sequence[tuple[int, Self]]) -> Check:
+        """Return what judges several forbidden aggregates at once."""
+        return check_absent([(bit, identifiers.key(term.uuid)) for bit, term in terms])
+
+    def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
+        """Return that the provider is not in the aggregate."""
+        ids = known.aggregate_ids([identifiers.key(self.uuid)])
+        return (IdCondition(ConditionKind.NO_AGGREGATE, ids),)

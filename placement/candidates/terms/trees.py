@@ -1,0 +1,80 @@
+"""Terms about where a provider stands."""
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from placement.candidates.model import Tree
+from placement.candidates.terms.base import PlaceTerm
+from placement.candidates.trace import Refusal
+from placement.objects import identifiers
+from placement.objects.known_names import KnownNames
+from placement.vocabulary import ConditionKind, IdCondition
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedPlace(PlaceTerm):
+    # The provider as the client wrote it.
+    uuid: str
+    # As its row holds it; None before it is looked up, or where it does not exist.
+    row_uuid: str | None = None
+
+    unknown_code = Refusal.UNKNOWN_TREE
+
+    @property
+    def stated(self) -> str:
+        """The provider."""
+        return self.uuid
+
+    @property
+    def stored(self) -> str:
+        """The provider as trees in memory have it."""
+        return self.row_uuid or self.uuid
+
+    @property
+    def meaning(self) -> Hashable:
+        """The provider as trees in memory have it."""
+        return type(self), self.stored
+
+    def is_known(self, known: KnownNames) -> bool:
+        """Whether the provider exists."""
+        return self.uuid in known.providers
+
+    def resolved(self, known: KnownNames) -> Self:
+        """Return the term with the provider as its row holds it."""
+        return replace(self, row_uuid=known.providers.get(self.uuid))
+
+    def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
+        """Return that the provider stands in the tree."""
+        stored = known.providers[self.uuid]
+        return (IdCondition(ConditionKind.TREE, frozenset([known.roots[stored]])),)
+
+
+@dataclass(frozen=True, slots=True)
+class InTree(_NamedPlace):
+    """The provider stands in the tree of another one."""
+
+    code = root_code = Refusal.IN_TREE
+    keyword = parameter = "in_tree"
+
+    def positions(self, tree: Tree) -> Collection[int]:
+        """Return all positions of the tree, or none."""
+        return range(len(tree.members)) if tree.has(self.stored) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class InSubtree(_NamedPlace):
+    """The provider is another one, or stands below it."""
+
+    code = root_code = Refusal.SUBTREE
+    keyword = parameter = "subtree"
+
+    def positions(self, tree: Tree) -> Collection[int]:
+        """Return the positions of the provider and of those below it."""
+        return tree.subtree(self.stored)
+
+    def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
+        """Return that the provider stands in the tree, and in the subtree."""
+        top = frozenset(identifiers.stored_forms(self.uuid))
+        in_tree = super(InSubtree, self).conditions(known)
+        return (*in_tree, IdCondition(ConditionKind.SUBTREE, top))
