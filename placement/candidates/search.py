@@ -142,7 +142,7 @@ class RequestSearch:
         """
         if self.resolved.unsatisfiable:
             return _refused(self.resolved, self._trace)
-        trace, settings, limit = self._trace, self._settings, self._limit
+        trace, settings = self._trace, self._settings
         spent = budget.steps, budget.looks
 
         # A plan remembers which sharing providers have room, so each search has plans of its own.
@@ -179,22 +179,36 @@ class RequestSearch:
             split_searches = search_anchors(split_anchors, self._roots_of(split_plan))
             splits = interleave(split_searches, breadth_first=settings.breadth_first)
             offered = text.within(chain(offered, splits))
-        candidates = _collect(islice(offered, limit.count), budget, trace)
+        candidates = _collect(islice(offered, self._limit.count), budget, trace)
+        stats = SearchStats.of(budget, spent, searched)
+        return self._result(candidates, stats, budget.ended_by, is_cut=text.cut)
 
-        # What ended the answer, and what it took.
+    def _result(
+        self,
+        candidates: list[Candidate],
+        stats: SearchStats,
+        ended_by: str | None,
+        *,
+        is_cut: bool,
+    ) -> SearchResult:
+        """Report what ended a search, and return what it has found.
+
+        ended_by: the option that ended it; None: none has. is_cut: the answer has its largest size.
+        Raises SearchExhausted and DeadlineExceeded for a search that ended before a candidate.
+        """
+        settings, limit = self._settings, self._limit
         bound = limit.option if len(candidates) == limit.count else None
-        bound = MAX_ANSWER_SIZE if text.cut else bound
+        bound = MAX_ANSWER_SIZE if is_cut else bound
         if bound == MAX_ANSWER_SIZE:
             LOG.warning("max_answer_size cut an answer short at %s candidates", len(candidates))
-        stats = SearchStats.of(budget, spent, searched)
-        _tell(len(candidates), budget.ended_by or bound, stats)
+        _tell(len(candidates), ended_by or bound, stats)
         if stats.exhausted and not candidates:
             deadline.check()
             raise SearchExhausted(settings.max_search_steps)
         if settings.randomize:
             random.shuffle(candidates)
             candidates.sort(key=attrgetter("split"))
-        return SearchResult(candidates, trees_of(candidates), trace, stats)
+        return SearchResult(candidates, trees_of(candidates), self._trace, stats)
 
     def _search_sharing_alone(self, anchors: AnchorSearches, store: TreeStore) -> Iterator[Search]:
         """Yield the search of each set of sharing providers that may serve by themselves."""

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.engine import Connection, make_url
+from sqlalchemy.engine import Connection
 
 from placement import deadline, events, stopwatch
 from placement.config import DatabaseSettings
@@ -24,7 +24,7 @@ from placement.db import codes
 from placement.db.dialects import DIALECTS, Role, dialect_of, dialect_of_url
 from placement.db.failures import lasting_fault, refuse_hopeless, unusable
 from placement.db.messages import masked_url, one_line
-from placement.db.pools import make_pool
+from placement.db.pools import make_pool, parse_url
 from placement.db.retries import Pauses, Retries, cause_of
 from placement.db.statement import Restart, Unchanged
 from placement.db.transactions import alone, reading, transaction
@@ -72,9 +72,8 @@ class Database:
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
 
     def _pool(self, url: str, role: Role) -> sa.Engine:
-        _refuse_bare_at(url)
         try:
-            return make_pool(make_url(url), role, self._settings)
+            return make_pool(parse_url(url), role, self._settings)
         except (exc.SQLAlchemyError, ImportError, TypeError, ValueError) as error:
             missing = getattr(error, "name", None)
             raise ConfigurationError(
@@ -258,19 +257,6 @@ class Database:
         """Close all pooled connections: before a fork, and at the end of a process."""
         self.writer.dispose()
         self.reader.dispose()
-
-
-def _refuse_bare_at(url: str) -> None:
-    """Raise ConfigurationError for a second @, which shows a part of the password as the host.
-
-    Errors of drivers, and URLs with masked passwords, would have it in the log.
-    """
-    address = url.partition("://")[2]
-    if not address.startswith("/") and "@" in address.partition("@")[2].partition("?")[0]:
-        raise ConfigurationError(
-            "[placement_database] connection cannot be used: write an @ within a name or a "
-            "password as %40"
-        )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.engine import URL, Connection
+from sqlalchemy.engine import URL, Connection, make_url
 
 from placement.bounded import Bounded
 from placement.compat.sqlalchemy import count_parameters
@@ -22,6 +22,19 @@ MOST_PARAMETERS = 20_000
 
 _made: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
 _inherited: list[sa.Pool] = []  # of the process that forked this one
+
+
+def parse_url(text: str) -> URL:
+    """Parse the URL of a database.
+
+    Raises ArgumentError and ValueError for one that is malformed, and ValueError for a second @,
+    which shows a part of the password as the host: errors of drivers, and URLs with masked
+    passwords, would have it in the log.
+    """
+    address = text.partition("://")[2]
+    if not address.startswith("/") and "@" in address.partition("@")[2].partition("?")[0]:
+        raise ValueError("write an @ within a name or a password as %40")
+    return make_url(text)
 
 
 def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
