@@ -20,7 +20,8 @@ class Target(Service):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(
-            directory, placement={"max_request_body_size": LARGEST_BODY, "max_search_steps": 5000}
+            directory,
+            placement={"max_request_body_size": LARGEST_BODY, "max_search_steps": 200_000},
         )
         with building(self.database.writer) as cloud:
             root = cloud.add("host1", {"VCPU": 8, "DISK_GB": 100}, aggregates=[aggregate_uuid(1)])
