@@ -1,6 +1,7 @@
 """What an explanation costs: statements, and what it keeps of hosts, whatever the cloud."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,10 @@ from placement.candidates import (
 )
 from placement.candidates.budget import LOOKS_PER_STEP
 from placement.candidates.explanation import reductions, tally
-from placement.candidates.explanation.question import Joins
+from placement.candidates.explanation.question import LOOKS_PER_CHECKS, LOOKS_PER_SCREEN, Joins
+from placement.candidates.explanation.screens import Screen
+from placement.candidates.explanation.verdicts import LOOKS_PER_FALL, Case
+from placement.candidates.terms import TermChecks
 from tests.db.test_candidates_growth import loaded
 from tests.kit.cloud import Cloud, Provider, aggregate_uuid
 from tests.kit.search import Searcher
@@ -214,6 +218,49 @@ def test_amounts_that_are_tried_in_vain_are_counted(
     searcher.database.dispose()
     assert explanation.hosts.looked == 1
     assert looked_at <= steps * LOOKS_PER_STEP // reductions.LOOKS_PER_AMOUNT + 1000
+
+
+@pytest.mark.parametrize(
+    ("hosts", "room", "groups", "terms"),
+    [(100, lambda host: 100 + host, 200, ""), (1100, lambda _host: 1000, 20, "HW_CPU_X86_AVX")],
+    ids=("verdicts", "masks"),
+)
+def test_the_bound_counts_what_each_of_many_groups_takes(
+    tmp_path: Path,
+    hosts: int,
+    room: Callable[[int], int],
+    groups: int,
+    terms: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Hosts have one provider, and no two groups ask the same: each host is put to each group."""
+    looks = Counter[str]()
+
+    def count(owner: type, name: str, each: int) -> None:
+        method = getattr(owner, name)
+
+        def counting(*arguments: Any) -> Any:
+            looks[name] += each
+            return method(*arguments)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    steps = 20_000
+    amounts = range(1, groups + 1)
+    members = [Provider({"VCPU": room(host)}) for host in range(hosts)]
+    searcher = loaded(tmp_path, Cloud("single", lambda: members))
+    path = "&".join(f"resources_{amount}=VCPU:{amount}" for amount in amounts)
+    if terms:
+        path += "".join(f"&required_{amount}=!{terms}" for amount in amounts)
+    explained(searcher, path, max_steps=1)  # reads the first trees
+    count(Screen, "masks", LOOKS_PER_SCREEN)
+    count(Case, "_fall_of_slot", LOOKS_PER_FALL)
+    if terms:
+        count(TermChecks, "masks", LOOKS_PER_CHECKS)
+    explanation, _statements = explained(searcher, path, max_steps=steps)
+    searcher.database.dispose()
+    assert 0 < explanation.hosts.looked < hosts
+    assert looks.total() <= steps * LOOKS_PER_STEP
 
 
 def test_looking_for_smaller_amounts_leaves_work_for_other_hosts(directory: Path) -> None:

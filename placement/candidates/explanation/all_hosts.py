@@ -68,7 +68,8 @@ def explain(
                     pools = AnchorPools(sharing_members(sharing, store.pinned()), budget.spend)
                 for tree in trees:
                     pool = pools.pool(tree)
-                    budget.spend(LOOKS_PER_HOST + question.looks * len(pool.members))
+                    looks = LOOKS_PER_HOST + question.host_looks
+                    budget.spend(looks + question.looks * len(pool.members))
                     verdict = tally.add(pool)
                     single_hosts.add(pool, verdict)
                     reductions.add(pool, verdict)

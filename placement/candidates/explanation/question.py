@@ -27,6 +27,11 @@ LOOKS_PER_PLAN = 200
 LOOKS_PER_PLANNED_SLOT = 150
 LOOKS_PER_TERM = 4
 
+# What it takes to see what the providers of a host fail, however few they are: amounts of slots
+# that ask the same, and terms of a group.
+LOOKS_PER_SCREEN = 10
+LOOKS_PER_CHECKS = 25
+
 
 @dataclass(frozen=True, slots=True)
 class Joins:
@@ -63,9 +68,9 @@ class Question:
     joins: what joins its slots. root: what is asked of the root; root_terms: the same by bit.
     screens: of each slot. distinct: of slots that ask the same, one. place: slot -> its place among
     these. split: several providers may serve an amount in parts. groups: suffix -> slots, in the
-    order of the request. looks: the work that one provider takes. relaxations: the request without
-    each of its terms. parts: how many slots and terms it has. plan_looks: the work of planning a
-    request like it.
+    order of the request. host_looks, looks: the work that a host takes, and each provider of it.
+    relaxations: the request without each of its terms. parts: how many slots and terms it has.
+    plan_looks: the work of planning a request like it.
     """
 
     def __init__(self, request: CandidateRequest, spend: Spend = free) -> None:
@@ -96,6 +101,8 @@ class Question:
         self._checks = list(dict.fromkeys(screen.checks for screen in self.distinct))
         self._checks_of = [self._checks.index(screen.checks) for screen in self.distinct]
         self.looks = sum(screen.looks for screen in self.distinct)
+        with_terms = sum(1 for checks in self._checks if checks.terms)
+        self.host_looks = LOOKS_PER_SCREEN * len(self.distinct) + LOOKS_PER_CHECKS * with_terms
         self.relaxations = _relaxations(self)
         self.parts = len(self.screens) + len(self.relaxations)
         self.plan_looks = (

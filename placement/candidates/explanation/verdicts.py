@@ -28,8 +28,9 @@ MAX_KEPT_PARTS = 50_000
 LOOKS_PER_RELAXATION = 8
 LOOKS_PER_SLOT = 24
 
-# What it takes to decide a host that no other is like, and each mask of it.
+# What it takes to decide a host that no other is like, and each of its slots by itself.
 LOOKS_PER_VERDICT = 200
+LOOKS_PER_FALL = 35
 
 
 class Judge:
@@ -58,6 +59,7 @@ class Judge:
         fall = None
         self.budget.spend(
             LOOKS_PER_VERDICT
+            + LOOKS_PER_FALL * len(self.question.screens)
             + 4 * sum(len(itself) + len(as_root) for itself, as_root in profile.masks)
         )
         if profile.root:
