@@ -48,6 +48,9 @@ class _Count(NamedTuple):
 # What it takes to name one part of a split: to choose it, to spell it out, and to render it.
 LOOKS_PER_PART = 24
 
+# What it takes to try a size for a part of a set, or to go back to the part before it.
+LOOKS_PER_TRIAL = 4
+
 # The kinds up to a depth: the counts chosen, sums of all chosen, sums of any of them, and what they
 # bring.
 _State = tuple[int, tuple[_Count, ...], Sums, Sums, int]
@@ -203,7 +206,7 @@ class Splits:
                 trial = largest_first(sizes[len(parts)], remainder, rest, self._spend)
                 trials.append(chain(trial, (0,) if optional and rest.has(remainder) else ()))
             part = next(trials[-1], None)
-            self._spend(1)
+            self._spend(LOOKS_PER_TRIAL)
             if part is not None:
                 parts.append(part)
                 remainder -= part

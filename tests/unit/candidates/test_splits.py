@@ -1,7 +1,7 @@
 """Amounts in parts: the same sets as by trying all of them, and few steps where these are many."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from math import comb
 from typing import Any
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from placement.candidates import sums
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.model import Split
-from placement.candidates.splits import Giver, SplitNumbers, Splits
+from placement.candidates.splits import LOOKS_PER_TRIAL, Giver, SplitNumbers, Splits
 from placement.candidates.sums import LOOKS_PER_RUN, NOTHING, Sums, largest_first
 from placement.client.inventory import Stock, fits, sizes
 
@@ -136,6 +136,31 @@ def test_each_sum_that_is_made_is_counted(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(BudgetSpentError):
         list(Splits(600, plain(*range(20, 60)), budget.spend).sets())
     assert made <= budget.looks // sums.LOOKS_PER_SUM + 100
+
+
+def test_each_size_that_is_tried_for_a_part_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of odd steps are not exact, so that many sizes are tried in vain."""
+    least = 0
+
+    def count(*arguments: Any) -> Iterator[int]:
+        nonlocal least
+        least += LOOKS_PER_RUN + LOOKS_PER_TRIAL  # to find that there is none, or no more
+        for size in largest_first(*arguments):
+            least += LOOKS_PER_TRIAL
+            yield size
+
+    monkeypatch.setattr("placement.candidates.splits.largest_first", count)
+    rng = random.Random(2)
+    parts = [
+        Giver(place, range(step, step * rng.randint(20, 400) + 1, step))
+        for place, step in enumerate(
+            rng.choices((2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37), k=54)
+        )
+    ]
+    budget = Budget(50_000)
+    with pytest.raises(BudgetSpentError):
+        next(Splits(9973, parts, budget.spend).sets())
+    assert 200_000 < least <= budget.looks
 
 
 def test_sizes_that_fit_together_badly_end_at_the_bound_on_work() -> None:
