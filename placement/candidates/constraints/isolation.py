@@ -33,6 +33,7 @@ class Isolation(Constraint):
     @classmethod
     def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
         """Make one condition for all suffixed groups."""
+        spend(len(plan.isolated_slots))
         return (cls({slot: options[slot] for slot in plan.isolated_slots}, spend),)
 
     def feasible(self) -> bool:

@@ -133,5 +133,6 @@ class Matching:
 
 def all_providers(options: Mapping[int, Sequence[int]]) -> set[int]:
     """Return the providers that may serve any of the slots, most of which share their options."""
-    distinct = {id(providers): providers for providers in options.values()}
+    # PERF: without a step in Python for each slot, of which there may be thousands.
+    distinct = dict(zip(map(id, options.values()), options.values(), strict=True))
     return set().union(*distinct.values())

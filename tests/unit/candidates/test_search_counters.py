@@ -229,6 +229,15 @@ def test_a_step_costs_more_where_it_is_put_to_more_conditions() -> None:
         search(request, [chain(100)], max_steps=40 * (1 + 39 + 1))
 
 
+def test_joining_slots_is_work_where_the_first_condition_refuses_at_once() -> None:
+    """Isolation and the sum of amounts are made of two hundred groups for each host."""
+    groups = like_groups(200)
+    request = CandidateRequest(groups, isolate=suffixes(groups))
+    found, budget = search(request, [tree(f"host{each}", [100 + each]) for each in range(50)])
+    assert not found
+    assert budget.looks >= 50 * 2 * 200
+
+
 def test_looking_for_providers_is_work_where_no_step_is_taken() -> None:
     """Three hundred groups that ask different things, which the last of them finds nowhere."""
     groups = tuple(RequestGroup(f"_{each}", (("VGPU", 1 + each),)) for each in range(300))
