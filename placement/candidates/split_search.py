@@ -22,6 +22,9 @@ from placement.candidates.splits import Giver, SplitNumbers, Splits
 from placement.candidates.stats import WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace
 
+# What it takes to see, on one host, whether a slot can be served in parts, besides its providers.
+LOOKS_PER_SPLITS = 80
+
 
 class SplitSearches(AnchorSearches):
     """Begins the searches of one request for candidates with at least one split."""
@@ -46,7 +49,7 @@ class SplitSearches(AnchorSearches):
         splits: dict[int, Splits] = {}
         for slot in plan.splittable:
             requirement = self._requirements[slot]
-            self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
+            self._budget.spend(LOOKS_PER_SPLITS + size * requirement.looks)
             splits[slot] = self._splits(pool, slot, requirement)
         if not any(ways.exist for ways in splits.values()):
             return self._search(pool, Beginning(Outcome(unmet_slot=plan.splittable[0])))

@@ -20,7 +20,7 @@ from placement.candidates.model import Member, Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
 from placement.candidates.sharing import AnchorPools
-from placement.candidates.split_search import SplitSearches
+from placement.candidates.split_search import LOOKS_PER_SPLITS, SplitSearches
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace
 from placement.client.inventory import Stock
@@ -227,6 +227,15 @@ def test_a_step_costs_more_where_it_is_put_to_more_conditions() -> None:
     assert budget.looks // LOOKS_PER_STEP >= 40 * (1 + 39 + 1)
     with pytest.raises(BudgetSpentError):
         search(request, [chain(100)], max_steps=40 * (1 + 39 + 1))
+
+
+def test_each_host_that_is_asked_for_parts_is_work() -> None:
+    group = RequestGroup("", (("VGPU", 1000),), can_split=frozenset({"VGPU"}))
+    trees = [tree(f"host{each}", [100 + each]) for each in range(50)]
+    budget = Budget(10**6)
+    anchors = SplitSearches(SearchPlan(CandidateRequest((group,)), splits=True), budget)
+    assert not any(anchors.begin(alone(each)).outcome.served for each in trees)
+    assert budget.looks >= 50 * LOOKS_PER_SPLITS
 
 
 def test_joining_slots_is_work_where_the_first_condition_refuses_at_once() -> None:
