@@ -109,10 +109,14 @@ def _type(validator: Any, types: Any, value: Any, _schema: Any) -> Errors:
         )
 
 
-def _at_most(_validator: Any, limit: int, value: Any, _schema: Any) -> Errors:
-    """`maxLength`, `maxItems` or `maxProperties` of what is of the type that can have it."""
-    if value is not None and len(value) > limit:
-        yield ValidationError(f"{_BRIEF.repr(value)} is too long: {limit} at the most")
+def _at_most(kind: type[str | list[Any] | dict[Any, Any]]) -> Callable[..., Errors]:
+    """Return the check of the largest size of one kind of value, where others may be as well."""
+
+    def check(_validator: Any, limit: int, value: Any, _schema: Any) -> Errors:
+        if isinstance(value, kind) and len(value) > limit:
+            yield ValidationError(f"{_BRIEF.repr(value)} is too long: {limit} at the most")
+
+    return check
 
 
 def _additional(_validator: Any, _allowed: bool, value: Any, schema: Any) -> Errors:
@@ -184,9 +188,9 @@ Validator = validators.extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     {
         "type": _type,
-        "maxLength": _at_most,
-        "maxItems": _at_most,
-        "maxProperties": _at_most,
+        "maxLength": _at_most(str),
+        "maxItems": _at_most(list),
+        "maxProperties": _at_most(dict),
         "propertyNames": _nothing,
         "additionalProperties": _additional,
         "properties": _properties,

@@ -33,7 +33,9 @@ def _terms(name: Fragment) -> Fragment:
 
     Such a list has a name: no provider has any of none.
     """
-    return _list({**name, "type": ["string", "array"], "items": name, "minItems": 1})
+    return _list(
+        {**name, "type": ["string", "array"], "items": name, "minItems": 1, "maxItems": MOST}
+    )
 
 
 _NAMES = {"trait": TRAIT, "aggregate": AGGREGATE, "tree": PROVIDER}

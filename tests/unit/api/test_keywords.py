@@ -104,3 +104,23 @@ def test_texts_that_were_right_are_remembered_up_to_a_bound(
     assert len(compiled.texts) <= 3
     schema.check({"names": ["N" * 100]})
     assert "N" * 100 not in compiled.texts
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (["N"] * 3, None),
+        ("N" * 3, "is too long: 2"),
+        (["N" * 3], "is too long: 2"),
+        (["N"] * 5, "is too long: 4"),
+    ],
+)
+def test_the_largest_length_of_a_text_is_not_that_of_a_list_of_texts(
+    value: object, complaint: str | None
+) -> None:
+    text = {"type": "string", "maxLength": 2}
+    schema = {**text, "type": ["string", "array"], "items": text, "maxItems": 4}
+    if complaint is None:
+        assert not list(complaints(schema, value))
+    else:
+        assert complaint in first(schema, value)
