@@ -209,9 +209,12 @@ def _traits(cloud: Cloud, ids: Mapping[str, int]) -> Iterator[Row]:
 
 
 def _aggregates(cloud: Cloud, ids: Mapping[str, int]) -> Iterator[Row]:
+    # Where the database ignores case, one row has all spellings that differ in nothing else.
+    in_any_case = {spelling.lower(): row_id for spelling, row_id in ids.items()}
     for provider_id, provider in enumerate(cloud.members(), 1):
         for uuid in provider.aggregates:
-            yield {"resource_provider_id": provider_id, "aggregate_id": ids[uuid]}
+            row_id = ids.get(uuid) or in_any_case[uuid.lower()]
+            yield {"resource_provider_id": provider_id, "aggregate_id": row_id}
 
 
 def _claims(cloud: Cloud) -> Iterator[tuple[str, int, Mapping[str, int]]]:
