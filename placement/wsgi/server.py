@@ -254,7 +254,9 @@ class Server(BaseWSGIServer):  # type: ignore[misc]
             self._make_room()
 
     def _is_busy(self) -> bool:
-        return self.task_dispatcher.active_count > 0 and not self.adj.stopping
+        """Return whether another process may be less busy than this one."""
+        is_alone = self.adj.cfg.workers == 1
+        return not is_alone and self.task_dispatcher.active_count > 0 and not self.adj.stopping
 
     def accept(self) -> Any:
         """Return a connection and its address, or None."""

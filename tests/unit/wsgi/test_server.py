@@ -191,7 +191,8 @@ def test_a_busy_worker_leaves_a_newcomer_for_a_moment_and_accepts_it_then(
         assert environ["PATH_INFO"] != "/wait" or go_on.wait(30)
         return no_content(environ, start_response)
 
-    with serving(application) as site, site.connect(GET.replace(b"/ ", b"/wait ")) as first:
+    waiting = GET.replace(b"/ ", b"/wait ")
+    with serving(application, workers=2) as site, site.connect(waiting) as first:
         (listener,) = site.worker.servers
         site.until(lambda: [bool(each.requests) for each in site.channels()] == [True])
         with site.connect(GET) as second:
@@ -208,6 +209,25 @@ def test_a_busy_worker_leaves_a_newcomer_for_a_moment_and_accepts_it_then(
                 assert statuses(receive(third)) == [204]
             site.until(lambda: listener.yields_until is None)
             go_on.set()
+
+
+def test_a_busy_worker_that_is_the_only_one_accepts_a_newcomer_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "YIELD_SECONDS", 30.0)
+    go_on = threading.Event()
+
+    def application(environ: Any, start_response: Any) -> list[bytes]:
+        assert environ["PATH_INFO"] != "/wait" or go_on.wait(30)
+        return no_content(environ, start_response)
+
+    waiting = GET.replace(b"/ ", b"/wait ")
+    with serving(application) as site, site.connect(waiting) as first:
+        site.until(lambda: [bool(each.requests) for each in site.channels()] == [True])
+        with site.connect(GET) as second:
+            assert statuses(receive(second)) == [204]
+        go_on.set()
+        assert statuses(receive(first)) == [204]
 
 
 def test_a_worker_without_files_waits_and_does_not_spin(monkeypatch: pytest.MonkeyPatch) -> None:
