@@ -1,7 +1,8 @@
 """What was made of providers, or of a part of them, kept while their trees are unchanged.
 
-As with trees (`candidates/tree_cache.py`), what has the revision that was read in the request's own
-snapshot is true; anything else is replaced. The revision 0 says nothing, so nothing is kept of it.
+As with trees (`candidates/trees/cache.py`), what has the revision that was read in the request's
+own snapshot is true; anything else is replaced. The revision 0 says nothing, so nothing is kept of
+it.
 """
 
 import threading

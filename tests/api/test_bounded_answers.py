@@ -10,8 +10,8 @@ from bench.clouds import HOST, wide
 from bench.scenarios import FLAT, devices
 from placement.api.history import LATEST
 from placement.api.query import pairs, parse_candidates
-from placement.candidates.candidate import longest_text
 from placement.candidates.plan import SearchPlan
+from placement.candidates.search.candidate import longest_text
 from tests.kit.cloud import Cloud, Provider, load
 from tests.kit.service import Client, Service
 

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from placement import events
-from placement.candidates import claiming
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
+from placement.candidates.claims import claiming
 from placement.db.retries import Pauses
 from placement.db.statement import Restart
 from placement.errors import LostRace

@@ -7,8 +7,8 @@ import pytest
 
 from bench.clouds import AGGREGATES, flat, nested, sharing, wide
 from bench.scenarios import FLAT, NESTED, devices, limited
-from placement.candidates.candidate import Candidate
 from placement.candidates.model import Tree
+from placement.candidates.search.candidate import Candidate
 from tests.kit.cloud import Cloud, load
 from tests.kit.search import Searcher
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from placement import app
-from placement.candidates.choices import ENOUGH_KNOWN
+from placement.candidates.claims.choices import ENOUGH_KNOWN
 from placement.candidates.tuning import DEFAULT_TUNING
 from tests.kit.builders import make_database
 from tests.kit.cloud import building

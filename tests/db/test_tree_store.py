@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from placement.candidates import TreeCache
 from placement.candidates.budget import free
 from placement.candidates.model import Root, Tree
-from placement.candidates.tree_store import LOOKS_PER_PROVIDER, TreeStore
+from placement.candidates.trees.store import LOOKS_PER_PROVIDER, TreeStore
 from placement.db import tables as t
 from tests.kit.cloud import aggregate_uuid, building, provider_uuid
 from tests.kit.service import Service, inventories

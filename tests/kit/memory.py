@@ -15,7 +15,7 @@ from placement.api.shapes import View
 from placement.candidates import TreeCache
 from placement.candidates.budget import free
 from placement.candidates.model import Root
-from placement.candidates.tree_store import TreeStore
+from placement.candidates.trees.store import TreeStore
 from placement.db import tables as t
 from tests.kit.builders import make_database
 from tests.kit.cloud import Cloud, write

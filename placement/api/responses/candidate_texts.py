@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from placement.api.shapes import Renderer
-from placement.candidates.candidate import Candidate, Wording, allocations_of, mappings_of
 from placement.candidates.model import Assignment
+from placement.candidates.search.candidate import Candidate, Wording, allocations_of, mappings_of
 
 # What candidates are rendered from: provider -> class -> units, suffix -> providers.
 Spelled = tuple[Mapping[str, Mapping[str, int]], Mapping[str, Sequence[str]]]

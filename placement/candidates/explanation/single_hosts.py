@@ -1,8 +1,7 @@
 """Why single hosts are not served: which provider was the last to fall out, and what it has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -11,9 +10,7 @@ from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import InTree, of_kind
-from placement.db.statements import providers as statements
-from placement.objects import provider_parts
-from placement.objects.provider_parts import Part
+from placement.candidates.trees.inventories import read_inventories
 
 MOST_HOSTS = 100
 
@@ -37,11 +34,12 @@ class SingleHosts:
 
     def read(self, conn: Connection) -> Sequence[UnservedHost]:
         """Return the hosts with the inventories that they lack room in, of two statements."""
-        uuids = {host.provider for host in self._hosts if host.provider and host.resource_class}
-        stocks = _stocks(conn, sorted(uuids)) if uuids else {}
+        lacking = [(host.provider, host.resource_class) for host in self._hosts]
+        uuids = {provider for provider, resource_class in lacking if provider and resource_class}
+        stocks = read_inventories(conn, sorted(uuids)) if uuids else {}
         return [
-            host._replace(stock=stocks.get((host.provider, host.resource_class)))
-            for host in self._hosts
+            host._replace(stock=stocks.get(key))
+            for host, key in zip(self._hosts, lacking, strict=True)
         ]
 
 
@@ -62,18 +60,3 @@ def _host(pool: Pool, fall: Fall, uuid: str) -> UnservedHost:
     room = max(rooms)
     nearest = stocked[rooms.index(room)]
     return host._replace(provider=nearest.uuid, resource_class=name, asked=amount, room=room)
-
-
-def _stocks(
-    conn: Connection, uuids: Sequence[str]
-) -> Mapping[tuple[str | None, str | None], Mapping[str, Any]]:
-    """Return (provider, class) -> the fields of the inventory, and what is used of it."""
-    rows = statements.whole(uuids).rows(conn)
-    uuid_by_id = {row_id: uuid for uuid, *_, row_id, _revision in rows}
-    parts = provider_parts.read(conn, uuid_by_id, (Part.INVENTORIES, Part.USAGES))
-    usages = parts[Part.USAGES]
-    stocks: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
-    for row_id, by_class in parts[Part.INVENTORIES].items():
-        for name, inventory in by_class.items():
-            stocks[uuid_by_id[row_id], name] = {**inventory, "used": usages[row_id][name]}
-    return stocks

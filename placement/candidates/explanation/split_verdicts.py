@@ -24,7 +24,7 @@ from placement.candidates.explanation.verdicts import (
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
-from placement.candidates.split_search import SplitSearches, by_room
+from placement.candidates.search.split_search import SplitSearches, by_room
 from placement.candidates.trace import Refusal
 from placement.client.inventory import sizes
 

@@ -7,7 +7,6 @@ request joins slots, an equal signature of each constraint.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from placement.candidates.anchors import solutions
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.explanation.profiles import ORDER, Fall, Profile, Verdict, first_fall
 from placement.candidates.explanation.question import Joins, Kinds, Question, Relaxation
@@ -15,6 +14,7 @@ from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
+from placement.candidates.search.anchors import solutions
 from placement.candidates.terms import Masks, bits, each_mask, lowest
 from placement.candidates.trace import Refusal
 

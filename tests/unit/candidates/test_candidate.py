@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.candidate import Candidate, longest_text
 from placement.candidates.model import Member, Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
+from placement.candidates.search.candidate import Candidate, longest_text
 
 NONE: frozenset[str] = frozenset()
 

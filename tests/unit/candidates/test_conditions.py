@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from placement.candidates.conditions import TreeCondition, choose_driver
 from placement.candidates.stats import RootStats
+from placement.candidates.trees.conditions import TreeCondition, choose_driver
 from placement.db.conditions import Driver, DrivingCondition, MemberCondition, RootCondition
 from placement.vocabulary import ConditionKind, IdCondition
 

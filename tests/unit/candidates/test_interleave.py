@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.anchors import Search
-from placement.candidates.candidate import Candidate
-from placement.candidates.interleave import interleave, unique
+from placement.candidates.search.anchors import Search
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.interleave import interleave, unique
 
 
 class Scripted:

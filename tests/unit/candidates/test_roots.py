@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.candidates.model import Root
-from placement.candidates.roots import RootReader, RootSource
 from placement.candidates.stats import SERVED, UNSERVED, RootStats
+from placement.candidates.trees.roots import RootReader, RootSource
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 
 TUNING = DEFAULT_TUNING

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.anchors import MOST_SINGLES, AnchorSearches
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.candidate import Candidate
-from placement.candidates.interleave import interleave
 from placement.candidates.model import Member, Pool, SharingMember, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
-from placement.candidates.sharing import AnchorPools
-from placement.candidates.split_search import LOOKS_PER_SPLITS, SplitSearches
+from placement.candidates.search.anchors import MOST_SINGLES, AnchorSearches
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.interleave import interleave
+from placement.candidates.search.split_search import LOOKS_PER_SPLITS, SplitSearches
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace
+from placement.candidates.trees.sharing import AnchorPools
 from placement.client.inventory import Stock
 
 

@@ -7,13 +7,6 @@ import pytest
 
 from placement.candidates.budget import free
 from placement.candidates.model import Member, Root, SharingMember, Tree
-from placement.candidates.sharing import (
-    AnchorPools,
-    Sharing,
-    SharingProvider,
-    sharing_members,
-    sharing_pool,
-)
 from placement.candidates.terms import (
     ForbiddenTrait,
     InTree,
@@ -21,6 +14,13 @@ from placement.candidates.terms import (
     NotMemberOf,
     RequiredTraits,
     Term,
+)
+from placement.candidates.trees.sharing import (
+    AnchorPools,
+    Sharing,
+    SharingProvider,
+    sharing_members,
+    sharing_pool,
 )
 from placement.client.inventory import Stock
 

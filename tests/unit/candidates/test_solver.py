@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import Capacity, Constraint, Isolation
 from placement.candidates.model import Assignment
-from placement.candidates.solver import assignments
+from placement.candidates.search.solver import assignments
 from placement.candidates.trace import Refusal
 
 OPTIONS = st.lists(

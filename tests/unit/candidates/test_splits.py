@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates import sums
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.model import Split
-from placement.candidates.splits import LOOKS_PER_TRIAL, Giver, SplitNumbers, Splits
-from placement.candidates.sums import LOOKS_PER_RUN, NOTHING, Sums, largest_first
+from placement.candidates.search import sums
+from placement.candidates.search.splits import LOOKS_PER_TRIAL, Giver, SplitNumbers, Splits
+from placement.candidates.search.sums import LOOKS_PER_RUN, NOTHING, Sums, largest_first
 from placement.client.inventory import Stock, fits, sizes
 
 STOCKS = st.builds(
@@ -149,7 +149,7 @@ def test_each_size_that_is_tried_for_a_part_is_counted(monkeypatch: pytest.Monke
             least += LOOKS_PER_TRIAL
             yield size
 
-    monkeypatch.setattr("placement.candidates.splits.largest_first", count)
+    monkeypatch.setattr("placement.candidates.search.splits.largest_first", count)
     rng = random.Random(2)
     parts = [
         Giver(place, range(step, step * rng.randint(20, 400) + 1, step))

@@ -3,7 +3,7 @@
 import threading
 
 from placement.candidates.model import Member, Root, Tree
-from placement.candidates.tree_cache import TreeCache
+from placement.candidates.trees.cache import TreeCache
 
 
 def tree(root_id: int, revision: int, providers: int = 5) -> Tree:

@@ -5,14 +5,14 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.tuning import DEFAULT_TUNING as TUNING
-from placement.candidates.windows import (
+from placement.candidates.trees.windows import (
     Window,
     WindowResult,
     first_size,
     next_window,
     random_runs,
 )
+from placement.candidates.tuning import DEFAULT_TUNING as TUNING
 
 
 def read(

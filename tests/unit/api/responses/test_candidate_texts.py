@@ -12,10 +12,10 @@ from placement.api.history import v
 from placement.api.responses.candidate_texts import WAYS, Spelled, texts
 from placement.api.responses.candidates import REQUEST
 from placement.api.shapes import Renderer, View
-from placement.candidates.candidate import Candidate, SplitWording
 from placement.candidates.model import Member, Pool, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, Slot
+from placement.candidates.search.candidate import Candidate, SplitWording
 from tests.kit.cloud import provider_uuid
 
 NONE: frozenset[str] = frozenset()

@@ -4,10 +4,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from placement.candidates.anchors import AnchorSearches
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
-from placement.candidates.candidate import Candidate
 from placement.candidates.model import Tree
+from placement.candidates.search.anchors import AnchorSearches
+from placement.candidates.search.candidate import Candidate
 from placement.candidates.trace import Trace
 from placement.config import CandidateSettings
 

@@ -9,9 +9,9 @@ from sqlalchemy.engine import Connection
 
 from placement import events, stopwatch
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
-from placement.candidates.interned import Interned
 from placement.candidates.model import Member, Root, Tree
-from placement.candidates.tree_cache import TreeCache
+from placement.candidates.trees.cache import TreeCache
+from placement.candidates.trees.interned import Interned
 from placement.client.inventory import Stock
 from placement.db.statements import trees as statements
 from placement.events import Event

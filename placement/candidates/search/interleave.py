@@ -3,8 +3,8 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from placement.candidates.anchors import Search
-from placement.candidates.candidate import Candidate
+from placement.candidates.search.anchors import Search
+from placement.candidates.search.candidate import Candidate
 
 
 def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[Candidate]:

@@ -11,9 +11,9 @@ from sqlalchemy.engine import Connection
 from placement.candidates.budget import Spend
 from placement.candidates.model import Pool, Root, SharingMember, Tree
 from placement.candidates.request import Slot
-from placement.candidates.resolve import ResolvedRequest
 from placement.candidates.terms import Term
 from placement.candidates.terms.base import AGGREGATES, TRAITS, MemberTerm
+from placement.candidates.trees.resolve import ResolvedRequest
 from placement.client.inventory import Stock, fits
 from placement.db.conditions import RootCondition
 from placement.db.statements import names as name_statements

@@ -8,14 +8,14 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from placement.candidates.assignments import Assignments, Solutions
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
-from placement.candidates.candidate import Candidate
 from placement.candidates.constraints import CONSTRAINTS, Constraint
 from placement.candidates.model import Assignment, Member, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
-from placement.candidates.solver import assignments
+from placement.candidates.search.assignments import Assignments, Solutions
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.solver import assignments
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 

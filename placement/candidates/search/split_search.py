@@ -7,18 +7,18 @@ looks at all anchors again, and finds nothing that the other one has found.
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 
-from placement.candidates.anchors import AnchorSearches, Beginning, Search
-from placement.candidates.assignments import Solutions
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
-from placement.candidates.candidate import Candidate, SplitWording
 from placement.candidates.constraints import CollectiveTraits, Constraint, SplitCapacity
 from placement.candidates.constraints.collective_traits import bits_met
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
 from placement.candidates.requirements import Requirement
-from placement.candidates.solver import assignments
-from placement.candidates.splits import Giver, SplitNumbers, Splits
+from placement.candidates.search.anchors import AnchorSearches, Beginning, Search
+from placement.candidates.search.assignments import Solutions
+from placement.candidates.search.candidate import Candidate, SplitWording
+from placement.candidates.search.solver import assignments
+from placement.candidates.search.splits import Giver, SplitNumbers, Splits
 from placement.candidates.stats import WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace
 

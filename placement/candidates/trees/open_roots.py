@@ -10,8 +10,8 @@ from itertools import islice
 from placement import stopwatch
 from placement.candidates.budget import Spend
 from placement.candidates.model import Root
-from placement.candidates.roots import RootSource
 from placement.candidates.stats import Outcome, RootStats
+from placement.candidates.trees.roots import RootSource
 
 # The work of a statement that looks for roots (more for two conditions of it), where the database
 # is in this process, as SQLite is; and of each root that it returns.

@@ -17,9 +17,9 @@ from sqlalchemy.engine import Connection
 
 from placement import deadline, events
 from placement.candidates.budget import Budget
-from placement.candidates.choices import Choice, Demand, DemandSearches, trees_after
+from placement.candidates.claims.choices import Choice, Demand, DemandSearches, trees_after
 from placement.candidates.model import Tree
-from placement.candidates.tree_cache import TreeCache
+from placement.candidates.trees.cache import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import Settings
 from placement.db.engine import Database

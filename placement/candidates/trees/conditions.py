@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
-from placement.candidates.resolve import ResolvedRequest
-from placement.candidates.sharing import Sharing
 from placement.candidates.stats import RootStats, TraitSet
 from placement.candidates.terms import RootRole, Term
+from placement.candidates.trees.resolve import ResolvedRequest
+from placement.candidates.trees.sharing import Sharing
 from placement.candidates.tuning import SearchTuning
 from placement.db.conditions import (
     Driver,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from placement.candidates.budget import Spend, free
 from placement.candidates.model import Split
-from placement.candidates.sums import NOTHING, Sums, largest_first
+from placement.candidates.search.sums import NOTHING, Sums, largest_first
 
 
 class Giver(NamedTuple):

@@ -6,7 +6,7 @@
                                                      │
         ┌─ statistics of the trees so far ───────────┤
         ▼                                            │
-      roots ─ tree_store ─ anchors ─ solver ─────────┴─ interleave ─ candidates
+      roots ─ trees ─ anchors ─ solver ──────────────┴─ interleave ─ candidates
 """
 
 import logging
@@ -20,20 +20,23 @@ from operator import attrgetter
 from sqlalchemy.engine import Connection
 
 from placement import deadline, events, stopwatch
-from placement.candidates.anchors import AnchorSearches, Search
-from placement.candidates.answer_bounds import MAX_ANSWER_SIZE, Limit, Text
 from placement.candidates.budget import REQUEST_DEADLINE, Budget, BudgetSpentError
-from placement.candidates.candidate import Candidate, longest_text
-from placement.candidates.conditions import sharing_root_condition, tree_conditions
-from placement.candidates.interleave import interleave, unique
 from placement.candidates.model import Tree
-from placement.candidates.open_roots import OpenRoots
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
-from placement.candidates.resolve import ResolvedRequest, resolve
-from placement.candidates.roots import RootReader, RootSource
-from placement.candidates.search_result import SearchResult, SearchStats, trees_of
-from placement.candidates.sharing import (
+from placement.candidates.search.anchors import AnchorSearches, Search
+from placement.candidates.search.answer_bounds import MAX_ANSWER_SIZE, Limit, Text
+from placement.candidates.search.candidate import Candidate, longest_text
+from placement.candidates.search.interleave import interleave, unique
+from placement.candidates.search.result import SearchResult, SearchStats, trees_of
+from placement.candidates.search.split_search import SplitSearches
+from placement.candidates.trace import Trace
+from placement.candidates.trees.cache import TreeCache
+from placement.candidates.trees.conditions import sharing_root_condition, tree_conditions
+from placement.candidates.trees.open_roots import OpenRoots
+from placement.candidates.trees.resolve import ResolvedRequest, resolve
+from placement.candidates.trees.roots import RootReader, RootSource
+from placement.candidates.trees.sharing import (
     AnchorPools,
     Sharing,
     SharingProvider,
@@ -42,10 +45,7 @@ from placement.candidates.sharing import (
     sharing_of,
     sharing_pool,
 )
-from placement.candidates.split_search import SplitSearches
-from placement.candidates.trace import Trace
-from placement.candidates.tree_cache import TreeCache
-from placement.candidates.tree_store import NO_TREES, TreeStore
+from placement.candidates.trees.store import NO_TREES, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import DeadlineExceeded, SearchExhausted

@@ -10,14 +10,14 @@ from sqlalchemy.engine import Connection
 
 from placement import stopwatch
 from placement.candidates.budget import Budget
-from placement.candidates.candidate import Candidate
 from placement.candidates.explanation import explain, explain_trace
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
-from placement.candidates.resolve import resolve
-from placement.candidates.search import RequestSearch
+from placement.candidates.search.candidate import Candidate
+from placement.candidates.search.pipeline import RequestSearch
 from placement.candidates.trace import Trace
-from placement.candidates.tree_cache import TreeCache
+from placement.candidates.trees.cache import TreeCache
+from placement.candidates.trees.resolve import resolve
 from placement.candidates.tuning import SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import ConsumerGenerationConflict, NoCandidates

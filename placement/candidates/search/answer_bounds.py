@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Self
 
-from placement.candidates.candidate import Candidate
 from placement.candidates.request import CandidateRequest
+from placement.candidates.search.candidate import Candidate
 from placement.config import CandidateSettings
 
 MAX_CANDIDATES = "max_allocation_candidates"

@@ -7,14 +7,13 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.candidates.conditions import TreeCondition, choose_driver, root_condition
 from placement.candidates.model import Root
-from placement.candidates.resolve import ResolvedRequest
-from placement.candidates.sharing import Spellings
 from placement.candidates.stats import RootStats
 from placement.candidates.trace import Trace
-from placement.candidates.tuning import SearchTuning
-from placement.candidates.windows import (
+from placement.candidates.trees.conditions import TreeCondition, choose_driver, root_condition
+from placement.candidates.trees.resolve import ResolvedRequest
+from placement.candidates.trees.sharing import Spellings
+from placement.candidates.trees.windows import (
     Window,
     WindowResult,
     first_size,
@@ -22,6 +21,7 @@ from placement.candidates.windows import (
     next_window,
     random_runs,
 )
+from placement.candidates.tuning import SearchTuning
 from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilter
 from placement.db.statements import root_windows
 from placement.db.statements import roots as statements

@@ -1,0 +1,25 @@
+"""The inventories of a few providers, as an explanation shows them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from placement.db.statements import providers as statements
+from placement.objects import provider_parts
+from placement.objects.provider_parts import Part
+
+
+def read_inventories(
+    conn: Connection, uuids: Sequence[str]
+) -> Mapping[tuple[str | None, str | None], Mapping[str, Any]]:
+    """Return (provider, class) -> the fields of the inventory, and what is used of it."""
+    rows = statements.whole(uuids).rows(conn)
+    uuid_by_id = {row_id: uuid for uuid, *_, row_id, _revision in rows}
+    parts = provider_parts.read(conn, uuid_by_id, (Part.INVENTORIES, Part.USAGES))
+    usages = parts[Part.USAGES]
+    inventories: dict[tuple[str | None, str | None], Mapping[str, Any]] = {}
+    for row_id, by_class in parts[Part.INVENTORIES].items():
+        for name, inventory in by_class.items():
+            inventories[uuid_by_id[row_id], name] = {**inventory, "used": usages[row_id][name]}
+    return inventories
