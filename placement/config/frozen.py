@@ -18,6 +18,7 @@ class DatabaseSettings:
     sqlite_synchronous: bool
     mysql_sql_mode: str
     wsrep_sync_wait: int | None
+    prepared_statements: bool
     recycle: int
     pool_size: int | None
     max_overflow: int | None
@@ -134,6 +135,7 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
         sqlite_synchronous=group.sqlite_synchronous,
         mysql_sql_mode=group.mysql_sql_mode,
         wsrep_sync_wait=group.mysql_wsrep_sync_wait,
+        prepared_statements=group.mariadb_prepared_statements,
         recycle=group.connection_recycle_time,
         pool_size=group.max_pool_size,
         max_overflow=group.max_overflow,

@@ -116,7 +116,7 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
         "pool_reset_on_return": None,
         "execution_options": {
             "compiled_cache": Bounded(MOST_PARAMETERS, _parameters),
-            texts.OPTION: texts.Texts(),
+            texts.OPTION: texts.Texts(prepared=settings.prepared_statements),
         },
         "logging_name": role.value,
         "echo": settings.debug,

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, CursorResult, Dialect
 
 from placement.compat.sqlalchemy import expand
+from placement.db import prepared
 
 Sql = (
     sa.Select[*tuple[Any, ...]]
@@ -40,7 +41,7 @@ class Text(NamedTuple):
 
     fixed: values that no parameter gives. lists: a parameter -> the names that its values have in
     the text. converters: functions that values have to pass. order: all names, for a driver that
-    takes a sequence.
+    takes a sequence. prepared: connections keep it prepared.
     """
 
     sql: str
@@ -48,6 +49,7 @@ class Text(NamedTuple):
     lists: Mapping[str, Sequence[str]]
     converters: Mapping[str, Callable[[Any], Any]]
     order: Sequence[str] | None
+    prepared: bool
 
     def values(self, params: Params) -> dict[str, Any] | tuple[Any, ...]:
         """Return the values of the parameters as the driver takes them."""
@@ -72,7 +74,9 @@ class _Variants(NamedTuple):
 class Texts:
     """The texts of one engine's statements, for any number of threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, prepared: bool = False) -> None:
+        """prepared: long texts are prepared, where MariaDB is the database."""
+        self.prepared = prepared
         # Those that nobody keeps any more are forgotten.
         self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()
 
@@ -90,7 +94,10 @@ class Texts:
         if text is None and len(variants.texts) < MOST_TEXTS:
             if len(params) + sum(lengths) > MOST_VALUES:
                 return None
-            text = variants.texts[lengths] = _make_text(dialect, sql, params)
+            text = _make_text(dialect, sql, params)
+            if self.prepared and prepared.pays(dialect, sql, text.sql):
+                text = text._replace(prepared=True)
+            variants.texts[lengths] = text
         return text
 
 
@@ -98,9 +105,12 @@ def execute(conn: Connection, sql: Sql, params: Params, **options: Any) -> Curso
     """Execute a statement; options: those of SQLAlchemy."""
     texts = conn.get_execution_options().get(OPTION)
     text = None if texts is None else texts.find(conn.dialect, sql, params)
-    if text is None:
+    if texts is None or text is None:
         return conn.execute(sql, params, execution_options=options)
-    return conn.exec_driver_sql(text.sql, text.values(params), execution_options=options)
+    values = text.values(params)
+    if text.prepared:
+        return prepared.execute(conn, text.sql, values, **options)
+    return conn.exec_driver_sql(text.sql, values, execution_options=options)
 
 
 def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
@@ -122,4 +132,4 @@ def _make_text(dialect: Dialect, sql: Sql, params: Params) -> Text:
     for param in params:
         for name in lists.get(param, [param]):
             fixed.pop(name, None)
-    return Text(expanded.sql, fixed, lists, expanded.converters, expanded.order)
+    return Text(expanded.sql, fixed, lists, expanded.converters, expanded.order, prepared=False)

@@ -16,6 +16,7 @@ from tests.kit.builders import make_database
 from tests.kit.drivers import failure
 from tests.kit.engines import ENGINE, TEARS_VIEWS
 from tests.kit.service import NEWEST, Service
+from tests.kit.statements import text_of
 
 ADD = sa.text("INSERT INTO consumer_types (name) VALUES (:name)")
 NAMES = Query(sa.select(sa.column("name")).select_from(sa.table("consumer_types")))
@@ -41,8 +42,8 @@ def sent(database: Database) -> Iterator[list[str]]:
     """Collect what is sent to the database to read, what steers transactions included."""
     seen: list[str] = []
 
-    def execute(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        seen.append(statement.split()[0])
+    def execute(conn: sa.Connection, _cursor: Any, statement: str, *_rest: Any) -> None:
+        seen.append(text_of(conn, statement).split()[0])
 
     def end(_conn: sa.Connection) -> None:
         seen.append("COMMIT")

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.kit.engines import ENGINE, server
+from tests.kit.statements import text_of
 
 # Of MySQL's codes, those that the client's side finds.
 OF_CLIENTS = range(2000, 3000)
@@ -61,8 +62,8 @@ def failing_once(engine: sa.Engine, statement: str, code: object) -> Iterator[No
     """Have the first statement that begins so fail in the driver, carried out not at all."""
     left = [failure(code)]
 
-    def execute(_cursor: Any, text: str, *_rest: Any) -> None:
-        if left and text.startswith(statement):
+    def execute(_cursor: Any, text: str, _params: Any, context: Any) -> None:
+        if left and text_of(context.root_connection, text).startswith(statement):
             raise left.pop()
 
     sa.event.listen(engine, "do_execute", execute)

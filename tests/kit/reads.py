@@ -22,6 +22,7 @@ import sqlalchemy as sa
 
 from placement.db.engine import Database
 from tests.kit.engines import ENGINE
+from tests.kit.statements import text_of
 
 INSTRUCTIONS = 5
 
@@ -184,7 +185,7 @@ def counted_reads(database: Database) -> Iterator[list[Reads]]:
             counter.close(dbapi_connection)
 
     def before(conn: sa.Connection, _cursor: Any, statement: str, *_rest: Any) -> None:
-        counter.before(conn.connection.dbapi_connection, statement)
+        counter.before(conn.connection.dbapi_connection, text_of(conn, statement))
 
     def after(conn: sa.Connection, *_rest: Any) -> None:
         counter.after(conn.connection.dbapi_connection)

@@ -6,11 +6,23 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
+from placement.db import prepared
 from placement.db.engine import Database
 from tests.kit.engines import ENGINE
 
 _NOT_COUNTED = re.compile(r"\s*(BEGIN|START|COMMIT|ROLLBACK|SET|PRAGMA)\b", re.IGNORECASE)
+
+
+def text_of(conn: Connection, statement: str) -> str:
+    """Return what a statement says, also where it is prepared on the connection."""
+    kept = conn.info.get(prepared.OPTION)
+    if kept is not None:
+        for text, call in kept.calls.items():
+            if call == statement:
+                return str(text)
+    return statement
 
 
 @contextmanager
@@ -29,8 +41,8 @@ def counted(database: Database) -> Iterator[list[str]]:
     def quiet(dbapi_connection: Any, *_rest: Any) -> None:
         dbapi_connection.set_trace_callback(None)
 
-    def execute(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        note(statement)
+    def execute(conn: Connection, _cursor: Any, statement: str, *_rest: Any) -> None:
+        note(text_of(conn, statement))
 
     listeners = (
         [("checkout", trace), ("checkin", quiet)]

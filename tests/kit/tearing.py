@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from placement.db import tables as t
 from placement.db.engine import Database
+from tests.kit.statements import text_of
 
 _TABLES = (
     t.resource_providers,
@@ -132,8 +134,8 @@ def tearing(
     engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
     tear = Tear(engine, before, torn(before, between, after), after, statement)
 
-    def start(_conn: Any, _cursor: Any, text: str, *_rest: Any) -> None:
-        tear.start(text)
+    def start(conn: Connection, _cursor: Any, text: str, *_rest: Any) -> None:
+        tear.start(text_of(conn, text))
 
     def end(*_details: Any) -> None:
         tear.end()

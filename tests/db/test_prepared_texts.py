@@ -1,0 +1,177 @@
+"""What is prepared on connections of MariaDB, and what is done where it cannot be."""
+
+import uuid as uuids
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from placement.db import prepared
+from placement.db.engine import Database
+from tests.db.test_statement_timeout import SHORT
+from tests.kit.engines import ENGINE
+from tests.kit.service import Service, claim, inventories
+
+pytestmark = pytest.mark.skipif(ENGINE != "mariadb", reason="others prepare nothing this way")
+
+HOST = "c0ffee00-0000-4000-8000-000000000000"
+PROVIDER = f"/resource_providers/{HOST}"
+CANDIDATES = "/allocation_candidates?resources=VCPU:1&limit=10"
+TRAITS = ["HW_CPU_X86_AVX", "HW_CPU_X86_SSE"]
+OFF = {"mariadb_prepared_statements": False}
+
+
+def service_on(directory: Path, **options: object) -> Service:
+    made = Service(directory, placement_database=options)
+    made.expect(200, "POST", "/resource_providers", {"name": "host", "uuid": HOST})
+    made.expect(200, "PUT", f"{PROVIDER}/inventories", inventories(0, VCPU=100))
+    body = {"resource_provider_generation": 1, "traits": TRAITS}
+    made.expect(200, "PUT", f"{PROVIDER}/traits", body)
+    return made
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with service_on(tmp_path) as made:
+        yield made
+
+
+def answers(service: Service) -> list[Any]:
+    """Ask and claim four times over, so that all is prepared; return what was answered."""
+    texts_of_answers = []
+    for number in range(4):
+        consumer = str(uuids.UUID(int=number + 1))
+        path = f"/allocations/{consumer}"
+        for method, target, body in (
+            ("PUT", path, claim({HOST: {"VCPU": 1 + number}})),
+            ("GET", path, None),
+            ("PUT", path, claim({HOST: {"VCPU": 200}}, generation=1)),
+            ("GET", CANDIDATES, None),
+            ("GET", f"{CANDIDATES}&required={TRAITS[0]}&member_of={uuids.UUID(int=1)}", None),
+            ("GET", f"{PROVIDER}/usages", None),
+            ("DELETE", path, None),
+            ("DELETE", path, None),
+        ):
+            answer = service.send(method, target, body)
+            assert answer.status_code < 500, answer.text
+            members: Any = answer.json if answer.text else None
+            if answer.status_code >= 400:
+                for error in members["errors"]:
+                    del error["request_id"]
+            texts_of_answers.append((answer.status_code, members))
+    return texts_of_answers
+
+
+def statuses(answered: list[Any]) -> list[int]:
+    return [status for status, _members in answered]
+
+
+def count(database: Database) -> int:
+    """Return how many statements the connections of a process have prepared."""
+    total = 0
+    for engine in (database.reader, database.writer):
+        with engine.connect() as conn:
+            total += len(calls(conn))
+    return total
+
+
+def calls(conn: Connection) -> Any:
+    found = conn.info.get(prepared.OPTION)
+    return {} if found is None else found.calls
+
+
+def prepared_by_server(conn: Connection) -> int:
+    row = conn.exec_driver_sql("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'").one()
+    return int(row[1])
+
+
+def test_prepared_or_not_the_answers_are_the_same(tmp_path: Path, service: Service) -> None:
+    with service_on(tmp_path / "plain", **OFF) as plain:
+        assert answers(plain) == answers(service)
+        assert count(plain.database) == 0
+    assert count(service.database) > 3
+
+
+def test_the_server_has_prepared_what_the_connections_say(service: Service) -> None:
+    answers(service)
+    kept = count(service.database)
+    with service.database.reader.connect() as conn:
+        before = prepared_by_server(conn)
+    service.database.dispose()
+    with service.database.reader.connect() as conn:
+        assert before - prepared_by_server(conn) == kept > 3
+
+
+def test_a_connection_keeps_a_bounded_number_prepared(service: Service) -> None:
+    with service.database.reader.connect() as conn:
+        before = prepared_by_server(conn)
+        for turn in range(2 * prepared.MAX_PREPARED):
+            sql = f"SELECT %(n)s + {turn} {' ' * prepared.MIN_LENGTH}"
+            for n in (1, 2, 3):
+                assert prepared.execute(conn, sql, {"n": n}).scalar_one() == n + turn
+        assert len(calls(conn)) == prepared.MAX_PREPARED
+        assert prepared_by_server(conn) - before == prepared.MAX_PREPARED
+
+
+def test_what_a_connection_has_seen_once_is_bounded(service: Service) -> None:
+    with service.database.reader.connect() as conn:
+        for turn in range(3 * prepared.MAX_SEEN):
+            prepared.execute(conn, f"SELECT {turn}", {})
+        assert len(conn.info[prepared.OPTION]._seen) <= prepared.MAX_SEEN
+        assert not calls(conn)
+
+
+def test_a_percent_sign_and_a_value_that_comes_twice_are_kept(service: Service) -> None:
+    sql = "SELECT %(b)s LIKE 'a%%', %(a)s, %(b)s, %(a)s IS NULL, '?', '%%s'"
+    with service.database.reader.connect() as conn:
+        for _ in range(3):
+            row = prepared.execute(conn, sql, {"a": None, "b": "a'\\?%s"}).one()
+            assert tuple(row) == (1, None, "a'\\?%s", 1, "?", "%s")
+        assert list(calls(conn)) == [sql]
+
+
+def test_a_server_that_keeps_none_gets_the_texts(service: Service) -> None:
+    with service.database.writer.connect() as conn:
+        (limit,) = conn.exec_driver_sql("SELECT @@GLOBAL.max_prepared_stmt_count").one()
+        conn.exec_driver_sql("SET GLOBAL max_prepared_stmt_count = 0")
+        try:
+            answers(service)
+            assert count(service.database) == 0
+        finally:
+            conn.exec_driver_sql(f"SET GLOBAL max_prepared_stmt_count = {limit}")
+
+
+def test_what_the_server_has_forgotten_costs_no_answer(service: Service) -> None:
+    """As behind a proxy that hands each transaction to another connection of its own."""
+    expected = statuses(answers(service))
+    for engine in (service.database.reader, service.database.writer):
+        with engine.connect() as conn:
+            assert calls(conn)
+            for call in calls(conn).values():
+                conn.exec_driver_sql(f"DEALLOCATE PREPARE {call.split()[1]}")
+    assert statuses(answers(service)) == expected
+    assert count(service.database) == 0
+
+
+def test_a_column_that_gets_another_type_costs_no_answer(service: Service) -> None:
+    expected = statuses(answers(service))
+    with sa.create_engine(service.database.writer.url, poolclass=sa.NullPool).begin() as conn:
+        conn.exec_driver_sql("ALTER TABLE inventories MODIFY total BIGINT NOT NULL")
+        conn.exec_driver_sql("ALTER TABLE consumers MODIFY generation BIGINT NOT NULL DEFAULT 0")
+    assert statuses(answers(service)) == expected
+
+
+def test_the_limit_of_time_ends_prepared_statements_too(tmp_path: Path) -> None:
+    with service_on(tmp_path, statement_timeout=SHORT) as service:
+        service.database.limit_statements()
+        service.database.reader.dispose()
+        sql = f"SELECT SLEEP(%(seconds)s) {' ' * prepared.MIN_LENGTH}"
+        with service.database.reader.connect() as conn:
+            for _ in range(2):
+                prepared.execute(conn, sql, {"seconds": 0.0})
+            with pytest.raises(sa.exc.DBAPIError) as caught:
+                prepared.execute(conn, sql, {"seconds": 20 * SHORT})
+            assert 1969 in caught.value.orig.args  # type: ignore[union-attr]
