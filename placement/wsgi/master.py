@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from placement.app import serve
+from placement.compat import gunicorn
 from placement.console import fail
 from placement.errors import ConfigurationError
 from placement.wsgi import memory
@@ -20,29 +21,21 @@ def on_starting(master: Any) -> None:
 
     SIGTERM and Ctrl-C lose no request; SIGHUP reads placement.conf again.
     """
+
+    def shut_all() -> None:
+        for listener in gunicorn.get_own_listeners(master):
+            shut(listener)
+
     _give_metrics(master)
     _bind_metrics(master)
-
-    def setup(app: Any) -> None:  # with the settings that gunicorn has read again
-        type(master).setup(master, app)
-        _bind_metrics(master)
-
-    master.setup = setup
-
-    def stop() -> None:
-        # Another master or systemd may share a listener, which then stays open.
-        if not (master.reexec_pid or master.master_pid or master.systemd):
-            for listener in master.LISTENERS:
-                shut(listener)
-        type(master).handle_term(master)
-
-    master.handle_term = master.handle_int = stop
-    master.handle_hup = lambda: reload(master)
+    gunicorn.after_setup(master, lambda: _bind_metrics(master))
+    gunicorn.before_stop(master, shut_all)
+    gunicorn.before_reload(master, lambda: rebuild(master))
 
 
 def child_exit(master: Any, _worker: Any) -> None:
     """Keep what a worker has counted, however it ended, and forget what it had in use."""
-    metrics = getattr(master.app.callable, "metrics", None)
+    metrics = getattr(gunicorn.get_application(master), "metrics", None)
     if metrics is not None:
         metrics.fold()
         _give_metrics(master)
@@ -50,14 +43,14 @@ def child_exit(master: Any, _worker: Any) -> None:
 
 def _give_metrics(master: Any) -> None:
     """Let the workers count where gunicorn's `user` and `group` are not those of the master."""
-    metrics = getattr(master.app.callable, "metrics", None)
+    metrics = getattr(gunicorn.get_application(master), "metrics", None)
     if metrics is not None:
         metrics.give_to(master.cfg.uid, master.cfg.gid)
 
 
 def _bind_metrics(master: Any) -> None:
     """Have the master listen on the port of the metrics too, if they have one of their own."""
-    address = getattr(master.app.callable, "metrics_address", None)
+    address = getattr(gunicorn.get_application(master), "metrics_address", None)
     if address is not None:
         host, port = address
         host = f"[{host}]" if ":" in host else host
@@ -78,15 +71,16 @@ def shut(listener: Any) -> None:
         listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
-def reload(master: Any) -> None:
-    """Rebuild the application and replace the workers; keep them if that fails."""
+def rebuild(master: Any) -> bool:
+    """Rebuild the application; return whether workers are to be replaced by those that have it."""
     try:
         application = serve(patient=False)
     except ConfigurationError as error:
         fail(ConfigurationError(f"not reloaded, the workers go on as before: {error}"))
+        return False
     except Exception:
         master.log.exception("Not reloaded, the workers go on as before")
-    else:
-        master.app.callable = application
-        memory.freeze()
-        type(master).handle_hup(master)
+        return False
+    gunicorn.set_application(master, application)
+    memory.freeze()
+    return True

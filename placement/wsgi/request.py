@@ -5,44 +5,51 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any
 
-from waitress import parser, utilities
-from waitress.adjustments import Adjustments
-
+from placement.compat import waitress
 from placement.errors import TooManyBodies
 
 MAX_HEAD = 256 * 1024  # bytes of request line and headers
 MAX_LINE = 8 * 1024  # bytes of the line before a chunk, and of a trailer
 MAX_FRAMING = 256 * 1024  # bytes of a chunked body that are not its content
 MAX_BODIES = 4  # of the largest size, which a worker gathers at the same time
+UNBOUNDED = 2**60  # bytes
 IN_MEMORY = 256 * 1024  # bytes of a body; a longer one is kept in a temporary file
 
 _TOKENS = {"X_AUTH_TOKEN", "X_STORAGE_TOKEN"}  # no operation reads a body without one
-_REQUEST_LINE = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.[01]")
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
-_CODINGS = re.compile(rb"^transfer-encoding:[ \t]*(.*?)[ \t]*\r$", re.M)
 
 
-class Overloaded(utilities.Error):  # type: ignore[misc]  # waitress is not typed
+class Overloaded(waitress.Error):  # type: ignore[misc]  # waitress is not typed
     """The answer to a head for which the worker has no memory left."""
 
     code, reason = 503, "Service Unavailable"
 
 
-class Settings(Adjustments):  # type: ignore[misc]
+class Settings(waitress.Adjustments):  # type: ignore[misc]
     """Settings of waitress and gunicorn, and what all connections of a worker share."""
 
     def __init__(self, cfg: Any, log: Any, max_body: int) -> None:
-        super().__init__(backlog=cfg.backlog, ident="", clear_untrusted_proxy_headers=False)
-        self.log_socket_errors, self.inbuf_overflow = False, IN_MEMORY
-        self.max_request_header_size = MAX_HEAD
-        # The application refuses a longer body; so waitress, whose answers clients do not know,
-        # and its own bound is never reached.
-        self.max_request_body_size = 2**60
+        super().__init__(
+            backlog=cfg.backlog, ident="", clear_untrusted_proxy_headers=False,
+            log_socket_errors=False, inbuf_overflow=IN_MEMORY, max_request_header_size=MAX_HEAD,
+            # The application refuses a longer body; so waitress, whose answers clients do not
+            # know, and its own bound is never reached.
+            max_request_body_size=UNBOUNDED,
+            # No thread waits for a client, however much of an answer there is to send.
+            outbuf_high_watermark=UNBOUNDED,
+        )  # fmt: skip
         self.cfg, self.log, self.max_body = cfg, log, max_body
-        self.stopping = False  # every answer is the last one of its connection
-        self.answered = 0  # requests
-        self.gathered = 0  # bytes of requests that are not answered yet
+        # Whether every answer is the last one of its connection.
+        self.stopping = False
+        # Requests.
+        self.answered = 0
+        # Bytes of requests that are not answered yet.
+        self.gathered = 0
         self._lock = Lock()
+
+    def keep_seconds(self) -> int:
+        """Return how long a connection is kept without a request; 0: it ends with its answer."""
+        return 0 if self.stopping else int(self.cfg.keepalive)
 
     def gather(self, count: int) -> bool:
         """Add bytes to those gathered, or take them off; return whether the bound holds."""
@@ -61,7 +68,7 @@ class _Unread:
         raise self._fault
 
 
-class Request(parser.HTTPRequestParser):  # type: ignore[misc]
+class Request(waitress.StrictParser):
     """A request in bounds.  The application refuses one whose body is bad, in its own words."""
 
     path = ""  # for messages about a head that could not be read
@@ -87,7 +94,7 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
         head += data
         if head.find(b"\r\n\r\n", max(0, before - 3)) < 0 and len(head) < MAX_HEAD:
             if _BARE_LINE_FEED.search(head, before):
-                self.error, self.completed = utilities.BadRequest("Bare LF in the head"), True
+                self.error, self.completed = waitress.BadRequest("Bare LF in the head"), True
             return len(data)
         self._head = bytearray()
         consumed: int = super().received(bytes(head)) - before
@@ -110,28 +117,19 @@ class Request(parser.HTTPRequestParser):  # type: ignore[misc]
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the head, which means one thing or is refused."""
-        line, *fields = header_plus.split(b"\r\n")
-        limit = self.adj.cfg.limit_request_fields, self.adj.cfg.limit_request_field_size
-        if len(fields) - 2 > limit[0] or max(map(len, fields), default=0) > limit[1]:
-            self.error = utilities.RequestHeaderFieldsTooLarge("too many or too long fields")
-            return
-        if not _REQUEST_LINE.fullmatch(line) or b"\r\n " in header_plus or b"\r\n\t" in header_plus:
-            raise parser.ParsingError("Malformed request line or header")
-        try:
+        """Read the head, unless it has too many fields or too long ones."""
+        cfg = self.adj.cfg
+        lines = header_plus.split(b"\r\n")  # the request line, fields, and two that are empty
+        longest = max(map(len, lines[1:]))
+        if len(lines) - 3 > cfg.limit_request_fields or longest > cfg.limit_request_field_size:
+            self.error = waitress.RequestHeaderFieldsTooLarge("too many or too long fields")
+        else:
             super().parse_header(header_plus)
-        except ValueError as error:  # a length of 5,000 digits, half an IPv6 address
-            raise parser.ParsingError(str(error)) from None
-        lower = header_plus.lower()
-        codings = _CODINGS.findall(lower) if b"transfer-encoding" in lower else []
-        if codings and not (
-            codings == [b"chunked"] and self.chunked and "CONTENT_LENGTH" not in self.headers
-        ):
-            raise parser.ParsingError("The end of the body is ambiguous")
 
     def leave(self, fault: Exception) -> None:
         """Hand the request to the application, which cannot read the body."""
         self.unread, self.error, self.expect_continue, self.completed = fault, None, False, True
+        self.connection_close = True
         self.close()
 
     def _account(self) -> None:

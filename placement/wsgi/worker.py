@@ -2,77 +2,20 @@
 
 import os
 import resource
-import select
 import signal
 import sys
 import time
-from functools import partial
 from typing import Any
 
 from gunicorn.workers.base import Worker as BaseWorker
-from waitress import wasyncore
-from waitress.task import ThreadedTaskDispatcher, queue_logger
 
+from placement.compat import waitress
 from placement.wsgi.request import Settings
-from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Channel, Server, flushed
+from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Server
 
 MAX_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
 OPEN_FILES = 4096
 TICK = 1.0  # seconds between signs of life, and between looks at deadlines
-
-
-_READ, _WRITE = select.EPOLLIN | select.EPOLLPRI, select.EPOLLOUT
-
-
-class Watched(dict[int, Any]):
-    """What the loop watches, by file descriptor: listeners, connections and the loop's own trigger.
-
-    PERF: waitress' loop looks at all of them in each turn, which takes longer than an answer where
-    hundreds of connections are idle. Nothing but the client changes what an idle one waits for.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._events = select.epoll()
-        # File descriptor -> what is waited for.
-        self._flags: dict[int, int] = {}
-        # Those that may have begun to wait for something else.
-        self._unsettled: set[int] = set()
-
-    def __setitem__(self, file: int, watched: Any) -> None:
-        super().__setitem__(file, watched)
-        self._unsettled.add(file)
-
-    def __delitem__(self, file: int) -> None:
-        super().__delitem__(file)
-        self._unsettled.discard(file)
-        self._wait_for(file, 0)
-
-    def turn(self, seconds: float) -> None:
-        """Act on what happens next, within so many seconds."""
-        for file in tuple(self._unsettled):
-            watched = self[file]
-            flags = _READ * watched.readable()
-            flags |= _WRITE * (watched.writable() and not watched.accepting)
-            self._wait_for(file, flags)
-            if flags == _READ and isinstance(watched, Channel):
-                self._unsettled.discard(file)  # idle
-        happened = [(file, events, self[file]) for file, events in self._events.poll(seconds)]
-        for file, events, watched in happened:
-            if self.get(file) is watched:  # not closed, and its number given to another one
-                self._unsettled.add(file)
-                wasyncore.readwrite(watched, events)
-
-    def _wait_for(self, file: int, flags: int) -> None:
-        before = self._flags.pop(file, 0)
-        if flags:
-            self._flags[file] = flags
-        if flags and before and flags != before:
-            self._events.modify(file, flags)
-        elif flags and not before:
-            self._events.register(file, flags)
-        elif before and not flags:
-            self._events.unregister(file)
 
 
 class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
@@ -89,9 +32,8 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
     def init_process(self) -> None:
         """Allow for enough open files, and begin to work."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if 0 <= soft < OPEN_FILES:  # negative is without limit
-            more = OPEN_FILES if hard < 0 else min(OPEN_FILES, hard)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+        if soft < OPEN_FILES:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
         super().init_process()
 
     def init_signals(self) -> None:
@@ -101,40 +43,42 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
 
     def run(self) -> None:
         """Serve until the master stops the worker, and then the requests that have arrived."""
-        queue_logger.disabled = True  # a request that waits for a thread is no event
-        self.map = Watched()
-        self.settings = Settings(self.cfg, self.log, getattr(self.wsgi, "max_body_size", MAX_BODY))
-        threads = ThreadedTaskDispatcher()
-        threads.set_thread_count(self.cfg.threads)
-        self.servers = [
-            Server(
-                partial(flushed, self.wsgi), self.map, _sock=listener.sock, dispatcher=threads,
-                adj=self.settings, sockinfo=(listener.sock.family, 0, 0, None), bind_socket=False,
-            )
-            for listener in self.sockets
-        ]  # fmt: skip
-        self.settings.connection_limit = len(self.map) + self.cfg.worker_connections
-        self.next_look = 0.0
+        self._listen()
         while self.alive and self.ppid == os.getppid():
             self._turn(TICK)
             self.alive = self.alive and self.settings.answered < self.max_requests
+        self._stop_listening()
+        end = time.monotonic() + self.cfg.graceful_timeout
+        while self.watched.connections() and time.monotonic() < end:
+            self._turn(TICK / 10)
+        if self.watched.connections():
+            os._exit(0)  # Python would wait for threads that may never end
+
+    def _listen(self) -> None:
+        self.watched = waitress.Watched()
+        self.settings = Settings(self.cfg, self.log, getattr(self.wsgi, "max_body_size", MAX_BODY))
+        threads = waitress.start_threads(self.cfg.threads)
+        self.servers = [
+            Server(self.wsgi, listener.sock, self.watched, threads, self.settings)
+            for listener in self.sockets
+        ]
+        self.settings.connection_limit = len(self.watched) + self.cfg.worker_connections
+        self.next_look = 0.0
+
+    def _stop_listening(self) -> None:
+        """Accept no more, and give clients that have sent nothing a moment to see the end."""
         self.settings.stopping = True
         for server in self.servers:
             server.stop()
-        now = time.monotonic()
-        for channel in self._channels():
+        moment = time.monotonic() + LINGER_TIMEOUT
+        for channel in self.watched.connections():
             if channel.request is None and not channel.requests:
-                channel.deadline = min(channel.deadline, now + LINGER_TIMEOUT)
-        end = now + self.cfg.graceful_timeout
-        while self._channels() and time.monotonic() < end:
-            self._turn(TICK / 10)
-        if self._channels():
-            os._exit(0)  # Python would wait for threads that may never end
+                channel.deadline = min(channel.deadline, moment)
 
     def _turn(self, seconds: float) -> None:
         """Show the master that the worker lives, and serve for at most so many seconds."""
         yields = any(server.yields_until for server in self.servers)
-        self.map.turn(YIELD_SECONDS if yields else seconds)
+        self.watched.turn(YIELD_SECONDS if yields else seconds)
         for server in self.servers:
             server.yields_until = server.yields_until or None  # an idle process was faster
         now = time.monotonic()
@@ -142,13 +86,10 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
             return
         self.next_look = now + seconds
         self.notify()
-        for channel in self._channels():
+        for channel in self.watched.connections():
             channel.drop_late(now)
         for server in self.servers:
             server.full = False
-
-    def _channels(self) -> list[Channel]:
-        return [each for each in self.map.values() if isinstance(each, Channel)]
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Begin to stop."""

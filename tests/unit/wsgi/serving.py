@@ -49,7 +49,7 @@ class Site:
             return rest(sock)
 
     def channels(self) -> list[Channel]:
-        return self.worker._channels()
+        return self.worker.watched.connections()
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until something is so."""

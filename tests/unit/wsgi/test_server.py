@@ -142,7 +142,7 @@ def test_an_answer_in_small_pieces_that_nobody_takes_lies_in_a_file() -> None:
         return (b"%04d" % number * 250 for number in range(5000))
 
     with serving(application) as site, site.connect(LAST, 2048) as sock:
-        site.until(lambda: bool(site.channels()) and not site.channels()[0].requests)
+        site.until(lambda: site.worker.settings.answered == 1)
         (channel,) = site.channels()
         assert channel.total_outbufs_len > 2 * 2**20
         assert [buffer.overflowed for buffer in channel.outbufs if len(buffer) > 2**20] == [True]
@@ -194,15 +194,16 @@ def test_a_busy_worker_leaves_a_newcomer_for_a_moment_and_accepts_it_then(
     waiting = GET.replace(b"/ ", b"/wait ")
     with serving(application, workers=2) as site, site.connect(waiting) as first:
         (listener,) = site.worker.servers
-        site.until(lambda: [bool(each.requests) for each in site.channels()] == [True])
+        site.until(lambda: listener.task_dispatcher.active_count == 1)
         with site.connect(GET) as second:
             site.until(lambda: bool(listener.yields_until))
             assert len(site.channels()) == 1
             go_on.set()  # idle, it accepts before the time is over
             assert statuses(receive(first) + receive(second)) == [204, 204]
             go_on.clear()
+            site.until(lambda: listener.task_dispatcher.active_count == 0)
             first.sendall(GET.replace(b"/ ", b"/wait "))
-            site.until(lambda: any(each.requests for each in site.channels()))
+            site.until(lambda: listener.task_dispatcher.active_count == 1)
             with site.connect(GET) as third:
                 site.until(lambda: bool(listener.yields_until))
                 listener.yields_until = 1.0  # long ago
@@ -371,6 +372,14 @@ def test_only_a_client_that_sends_no_more_is_not_waited_for(
             client.sendall(b"x" * 10_000)
             client.shutdown(socket.SHUT_WR)
         site.until(lambda: not site.channels())
+
+
+def test_small_packets_of_a_connection_are_sent_at_once() -> None:
+    with serving() as site, site.connect(GET) as sock:
+        receive(sock)
+        (channel,) = site.channels()
+        # gunicorn asks for it at the listener, and Linux hands it on.
+        assert channel.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
 
 
 # -- the end --------------------------------------------------------------------------------

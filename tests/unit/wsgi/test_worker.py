@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
+from placement.compat.waitress import Watched
 from placement.wsgi.server import Channel
-from placement.wsgi.worker import Watched
 
 
 class Connection(Channel):

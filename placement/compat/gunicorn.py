@@ -1,0 +1,54 @@
+"""What gunicorn has no server hook for.
+
+Its hooks run after a signal was acted on, after listeners are closed, or once the settings of a
+reload are in use. None of them can refuse a reload.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def get_application(master: Any) -> Any:
+    """Return the application that workers are forked with; None before it is loaded."""
+    return master.app.callable
+
+
+def set_application(master: Any, application: Any) -> None:
+    """Fork workers with another application from here on."""
+    master.app.callable = application
+
+
+def get_own_listeners(master: Any) -> list[Any]:
+    """Return the listeners, none where another master or systemd may share them."""
+    is_shared = master.reexec_pid or master.master_pid or master.systemd
+    return [] if is_shared else list(master.LISTENERS)
+
+
+def after_setup(master: Any, act: Callable[[], None]) -> None:
+    """Call a function when settings were read again, and before listeners are made of them."""
+
+    def setup(app: Any) -> None:
+        type(master).setup(master, app)
+        act()
+
+    master.setup = setup
+
+
+def before_stop(master: Any, act: Callable[[], None]) -> None:
+    """Stop gracefully on SIGINT too, and call a function before listeners are closed."""
+
+    def stop() -> None:
+        act()
+        type(master).handle_term(master)
+
+    master.handle_term = master.handle_int = stop
+
+
+def before_reload(master: Any, act: Callable[[], bool]) -> None:
+    """Call a function on SIGHUP, and reload if it returns true."""
+
+    def reload() -> None:
+        if act():
+            type(master).handle_hup(master)
+
+    master.handle_hup = reload

@@ -1,0 +1,262 @@
+"""What waitress has no option for.
+
+It documents `serve()` and its options, and nothing of the classes below. Each is here with what
+the worker needs and no option gives; policy (bounds, deadlines, when a connection ends) is in
+`placement/wsgi`, in the hooks that these classes add.
+"""
+
+import re
+import select
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from waitress import wasyncore
+from waitress.adjustments import Adjustments
+from waitress.buffers import OverflowableBuffer
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.server import BaseWSGIServer
+from waitress.task import (
+    ErrorTask,
+    Task,
+    ThreadedTaskDispatcher,
+    WSGITask,
+    build_http_date,
+    queue_logger,
+)
+from waitress.utilities import BadRequest, Error, RequestHeaderFieldsTooLarge
+
+__all__ = [
+    "Adjustments", "Answer", "BadRequest", "Connection", "Error", "ErrorAnswer", "Listener",
+    "RequestHeaderFieldsTooLarge", "StrictParser", "Watched", "start_threads",
+]  # fmt: skip
+
+BUFFER_SIZE = 2**20  # bytes of an answer that wait in memory; a longer one waits in a file
+_READ, _WRITE = select.EPOLLIN | select.EPOLLPRI, select.EPOLLOUT
+_REQUEST_LINE = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.[01]")
+_FOLDED = re.compile(rb"\r\n[ \t]")
+_CODINGS = re.compile(rb"^transfer-encoding:[ \t]*(.*?)[ \t]*\r$", re.M)
+
+
+class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress is not typed
+    """A request whose head means one thing, or is refused."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the head.  Raises ParsingError."""
+        line = header_plus.partition(b"\r\n")[0]
+        if not _REQUEST_LINE.fullmatch(line) or _FOLDED.search(header_plus):
+            raise ParsingError("Malformed request line or header")
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:  # a length of 5,000 digits, half an IPv6 address
+            raise ParsingError(str(error)) from None
+        if self._is_ambiguous(header_plus.lower()):
+            raise ParsingError("The end of the body is ambiguous")
+        if "close" in self.headers.get("CONNECTION", "").lower():
+            self.connection_close = True
+
+    def _is_ambiguous(self, head: bytes) -> bool:
+        """Return whether another server could see the end of the body elsewhere."""
+        codings = _CODINGS.findall(head) if b"transfer-encoding" in head else []
+        if not codings:
+            return False
+        return codings != [b"chunked"] or not self.chunked or "CONTENT_LENGTH" in self.headers
+
+
+class _Head(Task):  # type: ignore[misc]
+    """The head of an answer: what the application says, and whether the connection goes on."""
+
+    def build_response_header(self) -> bytes:
+        """Return the head, and mark the answer as chunked or as the last one."""
+        has_length = self.content_length is not None or not self.has_body
+        self.chunked_response = not has_length and self.version == "1.1"
+        has_end = has_length or self.chunked_response
+        if self.request.connection_close or not has_end or not self.channel.keeps_alive():
+            self.set_close_on_finish()
+        elif self.version == "1.0" and not self.close_on_finish:
+            self.response_headers.append(("Connection", "keep-alive"))
+        if self.chunked_response:
+            self.response_headers.append(("Transfer-Encoding", "chunked"))
+        lines = [f"HTTP/{self.version} {self.status}", f"Date: {build_http_date(self.start_time)}"]
+        lines += map("%s: %s".__mod__, self.response_headers)
+        return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+class Answer(_Head, WSGITask):  # type: ignore[misc]
+    """An answer of the application: chunks keep the connection, HEAD has no body."""
+
+    wrote_header: bool
+
+    @property
+    def has_body(self) -> bool:
+        """Whether bytes follow the head."""
+        return bool(self.request.command != "HEAD" and super().has_body)
+
+    def get_environment(self) -> dict[str, Any]:
+        """Return the environment, with the path as it was sent: `//traits` is not `/traits`."""
+        environ: dict[str, Any] = super().get_environment()
+        environ["PATH_INFO"] = self.request.path
+        return environ
+
+    def write(self, data: bytes) -> None:
+        """Send the head with the first piece of the body, in one packet."""
+        if self.wrote_header or self.content_length is None or not (data and self.has_body):
+            super().write(data)
+            return
+        piece = data[: self.content_length]
+        self.content_bytes_written = len(piece)
+        head = self.build_response_header()
+        self.wrote_header = True
+        self.channel.write_soon(head + piece)
+
+
+class ErrorAnswer(_Head, ErrorTask):  # type: ignore[misc]
+    """The answer to what is no request, which the application does not see."""
+
+    def execute(self) -> None:
+        """Answer, with a length."""
+        self.version = "1.1"  # which could not be read
+        body = self.request.error.to_response("")[2]
+        self.response_headers.append(("Content-Length", str(len(body))))
+        super().execute()
+
+
+def flushed(application: Any, environ: Any, start_response: Any) -> Iterator[bytes]:
+    """Have the application answer, and close its body when the client has even an empty one.
+
+    waitress closes an empty body before it sends the head.
+    """
+    written: list[Any] = []
+
+    def start(*status: Any) -> Any:
+        written[:] = [start_response(*status)]
+        return written[0]
+
+    body = application(environ, start)
+    try:
+        yield from body
+        for write in written:
+            write(b"")
+    finally:
+        if hasattr(body, "close"):
+            body.close()
+
+
+class Connection(HTTPChannel):  # type: ignore[misc]
+    """A connection that knows how much it sends, and gives up the memory of what was sent."""
+
+    outbufs: list[OverflowableBuffer]
+
+    def keeps_alive(self) -> bool:
+        """Return whether the connection may go on after an answer."""
+        return True
+
+    def after_flush(self, size: int) -> None:
+        """Take note that so many bytes were sent."""
+
+    def flush(self) -> None:
+        """Send what the client takes now."""
+        self._flush_exception(self._flush_some)
+
+    def _flush_some(self, do_close: bool = True) -> bool:
+        before = self.total_outbufs_len
+        flushed = bool(super()._flush_some(do_close=do_close))
+        self.after_flush(before - self.total_outbufs_len)
+        if not self.total_outbufs_len and self.outbufs[-1].buf is not None:
+            self.outbufs[-1].close()
+            self.outbufs, self.current_outbuf_count = [OverflowableBuffer(BUFFER_SIZE)], 0
+        return flushed
+
+    def read_event(self) -> None:
+        """Take what the client has sent, where the loop has not looked yet."""
+        wasyncore.read(self)
+
+
+class Listener(BaseWSGIServer):  # type: ignore[misc]
+    """A listener that exists already, on a port or a path."""
+
+    def __init__(
+        self, application: Any, sock: Any, watched: "Watched", threads: Any, settings: Any
+    ) -> None:
+        super().__init__(
+            partial(flushed, application), watched, _sock=sock, dispatcher=threads, adj=settings,
+            sockinfo=(sock.family, 0, 0, None), bind_socket=False,
+        )  # fmt: skip
+        self.watched = watched
+
+    def getsockname(self) -> tuple[str, Any]:
+        """Return host and port, or the path of a socket of Unix."""
+        address = self.socket.getsockname()
+        return address[:2] if isinstance(address, tuple) else ("unix", address)
+
+    def fix_addr(self, addr: Any) -> tuple[str, Any]:
+        """Return the address of a client."""
+        return addr if isinstance(addr, tuple) else ("", "")
+
+    def close_socket(self) -> None:
+        """Close the listener, and keep what wakes the loop up."""
+        wasyncore.dispatcher.close(self)
+
+
+class Watched(dict[int, Any]):
+    """What the loop watches, by file descriptor: listeners, connections and the loop's own trigger.
+
+    PERF: waitress' loop looks at all of them in each turn, which takes longer than an answer where
+    hundreds of connections are idle. Nothing but the client changes what an idle one waits for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._events = select.epoll()
+        # File descriptor -> what is waited for.
+        self._flags: dict[int, int] = {}
+        # Those that may have begun to wait for something else.
+        self._unsettled: set[int] = set()
+
+    def __setitem__(self, file: int, watched: Any) -> None:
+        super().__setitem__(file, watched)
+        self._unsettled.add(file)
+
+    def __delitem__(self, file: int) -> None:
+        super().__delitem__(file)
+        self._unsettled.discard(file)
+        self._wait_for(file, 0)
+
+    def connections(self) -> list[Any]:
+        """Return all connections."""
+        return [each for each in self.values() if isinstance(each, Connection)]
+
+    def turn(self, seconds: float) -> None:
+        """Act on what happens next, within so many seconds."""
+        for file in tuple(self._unsettled):
+            watched = self[file]
+            flags = _READ * watched.readable()
+            flags |= _WRITE * (watched.writable() and not watched.accepting)
+            self._wait_for(file, flags)
+            if flags == _READ and isinstance(watched, Connection):
+                self._unsettled.discard(file)  # idle
+        happened = [(file, events, self[file]) for file, events in self._events.poll(seconds)]
+        for file, events, watched in happened:
+            if self.get(file) is watched:  # not closed, and its number given to another one
+                self._unsettled.add(file)
+                wasyncore.readwrite(watched, events)
+
+    def _wait_for(self, file: int, flags: int) -> None:
+        before = self._flags.pop(file, 0)
+        if flags:
+            self._flags[file] = flags
+        if flags and before and flags != before:
+            self._events.modify(file, flags)
+        elif flags and not before:
+            self._events.register(file, flags)
+        elif before and not flags:
+            self._events.unregister(file)
+
+
+def start_threads(count: int) -> Any:
+    """Start the threads that answer, which say nothing of requests that wait for one."""
+    queue_logger.disabled = True
+    threads = ThreadedTaskDispatcher()
+    threads.set_thread_count(count)
+    return threads
