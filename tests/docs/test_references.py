@@ -30,6 +30,8 @@ def test_every_code_of_errors_says_what_to_do() -> None:
 def test_every_page_that_shows_a_document_includes_it() -> None:
     for name, page in repository_links.PAGES.items():
         text = (DOCS / f"{page}.rst").read_text().strip()
+        if name == f"docs/{page}.rst":  # a page that the repository links to as it is
+            continue
         if page not in {"index", "python"}:  # which say the same in other words
             up = "../" * (page.count("/") + 1)
             assert text == f".. include:: {up}{name}", name

@@ -1,14 +1,18 @@
 """What the documents list is what there is."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from placement.api.routes import ROUTES
+
 ROOT = Path(__file__).parents[2]
 ARCHITECTURE = (ROOT / "ARCHITECTURE.rst").read_text()
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCKS = (ROOT / "docs/development/locks.rst").read_text()
 LAYERS = {
     contract["containers"][0]: contract["layers"]
     for contract in PYPROJECT["tool"]["importlinter"]["contracts"]
@@ -46,3 +50,45 @@ def test_fragments_of_the_changelog_are_of_a_known_kind() -> None:
     pattern = re.compile(rf"\+[a-z0-9-]+\.({'|'.join(kinds)})\.rst")
     names = [path.name for path in (ROOT / "changes").glob("*.rst")]
     assert [name for name in names if not pattern.fullmatch(name)] == []
+
+
+def test_the_page_of_locks_has_a_row_for_each_request_that_writes() -> None:
+    writes = {
+        f"{route.method} {route.path}"
+        for route in ROUTES
+        if route.method != "GET" and not route.reads
+    }
+    assert writes_listed(LOCKS) == writes
+
+
+def writes_listed(page: str) -> set[str]:
+    """The requests in the first cells of the first table."""
+    table = page.split("\nRequests\n")[1].split("\nEverything else\n")[0]
+    cells = re.findall(r"^   \* - (.+?)^     - ", table, re.DOTALL | re.MULTILINE)
+    return set(re.findall(r"``([A-Z]+ /.*?)``", "".join(cells)))
+
+
+def test_the_page_of_locks_has_a_row_for_each_module_that_writes() -> None:
+    # A new one needs a row in the second table.
+    assert modules_that_write() == {
+        "app",  # db sync, starts
+        "candidates",  # claims
+        "cli/audit",
+        "cli/check",
+        "cli/online_migrations",
+        "cli/schema",  # db stamp
+    }
+
+
+def modules_that_write() -> set[str]:
+    """Modules of commands, and packages, that begin writes in the database; not of requests."""
+    names: set[str] = set()
+    for path in (ROOT / "placement").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Attribute) or node.attr != "write":
+                continue
+            if ast.unparse(node.value) in {"database", "connect(conf)"}:
+                relative = path.relative_to(ROOT / "placement").with_suffix("")
+                is_command = relative.parts[0] == "cli"
+                names.add(str(relative) if is_command else relative.parts[0])
+    return names

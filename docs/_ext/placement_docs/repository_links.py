@@ -30,6 +30,7 @@ PAGES = {
     "RESHAPING.rst": "operations/reshaping",
     "SECURITY.rst": "operations/security",
     "bench/README.rst": "development/bench",
+    "docs/development/locks.rst": "development/locks",
     "examples/README.rst": "examples",
     "placement/client": "python",
 }
