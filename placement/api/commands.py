@@ -11,7 +11,7 @@ from placement.client.inventory import InventoryRecord
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.claims import Claim
-from placement.objects.reshape import ProviderInventories, Reshape
+from placement.objects.reshape import ProviderInventories, ReshapeCommand
 from placement.objects.unset import UNSET
 from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS
 
@@ -84,14 +84,14 @@ def claims(body: Body, field: str = "body") -> list[Claim]:
     ]
 
 
-def reshape(body: Body) -> Reshape:
+def reshape(body: Body) -> ReshapeCommand:
     """Return the inventories and the claims to be replaced together.  Raises BadBody."""
     _check_uuids(body["inventories"], "inventories")
     inventories = {
         provider: ProviderInventories(int(member["resource_provider_generation"]), records(member))
         for provider, member in body["inventories"].items()
     }
-    return Reshape(inventories, claims(body["allocations"], "allocations"))
+    return ReshapeCommand(inventories, claims(body["allocations"], "allocations"))
 
 
 def demand(body: Body, within: tuple[str | int, ...] = ()) -> Demand:

@@ -20,7 +20,7 @@ from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from placement.logs import escaped
 from placement.objects import audit
-from placement.objects.audit import Check, Inquiry, Owners, Row
+from placement.objects.audit import AuditCheck, Inquiry, Owners, Row
 from placement.progress import progress
 
 WRONG = 3  # exit code; argparse has taken 2
@@ -115,7 +115,7 @@ def _owners(options: Any) -> Owners | None:
     return Owners(read_owners(options.owners), created_before, options.consumer_type)
 
 
-def _checks(options: Any) -> list[Check]:
+def _checks(options: Any) -> list[AuditCheck]:
     """Return the checks that are asked for: all that can be made where none is named."""
     names = set(options.check or (check.name for check in audit.CHECKS))
     if not options.owners:
@@ -125,7 +125,7 @@ def _checks(options: Any) -> list[Check]:
     return [check for check in audit.CHECKS if check.name in names]
 
 
-def _find(database: Database, checks: Iterable[Check], owners: Owners | None) -> Findings:
+def _find(database: Database, checks: Iterable[AuditCheck], owners: Owners | None) -> Findings:
     """Return what the checks find in one snapshot."""
     with database.read() as conn:
         schema.check(conn)
@@ -192,7 +192,7 @@ def _print_json(findings: Findings) -> None:
     print(json.dumps(document, indent=2, default=str))
 
 
-def _texts(check: Check, row: Row) -> list[str]:
+def _texts(check: AuditCheck, row: Row) -> list[str]:
     return [_text(row[column]) for column in check.columns]
 
 

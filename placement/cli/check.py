@@ -12,9 +12,9 @@ from placement.cli.database import connect, patient_progress
 from placement.db import schema
 from placement.db.engine import Database
 from placement.objects import integrity
-from placement.objects.integrity import Check, Finding
+from placement.objects.integrity import Finding, IntegrityCheck
 
-Findings = Sequence[tuple[Check, Finding]]
+Findings = Sequence[tuple[IntegrityCheck, Finding]]
 
 
 def add_command(actions: Any) -> None:

@@ -20,7 +20,7 @@ from placement.progress import progress
 from placement.reshape.draft import Misfit
 from placement.reshape.reshapefile import load_transformation
 from placement.reshape.run import Reshape, Survey
-from placement.reshape.tally import Tally
+from placement.reshape.tally import ReshapeTally
 from placement.reshape.transformation import Transformation
 from placement.yamlfile.problems import UnusableFile
 
@@ -106,7 +106,7 @@ def _print_complaints(survey: Survey, transformation: Transformation) -> None:
     print("nothing was changed", file=sys.stderr)
 
 
-def _table(tally: Tally) -> prettytable.PrettyTable:
+def _table(tally: ReshapeTally) -> prettytable.PrettyTable:
     """Return what is different afterwards, by class and place."""
     table = prettytable.PrettyTable(["class", "of", "providers", "total", "used"])
     table.align = "l"

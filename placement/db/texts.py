@@ -36,7 +36,7 @@ MOST_VALUES = 128  # of a text; of more, each costs more than the search for the
 MOST_TEXTS = 64  # of one statement
 
 
-class Text(NamedTuple):
+class StatementText(NamedTuple):
     """A statement as the driver gets it, for lists of certain lengths.
 
     fixed: values that no parameter gives. lists: a parameter -> the names that its values have in
@@ -68,7 +68,7 @@ class _Variants(NamedTuple):
     """
 
     lists: tuple[str, ...] | None
-    texts: dict[tuple[int, ...], Text]
+    texts: dict[tuple[int, ...], StatementText]
 
 
 class Texts:
@@ -80,7 +80,7 @@ class Texts:
         # Those that nobody keeps any more are forgotten.
         self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()
 
-    def find(self, dialect: Dialect, sql: Sql, params: Params) -> Text | None:
+    def find(self, dialect: Dialect, sql: Sql, params: Params) -> StatementText | None:
         """Return the text of a statement; None when SQLAlchemy has to execute it."""
         variants = self._by_statement.get(sql)
         if variants is None:
@@ -124,7 +124,7 @@ def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
     return tuple(name for name, value in params.items() if isinstance(value, list | tuple))
 
 
-def _make_text(dialect: Dialect, sql: Sql, params: Params) -> Text:
+def _make_text(dialect: Dialect, sql: Sql, params: Params) -> StatementText:
     expanded = expand(dialect, sql, params)
     # A statement may have lists of its own, too.
     lists = {param: expanded.lists[param] for param in params if param in expanded.lists}
@@ -132,4 +132,6 @@ def _make_text(dialect: Dialect, sql: Sql, params: Params) -> Text:
     for param in params:
         for name in lists.get(param, [param]):
             fixed.pop(name, None)
-    return Text(expanded.sql, fixed, lists, expanded.converters, expanded.order, prepared=False)
+    return StatementText(
+        expanded.sql, fixed, lists, expanded.converters, expanded.order, prepared=False
+    )

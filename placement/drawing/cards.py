@@ -10,7 +10,7 @@ from placement.loader import Cloud, CloudProvider
 from placement.vocabulary import SHARING_TRAIT
 
 
-class Kind(Enum):
+class CardKind(Enum):
     """What a provider is in its tree; the values are the words for it."""
 
     SHARING = "shares"
@@ -22,7 +22,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CardRow:
     """One inventory: its class, its total, and what else is to be known of it.
 
     used: None where the cloud has no consumers at all. capacity: the most that can be used.
@@ -51,8 +51,8 @@ class Card:
     """
 
     names: tuple[str, ...]
-    kind: Kind
-    rows: tuple[Row, ...]
+    kind: CardKind
+    rows: tuple[CardRow, ...]
     traits: tuple[str, ...]
     tags: tuple[Tag, ...]
     children: tuple["Card", ...] = field(default=())
@@ -131,27 +131,27 @@ def _name(cloud: Cloud, aggregate_uuid: str) -> str:
     return cloud.aggregate_names.get(aggregate_uuid, aggregate_uuid[:8])
 
 
-def _kind(provider: CloudProvider) -> Kind:
+def _kind(provider: CloudProvider) -> CardKind:
     if SHARING_TRAIT in provider.traits:
-        return Kind.SHARING
+        return CardKind.SHARING
     if provider.parent_uuid is None:
-        return Kind.ROOT
+        return CardKind.ROOT
     if "HW_NUMA_ROOT" in provider.traits:
-        return Kind.NUMA
+        return CardKind.NUMA
     if _any_begins(provider.traits, ("HW_NIC_", "CUSTOM_HW_NIC_", "CUSTOM_PHYSNET_")):
-        return Kind.NETWORK
+        return CardKind.NETWORK
     if _any_begins(provider.inventories, ("SRIOV_NET_", "NET_BW_", "NET_PACKET_")):
-        return Kind.NETWORK
+        return CardKind.NETWORK
     # Resources of devices, and those of our own, which have no other place below a host.
     devices = ("PGPU", "VGPU", "FPGA", "PCI_DEVICE", "MDEV_", "CUSTOM_")
-    return Kind.DEVICE if _any_begins(provider.inventories, devices) else Kind.CHILD
+    return CardKind.DEVICE if _any_begins(provider.inventories, devices) else CardKind.CHILD
 
 
 def _any_begins(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
     return any(name.startswith(prefixes) for name in names)
 
 
-def _row(resource_class: str, record: InventoryRecord, used: int | None) -> Row:
+def _row(resource_class: str, record: InventoryRecord, used: int | None) -> CardRow:
     notes = {
         f"× {record.allocation_ratio:g}": record.allocation_ratio != 1,
         f"{record.reserved:,} reserved": record.reserved > 0,
@@ -159,7 +159,7 @@ def _row(resource_class: str, record: InventoryRecord, used: int | None) -> Row:
         f"max {record.max_unit:,}": record.max_unit < record.total,
         f"step {record.step_size:,}": record.step_size > 1,
     }
-    return Row(
+    return CardRow(
         resource_class,
         record.total,
         ", ".join(note for note, applies in notes.items() if applies),

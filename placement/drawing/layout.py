@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from placement.drawing.cards import Card, Kind
+from placement.drawing.cards import Card, CardKind
 
 MARGIN = 24
 COLUMN_GAP = 44
@@ -89,8 +89,8 @@ def row_height(notes: str, used: int | None) -> int:
 
 def arrange(roots: Sequence[Card]) -> Picture:
     """Return where all cards stand, and the lines between them."""
-    sharing = [card for card in roots if card.kind is Kind.SHARING]
-    trees = [card for card in roots if card.kind is not Kind.SHARING]
+    sharing = [card for card in roots if card.kind is CardKind.SHARING]
+    trees = [card for card in roots if card.kind is not CardKind.SHARING]
     layout = _Layout()
     x: float = MARGIN
     if sharing:

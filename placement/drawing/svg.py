@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import escape
 
-from placement.drawing.cards import Card, Kind, Row
+from placement.drawing.cards import Card, CardKind, CardRow
 from placement.drawing.layout import (
     CHARACTER,
     CHIP,
@@ -28,13 +28,13 @@ STRIPE = 5  # the coloured edge of a card
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 # Colours of each kind and of aggregates, which take turns: on light ground, on dark.
-KINDS: Mapping[Kind, tuple[str, str]] = {
-    Kind.SHARING: ("#0d9488", "#2dd4bf"),
-    Kind.ROOT: ("#2563eb", "#60a5fa"),
-    Kind.NUMA: ("#7c3aed", "#a78bfa"),
-    Kind.NETWORK: ("#b45309", "#fbbf24"),
-    Kind.DEVICE: ("#be185d", "#f472b6"),
-    Kind.CHILD: ("#475569", "#94a3b8"),
+KINDS: Mapping[CardKind, tuple[str, str]] = {
+    CardKind.SHARING: ("#0d9488", "#2dd4bf"),
+    CardKind.ROOT: ("#2563eb", "#60a5fa"),
+    CardKind.NUMA: ("#7c3aed", "#a78bfa"),
+    CardKind.NETWORK: ("#b45309", "#fbbf24"),
+    CardKind.DEVICE: ("#be185d", "#f472b6"),
+    CardKind.CHILD: ("#475569", "#94a3b8"),
 }
 AGGREGATES = (
     ("#0d9488", "#2dd4bf"),
@@ -101,7 +101,7 @@ def _style(picture: Picture) -> str:
 def _looks(picture: Picture) -> Mapping[str, Look]:
     """Return what each class looks like: also of the kinds and aggregates that there are."""
     looks = dict(LOOKS)
-    for kind in sorted({box.card.kind for box in picture.boxes}, key=list(Kind).index):
+    for kind in sorted({box.card.kind for box in picture.boxes}, key=list(CardKind).index):
         looks[_class_of(kind)] = (("fill", *KINDS[kind]),)
     numbers = {chip.number for box in picture.boxes for chip in box.chips} - {None}
     for number in sorted(number % len(AGGREGATES) for number in numbers if number is not None):
@@ -118,7 +118,7 @@ def _rules(looks: Mapping[str, Look], shade: int) -> str:
     return "".join(rules)
 
 
-def _class_of(kind: Kind) -> str:
+def _class_of(kind: CardKind) -> str:
     return f"is-{kind.name.lower()}"
 
 
@@ -183,7 +183,7 @@ def _heading(card: Card, width: float) -> Iterator[str]:
         yield (f'<path class="rule" d="M{PADDING} {HEADING - 5}H{_number(width - PADDING)}"/>')
 
 
-def _row(row: Row, y: float, width: float) -> Iterator[str]:
+def _row(row: CardRow, y: float, width: float) -> Iterator[str]:
     right = _number(width - PADDING)
     total = f"{row.total:,}"
     room = width - 2 * PADDING - text_width(f" {total}", TEXT_SIZE)
@@ -202,7 +202,7 @@ def _row(row: Row, y: float, width: float) -> Iterator[str]:
         yield f'<text class="note" x="{PADDING}" y="{_number(y + 26)}">{notes}</text>'
 
 
-def _bar(row: Row, used: int, y: float, width: float) -> Iterator[str]:
+def _bar(row: CardRow, used: int, y: float, width: float) -> Iterator[str]:
     """Draw how much of the capacity is used."""
     room = width - 2 * PADDING
     share = min(1.0, used / row.capacity) if row.capacity else float(used > 0)

@@ -211,7 +211,7 @@ class CapacityExceeded(Conflict):
         )
 
 
-class NoCandidates(Conflict):
+class NoCandidatesFound(Conflict):
     """Nothing meets a request that was to be claimed.
 
     place: where the body has the request. why: what the search says of it; empty where the caller

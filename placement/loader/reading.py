@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 Json = Mapping[str, Any]
 
 
-class Reader(Protocol):
+class CloudReader(Protocol):
     """Reads what a server has beside the names of providers.  All raise RestError."""
 
     def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
@@ -32,7 +32,7 @@ class Reader(Protocol):
         """Return by UUID all that consumers of these providers hold; roots: those of the trees."""
 
 
-def reader(client: RestClient, progress: Progress) -> Reader:
+def reader(client: RestClient, progress: Progress) -> CloudReader:
     """Return what reads most at once from the client's server; progress: shows how far it is."""
     versions = client.items("/", "versions")
     if any(version["id"] == f"v{LISTING[0]}.{LISTING[1]}" for version in versions):

@@ -63,7 +63,7 @@ class AllocationState:
             yield from inventories.values()
 
 
-class Amount(NamedTuple):
+class ClaimedAmount(NamedTuple):
     """An amount of one class that a consumer gets from one provider."""
 
     consumer_uuid: str
@@ -98,7 +98,7 @@ class AllocationChange:
 
     consumers: ConsumerChange
     deleted_rows: Sequence[AllocationRow]
-    amounts: Sequence[Amount]
+    amounts: Sequence[ClaimedAmount]
     deltas: Mapping[InventoryKey, int]
     inventory_ids: Mapping[InventoryKey, int]
     root_ids: Mapping[int, int]
@@ -207,7 +207,7 @@ def _refuse_unknown_classes(state: AllocationState, claims: Iterable[Claim]) -> 
 
 
 def _refuse_unfit(
-    amounts: Iterable[Amount],
+    amounts: Iterable[ClaimedAmount],
     stocks: Mapping[InventoryKey, Stock],
     used_before: Mapping[InventoryKey, int],
 ) -> None:
@@ -235,17 +235,17 @@ def _refuse_unfit(
 # -- what changes ---------------------------------------------------------------------------
 
 
-def _amounts(state: AllocationState, claims: Iterable[Claim]) -> list[Amount]:
+def _amounts(state: AllocationState, claims: Iterable[Claim]) -> list[ClaimedAmount]:
     """Return all amounts, in the order of the request."""
     class_ids = state.ids["resource_class"]
-    amounts: list[Amount] = []
+    amounts: list[ClaimedAmount] = []
     for claim in claims:
         consumer_uuid = stored_uuid(claim.consumer, state.consumers)
         for provider_uuid, resources in claim.allocations.items():
             provider = state.providers[provider_uuid]
             for name, amount in resources.items():
                 key = (provider.id, class_ids[name])
-                amounts.append(Amount(consumer_uuid, provider, name, key, amount))
+                amounts.append(ClaimedAmount(consumer_uuid, provider, name, key, amount))
     return amounts
 
 

@@ -46,7 +46,7 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class AuditCheck:
     """One question of an audit.
 
     wrong: False for what is only good to know. columns: of the rows that answer it.
@@ -105,25 +105,25 @@ def _empty_projects(inquiry: Inquiry) -> Iterator[Row]:
 
 WITHOUT_OWNER = "without-owner"
 CHECKS = (
-    Check(
+    AuditCheck(
         "over-capacity",
         "providers that give more than their capacity",
         ("provider", "name", "resource_class", "used", "capacity", "excess"),
         _over_capacity,
     ),
-    Check(
+    AuditCheck(
         WITHOUT_OWNER,
         "consumers whose owner is not in the list",
         ("consumer", "type", "project", "user", "created", "generation"),
         _without_owner,
     ),
-    Check(
+    AuditCheck(
         "several-trees",
         "consumers that use several trees, sharing providers aside",
         ("consumer", "trees", "roots"),
         _on_several_trees,
     ),
-    Check(
+    AuditCheck(
         "empty-projects",
         "projects that have no consumers",
         ("project",),

@@ -64,15 +64,15 @@ def of_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[in
     rows: as `allocation_state` selects them, one for each allocation, or one without any.
     """
     revisions: dict[int, int] = {}
-    rows_of_consumers: dict[str, list[_Row]] = defaultdict(list)
-    for row in map(_Row._make, sorted(rows, key=itemgetter(0))):
+    rows_of_consumers: dict[str, list[_ConsumerRow]] = defaultdict(list)
+    for row in map(_ConsumerRow._make, sorted(rows, key=itemgetter(0))):
         rows_of_consumers[row.uuid].append(row)
         if row.root_id is not None:
             revisions[row.root_id] = row.revision
     return {uuid: _of_rows(rows) for uuid, rows in rows_of_consumers.items()}, revisions
 
 
-class _Row(NamedTuple):
+class _ConsumerRow(NamedTuple):
     """An allocation of a consumer, or a consumer without any: then all but its own is None."""
 
     id: int
@@ -90,7 +90,7 @@ class _Row(NamedTuple):
     inventory_id: int | None
 
 
-def _of_rows(rows: Sequence[_Row]) -> Consumer:
+def _of_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
     allocations: list[AllocationRow] = []
     for row in rows:
         if row.allocation_id is not None:

@@ -100,7 +100,7 @@ class Inspection:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class IntegrityCheck:
     """A kind of fault.
 
     remedy: what `mend` does or, without one, what an operator can do. wrong: False for what the
@@ -141,7 +141,7 @@ def _delete_idle_consumers(inspection: Inspection) -> None:
     statements.delete_idle_consumers(count).execute(inspection.conn)
 
 
-def _lost_rows(kind: str, name: str, meaning: str) -> Check:
+def _lost_rows(kind: str, name: str, meaning: str) -> IntegrityCheck:
     """Return the check of rows that refer to what does not exist, and are deleted."""
 
     def delete(inspection: Inspection) -> None:
@@ -149,34 +149,34 @@ def _lost_rows(kind: str, name: str, meaning: str) -> Check:
         count = inspection.count(statements.lost(kind))
         statements.delete_lost(kind, count).execute(inspection.conn)
 
-    return Check(
+    return IntegrityCheck(
         name, meaning, _rows_of(partial(statements.lost, kind)), "they are deleted", delete
     )
 
 
 CHECKS = (
     # Mended first: a new revision locks its tree until the end.
-    Check(
+    IntegrityCheck(
         "revision",
         "trees that have no revision",
         _rows_of(derived_statements.uncounted_roots),
         "every tree gets a new revision",
         lambda inspection: derived.renew_all_revisions(inspection.conn),
     ),
-    Check(
+    IntegrityCheck(
         "parents",
         "providers whose parent is not there",
         lambda inspection: inspection.describe_providers(inspection.lineage.orphans),
         "they become roots",
         _detach_orphans,
     ),
-    Check(
+    IntegrityCheck(
         "loops",
         "providers whose line of parents never ends",
         lambda inspection: inspection.describe_providers(inspection.lineage.cyclic),
         "set parent_provider_id of one provider of each loop to NULL, and check again",
     ),
-    Check(
+    IntegrityCheck(
         "roots",
         "providers whose root is not the top of their tree",
         lambda inspection: inspection.describe_providers(inspection.wrong_roots),
@@ -189,46 +189,46 @@ CHECKS = (
     _lost_rows(
         "aggregates", "lost-aggregates", "associations of a provider or aggregate that is not there"
     ),
-    Check(
+    IntegrityCheck(
         "unknown-classes",
         "inventories of resource classes that are not there",
         _rows_of(statements.inventories_of_unknown_class),
         "insert the class under its old id, or delete them",
     ),
-    Check(
+    IntegrityCheck(
         "no-inventory",
         "allocations from inventories that are not there",
         _rows_of(statements.allocations_without_inventory),
         "set the provider's inventory again, or delete the consumer's allocations",
     ),
-    Check(
+    IntegrityCheck(
         "no-consumer",
         "consumers that have allocations and no record",
         _rows_of(statements.unrecorded_consumers),
         "records are made, of the project and user for incomplete consumers",
         _record_consumers,
     ),
-    Check(
+    IntegrityCheck(
         "idle-consumers",
         "consumers without allocations",
         _rows_of(statements.idle_consumers),
         "they are deleted",
         _delete_idle_consumers,
     ),
-    Check(
+    IntegrityCheck(
         "no-owner",
         "consumers whose project or user is not there",
         _rows_of(statements.unowned_consumers),
         "write the consumers' allocations again",
     ),
-    Check(
+    IntegrityCheck(
         "used",
         "inventories whose used is not the sum of their allocations",
         lambda inspection: inspection.describe_inventories(derived.wrong_used(inspection.conn)),
         "used is counted anew",
         lambda inspection: derived.correct_used(inspection.conn),
     ),
-    Check(
+    IntegrityCheck(
         "capacity",
         "inventories whose capacity does not follow from their amounts",
         lambda inspection: inspection.describe_inventories(
@@ -237,7 +237,7 @@ CHECKS = (
         "capacity is computed anew",
         lambda inspection: derived.correct_capacity(inspection.conn),
     ),
-    Check(
+    IntegrityCheck(
         "overcommitted",
         "inventories of which more is used than their capacity",
         _rows_of(statements.overcommitted),
@@ -252,7 +252,7 @@ def inspect(
     consumer_owner: tuple[str, str],
     limit: int | None = EXAMPLES,
     progress: Progress = silent,
-) -> list[tuple[Check, Finding]]:
+) -> list[tuple[IntegrityCheck, Finding]]:
     """Return the faults of the database, each with up to `limit` of its rows (None: all)."""
     inspection = Inspection(conn, consumer_owner, limit)
     with progress(CHECKS, "kinds of faults") as checks:

@@ -50,7 +50,7 @@ class ProviderFilter:
         return frozenset(name for name, _amount in self.resources)
 
 
-class Page(NamedTuple):
+class ProviderPage(NamedTuple):
     """A part of a list in the order of uuids: the next `size` providers.
 
     after: the uuid that they come after, which need not be a provider's; None: the first ones.
@@ -69,7 +69,7 @@ class ProviderSelection:
     """
 
     condition: ProviderCondition | None
-    page: Page | None
+    page: ProviderPage | None
 
     @property
     def is_unbounded(self) -> bool:
@@ -79,7 +79,7 @@ class ProviderSelection:
 
 
 def resolve(
-    conn: Connection, conditions: ProviderFilter, page: Page | None = None
+    conn: Connection, conditions: ProviderFilter, page: ProviderPage | None = None
 ) -> ProviderSelection:
     """Look up what a filter and a page name, in one statement; in none without names.
 
@@ -149,7 +149,7 @@ def _provider(row: Sequence[Any]) -> Provider:
 
 
 def _resolve(
-    conn: Connection, conditions: ProviderFilter, page: Page | None
+    conn: Connection, conditions: ProviderFilter, page: ProviderPage | None
 ) -> tuple[KnownNames, str]:
     """Return the names that exist, and the uuid that a page comes after as stored."""
     trees = conditions.names("tree")

@@ -28,14 +28,14 @@ class ProviderInventories:
 
 
 @dataclass(frozen=True, slots=True)
-class Reshape:
+class ReshapeCommand:
     """Providers (by uuid) with their new inventories, consumers with their new allocations."""
 
     inventories: Mapping[str, ProviderInventories]
     claims: Sequence[Claim]
 
 
-def reshape(conn: Connection, command: Reshape) -> None:
+def reshape(conn: Connection, command: ReshapeCommand) -> None:
     """Carry out a reshape, all or nothing.
 
     Raises, in this order: UnknownReshapedProvider, ProviderGenerationConflict,
@@ -75,7 +75,9 @@ def reshape(conn: Connection, command: Reshape) -> None:
     providers.bump_generations(conn, increments, state.providers.values())
 
 
-def _records(state: AllocationState, command: Reshape) -> dict[int, Mapping[str, InventoryRecord]]:
+def _records(
+    state: AllocationState, command: ReshapeCommand
+) -> dict[int, Mapping[str, InventoryRecord]]:
     """Return provider id -> class -> record; check the providers and their generations."""
     records: dict[int, Mapping[str, InventoryRecord]] = {}
     for uuid, new in command.inventories.items():

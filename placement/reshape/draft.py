@@ -9,7 +9,7 @@ from placement.client.errors import ProviderTreeError
 from placement.client.inventory import units_allow
 from placement.client.provider_data import ProviderData
 from placement.client.provider_tree import ProviderTree
-from placement.reshape.transformation import ProviderFilter
+from placement.reshape.transformation import ProviderSelector
 
 Usage = defaultdict[str, Counter[str]]  # provider -> class -> amount
 
@@ -42,7 +42,7 @@ class Draft:
         self.written: AllocationRecords = {}
         self.used_before = usage(records)
 
-    def matching(self, provider_filter: ProviderFilter) -> Sequence[ProviderData]:
+    def matching(self, provider_filter: ProviderSelector) -> Sequence[ProviderData]:
         """Return the providers of the tree that a filter chooses, as they are now."""
         providers = map(self.tree.data, self.own)
         return [provider for provider in providers if provider_filter.matches(provider)]

@@ -9,7 +9,7 @@ from placement.reshape.transformation import (
     Child,
     Give,
     Move,
-    ProviderFilter,
+    ProviderSelector,
     Rename,
     Step,
     Transformation,
@@ -184,9 +184,9 @@ def _step(entry: Mapping[str, Any], line: int) -> Step:
     return Give(line, providers, frozenset(entry["give"]))
 
 
-def _filter(entry: Mapping[str, Any]) -> ProviderFilter:
+def _filter(entry: Mapping[str, Any]) -> ProviderSelector:
     sets = ("traits", "without_traits", "resources")
-    return ProviderFilter(
+    return ProviderSelector(
         entry.get("name"),
         entry.get("root"),
         **{key: frozenset(entry.get(key, ())) for key in sets},

@@ -11,7 +11,7 @@ from placement.client.rest import RestApi, retry
 from placement.progress import Progress
 from placement.reshape.draft import Draft, Misfit
 from placement.reshape.steps import concerns, transform
-from placement.reshape.tally import Tally
+from placement.reshape.tally import ReshapeTally
 from placement.reshape.transformation import Give, Move, Rename, Step, Transformation
 from placement.vocabulary import CUSTOM_PREFIX
 
@@ -32,7 +32,7 @@ class Survey:
     misfits: how many trees cannot be transformed.
     """
 
-    tally: Tally = field(default_factory=Tally)
+    tally: ReshapeTally = field(default_factory=ReshapeTally)
     complaints: list[str] = field(default_factory=list)
     misfits: int = 0
 

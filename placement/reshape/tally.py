@@ -11,7 +11,7 @@ ROOT, BELOW = "roots", "below roots"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ResourceRow:
     """One class in one place: how many providers have it, their totals, and what is used of them.
 
     Each is a pair: before and after.
@@ -34,7 +34,7 @@ class _Sums:
     used: Counter[Key] = field(default_factory=Counter)
 
 
-class Tally:
+class ReshapeTally:
     """Sums over trees.  trees: how many change."""
 
     def __init__(self) -> None:
@@ -49,10 +49,10 @@ class Tally:
             _add(self._before, draft.base.find(uuid), draft.used_before[uuid])
             _add(self._after, draft.tree.find(uuid), used[uuid])
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ResourceRow]:
         """Yield a row for each class and place in which something is different afterwards."""
         for key in sorted(self._before.providers.keys() | self._after.providers.keys()):
-            row = Row(
+            row = ResourceRow(
                 *key,
                 *(
                     (getattr(self._before, part)[key], getattr(self._after, part)[key])

@@ -8,7 +8,7 @@ from placement.client.provider_data import ProviderData
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderFilter:
+class ProviderSelector:
     """Which providers a step is about; what is None or empty does not matter.
 
     name: a pattern with `*` and `?`. root: whether they have no parent. resources: classes of which
@@ -59,7 +59,7 @@ class Move:
     """
 
     line: int
-    providers: ProviderFilter
+    providers: ProviderSelector
     classes: Sequence[str]
     children: Sequence[Child]
     split: bool = False
@@ -70,7 +70,7 @@ class Rename:
     """Classes of providers get another name.  names: the old one -> the new one."""
 
     line: int
-    providers: ProviderFilter
+    providers: ProviderSelector
     names: Mapping[str, str]
 
 
@@ -79,7 +79,7 @@ class Give:
     """Providers get traits."""
 
     line: int
-    providers: ProviderFilter
+    providers: ProviderSelector
     traits: frozenset[str]
 
 

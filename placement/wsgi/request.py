@@ -25,7 +25,7 @@ class Overloaded(waitress.Error):  # type: ignore[misc]  # waitress is not typed
     code, reason = 503, "Service Unavailable"
 
 
-class Settings(waitress.Adjustments):  # type: ignore[misc]
+class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
     """Settings of waitress and gunicorn, and what all connections of a worker share."""
 
     def __init__(self, cfg: Any, log: Any, max_body: int) -> None:
@@ -74,7 +74,7 @@ class Request(waitress.StrictParser):
     path = ""  # for messages about a head that could not be read
     unread: Exception | None = None  # why the body was left; the connection ends with the answer
 
-    def __init__(self, adj: Settings) -> None:
+    def __init__(self, adj: WorkerSettings) -> None:
         super().__init__(adj)
         self._head = bytearray()
         self._held = 0  # bytes

@@ -19,7 +19,7 @@ YIELD_SECONDS = 0.001  # for which a busy process leaves a new connection to idl
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
-class Refusal(waitress.ErrorAnswer):
+class RefusalAnswer(waitress.ErrorAnswer):
     """The answer to what is no request, with a line in the log as gunicorn has."""
 
     def execute(self) -> None:
@@ -32,7 +32,7 @@ class Refusal(waitress.ErrorAnswer):
 class Channel(waitress.Connection):
     """A connection with a deadline, which its client can see end."""
 
-    parser_class, task_class, error_task_class = Request, waitress.Answer, Refusal
+    parser_class, task_class, error_task_class = Request, waitress.Answer, RefusalAnswer
     request: Any
     close_when_flushed: bool
     linger = True  # whether the client may still be sending when the connection ends

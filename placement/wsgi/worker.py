@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.workers.base import Worker as BaseWorker
 
 from placement.compat import waitress
-from placement.wsgi.request import Settings
+from placement.wsgi.request import WorkerSettings
 from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Server
 
 MAX_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
@@ -56,7 +56,9 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
 
     def _listen(self) -> None:
         self.watched = waitress.Watched()
-        self.settings = Settings(self.cfg, self.log, getattr(self.wsgi, "max_body_size", MAX_BODY))
+        self.settings = WorkerSettings(
+            self.cfg, self.log, getattr(self.wsgi, "max_body_size", MAX_BODY)
+        )
         threads = waitress.start_threads(self.cfg.threads)
         self.servers = [
             Server(self.wsgi, listener.sock, self.watched, threads, self.settings)

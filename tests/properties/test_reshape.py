@@ -14,7 +14,7 @@ from placement.client.inventory import InventoryRecord
 from placement.direct import PlacementDirect
 from placement.progress import Progress, progress
 from placement.reshape.run import Reshape
-from placement.reshape.transformation import Child, Move, ProviderFilter, Rename, Transformation
+from placement.reshape.transformation import Child, Move, ProviderSelector, Rename, Transformation
 from tests.kit import builders
 from tests.kit.engines import share
 from tests.kit.service import claim
@@ -44,9 +44,9 @@ def transformation(parts: list[dict[str, Any]], split: bool, rename: bool) -> Tr
     moved = tuple(
         Child(f"{{name}}-{number}", frozenset(), stated) for number, stated in enumerate(parts)
     )
-    steps: list[Any] = [Move(1, ProviderFilter(root=True), CLASSES, moved, split)]
+    steps: list[Any] = [Move(1, ProviderSelector(root=True), CLASSES, moved, split)]
     if rename:
-        steps.append(Rename(2, ProviderFilter(), {"VGPU": "PGPU"}))
+        steps.append(Rename(2, ProviderSelector(), {"VGPU": "PGPU"}))
     return Transformation("file", steps)
 
 

@@ -92,3 +92,13 @@ def modules_that_write() -> set[str]:
                 is_command = relative.parts[0] == "cli"
                 names.add(str(relative) if is_command else relative.parts[0])
     return names
+
+
+def test_no_two_classes_have_one_name() -> None:
+    places: dict[str, list[str]] = {}
+    for package in (ROOT / "placement", ROOT / "migrations"):
+        for path in package.rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

@@ -22,7 +22,7 @@ from placement.api.query.terms import TermReader, effective, resources
 from placement.candidates.terms import GROUP_TERMS, InSubtree, InTree, ordered
 from placement.errors import BadQuery
 from placement.objects import identifiers
-from placement.objects.provider_list import Page, ProviderFilter
+from placement.objects.provider_list import ProviderFilter, ProviderPage
 from placement.objects.provider_parts import Part
 from placement.vocabulary import MAX_INTEGER
 
@@ -113,7 +113,7 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
     )
 
 
-def parse_page(query: Pairs, parts: Collection[Part]) -> Page | None:
+def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
     """Return the part of the list to show, None for all of it.  Raises BadQuery."""
     values = dict(query)
     marker = values.get("marker")
@@ -121,8 +121,8 @@ def parse_page(query: Pairs, parts: Collection[Part]) -> Page | None:
         raise bad("marker", marker, PROVIDER_UUID)
     most = MOST_WITH_PARTS if parts else NO_LIMIT
     if "limit" in values:
-        return Page(min(positive("limit", values["limit"]), most), marker)
-    return Page(most, marker) if parts or marker is not None else None
+        return ProviderPage(min(positive("limit", values["limit"]), most), marker)
+    return ProviderPage(most, marker) if parts or marker is not None else None
 
 
 def parse_include(query: Pairs) -> tuple[Part, ...]:

@@ -20,7 +20,7 @@ from placement.candidates.trees.cache import TreeCache
 from placement.candidates.trees.resolve import resolve
 from placement.candidates.tuning import SearchTuning
 from placement.config import CandidateSettings
-from placement.errors import ConsumerGenerationConflict, NoCandidates
+from placement.errors import ConsumerGenerationConflict, NoCandidatesFound
 from placement.objects import allocation_state
 from placement.objects.catalog import NO_NAMES
 from placement.objects.claims import Claim
@@ -86,8 +86,8 @@ class DemandSearches:
 
         For a single demand these are its candidates. Of several, each builds on what was chosen for
         those before it, so there is one way. budget: what all searches, and an explanation, may do
-        together. explained: whether the caller may know why nothing is found. Raises NoCandidates
-        where there is no way, and what `find_candidates` raises.
+        together. explained: whether the caller may know why nothing is found. Raises
+        NoCandidatesFound where there is no way, and what `find_candidates` raises.
         """
         ahead: dict[int, Tree] = {}
         choice: list[Candidate] = []
@@ -97,7 +97,7 @@ class DemandSearches:
                 _log_unmet(demand, result.trace)
                 self._refuse_faulty()
                 why = self._why(demand.request, budget, ahead) if explained else ""
-                raise NoCandidates(demand.place, why)
+                raise NoCandidatesFound(demand.place, why)
             candidates = random.sample(result.candidates, len(result.candidates))
             candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
             if len(self._demands) == 1:

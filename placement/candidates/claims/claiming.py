@@ -27,7 +27,7 @@ from placement.db.retries import Pauses
 from placement.errors import (
     CapacityExceeded,
     LostRace,
-    NoCandidates,
+    NoCandidatesFound,
     NoInventory,
     Outpaced,
     UnitsViolated,
@@ -80,9 +80,9 @@ def claim(
     """Meet demands in their order, each on what those before it leave; all of them or none.
 
     explained: whether the caller may know why nothing is found.
-    Raises NoCandidates where a search finds nothing, ConsumerGenerationConflict for a consumer that
-    exists, Outpaced when others were faster for `[placement_database] write_timeout` seconds, and
-    SearchExhausted and DeadlineExceeded where all searches together take too long; what
+    Raises NoCandidatesFound where a search finds nothing, ConsumerGenerationConflict for a consumer
+    that exists, Outpaced when others were faster for `[placement_database] write_timeout` seconds,
+    and SearchExhausted and DeadlineExceeded where all searches together take too long; what
     `find_candidates` raises, and what `Database.write` does but for LostRace.
     """
     until = time.monotonic() + settings.database.write_timeout
@@ -131,7 +131,7 @@ def _choose(
     there is repeated in one view.
     """
     if database.tears_views:
-        with suppress(NoCandidates), database.read_trees() as conn:
+        with suppress(NoCandidatesFound), database.read_trees() as conn:
             searches = begin(conn)
             return searches.choices(budget, explained=False), searches.ids
     with database.read() as conn:

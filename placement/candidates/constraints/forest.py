@@ -38,7 +38,7 @@ class Forest:
         self._first, self._end = _number(parents)
         # By the identity of lists of options, which slots that ask the same share.
         self._counts: dict[int, Sequence[int]] = {}
-        self._hosts: dict[tuple[bool, tuple[int, ...]], Hosts] = {}
+        self._hosts: dict[tuple[bool, tuple[int, ...]], CommonAncestors] = {}
 
     def covers(self, top: int, provider: int) -> bool:
         """Whether the provider is `top` or below it."""
@@ -62,7 +62,7 @@ class Forest:
                 counts[parent] += counts[provider]
         return counts
 
-    def hosts(self, options: Sequence[Sequence[int]], *, isolated: bool) -> "Hosts":
+    def hosts(self, options: Sequence[Sequence[int]], *, isolated: bool) -> "CommonAncestors":
         """Return who could be above all that serve some slots, given the options of each.
 
         isolated: the slots use different providers. The lists must live as long as the forest.
@@ -70,7 +70,7 @@ class Forest:
         key = isolated, tuple(sorted(map(id, options)))
         hosts = self._hosts.get(key)
         if hosts is None:
-            hosts = self._hosts[key] = Hosts(self, options, isolated, self._spend)
+            hosts = self._hosts[key] = CommonAncestors(self, options, isolated, self._spend)
         return hosts
 
 
@@ -99,7 +99,7 @@ def _number(parents: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
     return first, end
 
 
-class Hosts:
+class CommonAncestors:
     """Providers that may serve one of some slots, and have options for all of them below.
 
     nearest: provider -> the lowest host at or above it, or NOBODY.

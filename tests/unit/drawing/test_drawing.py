@@ -10,7 +10,7 @@ import pytest
 
 from placement.cli import main
 from placement.drawing import draw
-from placement.drawing.cards import Card, Kind, cards
+from placement.drawing.cards import Card, CardKind, cards
 from placement.drawing.layout import Box, arrange
 from placement.loader import Cloud, load_file
 
@@ -90,13 +90,13 @@ providers:
 
 def test_kinds_follow_from_traits_and_classes() -> None:
     kinds = {card.names[0]: card.kind for card in all_cards(cards(load_file(DEMO)))}
-    assert kinds["storage-fast"] is Kind.SHARING
-    assert kinds["compute-a01"] is Kind.ROOT
-    assert kinds["numa-d01-node1"] is Kind.NUMA
-    assert kinds["numa-d01-node1-nic"] is Kind.NETWORK
-    assert kinds["numa-d01-node1-nic-pf1"] is Kind.NETWORK
-    assert kinds["gpu-a01-card1"] is Kind.DEVICE
-    assert kinds["fpga-d01-node2-fpga2"] is Kind.DEVICE
+    assert kinds["storage-fast"] is CardKind.SHARING
+    assert kinds["compute-a01"] is CardKind.ROOT
+    assert kinds["numa-d01-node1"] is CardKind.NUMA
+    assert kinds["numa-d01-node1-nic"] is CardKind.NETWORK
+    assert kinds["numa-d01-node1-nic-pf1"] is CardKind.NETWORK
+    assert kinds["gpu-a01-card1"] is CardKind.DEVICE
+    assert kinds["fpga-d01-node2-fpga2"] is CardKind.DEVICE
 
 
 def test_sharing_providers_have_lines_to_what_they_serve() -> None:

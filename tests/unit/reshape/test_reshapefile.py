@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from placement.reshape.reshapefile import load_transformation
-from placement.reshape.transformation import Child, Give, Move, ProviderFilter, Rename
+from placement.reshape.transformation import Child, Give, Move, ProviderSelector, Rename
 from placement.yamlfile.problems import UnusableFile
 
 CASES = Path(__file__).parents[3] / "etc" / "reshape"
@@ -50,7 +50,7 @@ steps:
     assert load_transformation(path).steps == (
         Move(
             2,
-            ProviderFilter(
+            ProviderSelector(
                 "gpu-*", True, frozenset("A"), frozenset("B"), frozenset({UUID.lower()})
             ),
             ("VGPU", "VGPU_DISPLAY_HEAD"),
@@ -61,8 +61,8 @@ steps:
             ],
             True,
         ),
-        Rename(11, ProviderFilter(resources=frozenset({"CUSTOM_FPGA"})), {"CUSTOM_FPGA": "FPGA"}),
-        Give(13, ProviderFilter(), frozenset({"CUSTOM_SEEN"})),
+        Rename(11, ProviderSelector(resources=frozenset({"CUSTOM_FPGA"})), {"CUSTOM_FPGA": "FPGA"}),
+        Give(13, ProviderSelector(), frozenset({"CUSTOM_SEEN"})),
     )
 
 
