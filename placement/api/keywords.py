@@ -8,6 +8,7 @@ a complaint repeats of the body is bounded. A schema within a schema is compiled
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple, Self
 
 from jsonschema import Draft202012Validator, FormatChecker, validators
@@ -39,17 +40,16 @@ Check = tuple[Callable[..., Any], Any]
 
 
 class _Compiled(NamedTuple):
-    """A schema within a schema.
-
-    kind: what values of it mostly are; None for numbers. untyped: the checks without that of the
-    type. least: of a schema of amounts, the smallest it allows. texts: some that it allows.
-    """
+    """A schema within a schema."""
 
     validator: Any
+    # All checks, in their order.
     checks: Sequence[Check]
-    kind: type | None
-    untyped: Sequence[Check]
-    least: int | None
+    # What values mostly are -> the checks without that of the type; empty for numbers.
+    checks_by_type: Mapping[type, Sequence[Check]]
+    # The smallest value that a schema of amounts allows; infinite for other schemas.
+    least: float
+    # Some texts that the schema allows.
     texts: set[str]
 
     @classmethod
@@ -59,8 +59,9 @@ class _Compiled(NamedTuple):
         types = schema.get("type", ())
         kind = _PYTHON_TYPES.get(types if isinstance(types, str) else next(iter(types), ""))
         untyped = [(validator.VALIDATORS[key], schema[key]) for key in schema if key != "type"]
-        least = schema.get("minimum") if schema.keys() <= _OF_AMOUNTS else None
-        return cls(validator.evolve(schema=schema), checks, kind, untyped, least, set())
+        checks_by_type = {} if kind is None else {kind: untyped}
+        least = schema.get("minimum", inf) if schema.keys() <= _OF_AMOUNTS else inf
+        return cls(validator.evolve(schema=schema), checks, checks_by_type, least, set())
 
     def remember(self, text: str) -> None:
         """Keep a text that the schema allows, unless it is long."""
@@ -160,28 +161,31 @@ def _items(validator: Any, within: Any, value: Any, _schema: Any) -> Errors:
 
 
 def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) -> Errors:
-    compiled = _compiled.get(id(schema))
-    if compiled is None:
-        # The validator holds the schema, so no other object gets its id.
-        compiled = _compiled[id(schema)] = _Compiled.of(validator, schema)
-    inner, all_checks, kind, untyped, least, texts = compiled
+    compiled = _compiled.get(id(schema)) or _compile(validator, schema)
+    inner, all_checks, checks_by_type, least, texts = compiled
     for key, member in members:
         # PERF: most members of large bodies are amounts, and most of these are right. A validator
         # takes ten times as long to say so.
-        if least is not None and type(member) is int and member >= least:
+        if type(member) is int and member >= least:
             continue
         # PERF: the names of a cloud are few, and a body may say each of them many times.
         if type(member) is str and member in texts:
             continue
         is_right = True
         # PERF: as `validator.iter_errors`, which takes twice as long.
-        for check, argument in untyped if type(member) is kind else all_checks:
+        for check, argument in checks_by_type.get(type(member), all_checks):
             for error in check(inner, argument, member, schema) or ():
                 is_right = False
                 error.path.appendleft(key)
                 yield error
         if is_right and type(member) is str:
             compiled.remember(member)
+
+
+def _compile(validator: Any, schema: Any) -> _Compiled:
+    # The validator holds the schema, so no other object gets its id.
+    compiled = _compiled[id(schema)] = _Compiled.of(validator, schema)
+    return compiled
 
 
 Validator = validators.extend(  # type: ignore[no-untyped-call]
