@@ -71,16 +71,16 @@ def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
     # Children stand after their parents, so their cards are complete when a parent's is made.
     for provider in reversed(cloud.providers):
         child_cards = children.pop(provider.uuid, [])[::-1]
+        if collapse:
+            child_cards = _collapsed(child_cards)
+        provider_tags = [tags[uuid] for uuid in provider.aggregates]
         card = Card(
             names=(provider.name,),
             kind=_kind(provider),
-            rows=tuple(
-                _row(name, record, None if used is None else used.get((provider.uuid, name), 0))
-                for name, record in sorted(provider.inventories.items())
-            ),
+            rows=_rows(provider, used),
             traits=tuple(sorted(provider.traits)),
-            tags=tuple(sorted((tags[uuid] for uuid in provider.aggregates), key=_number)),
-            children=tuple(_collapsed(child_cards) if collapse else child_cards),
+            tags=tuple(sorted(provider_tags, key=_number)),
+            children=tuple(child_cards),
         )
         children[provider.parent_uuid].append(card)
     roots = children[None][::-1]
@@ -151,18 +151,29 @@ def _any_begins(names: Iterable[str], prefixes: tuple[str, ...]) -> bool:
     return any(name.startswith(prefixes) for name in names)
 
 
-def _row(resource_class: str, record: InventoryRecord, used: int | None) -> CardRow:
-    notes = {
-        f"× {record.allocation_ratio:g}": record.allocation_ratio != 1,
-        f"{record.reserved:,} reserved": record.reserved > 0,
-        f"min {record.min_unit:,}": record.min_unit > 1,
-        f"max {record.max_unit:,}": record.max_unit < record.total,
-        f"step {record.step_size:,}": record.step_size > 1,
-    }
-    return CardRow(
-        resource_class,
-        record.total,
-        ", ".join(note for note, applies in notes.items() if applies),
-        record.capacity,
-        used,
-    )
+def _rows(
+    provider: CloudProvider, used: Mapping[tuple[str, str], int] | None
+) -> tuple[CardRow, ...]:
+    rows: list[CardRow] = []
+    for name, record in sorted(provider.inventories.items()):
+        amount = None
+        if used is not None:
+            amount = used.get((provider.uuid, name), 0)
+        rows.append(CardRow(name, record.total, _notes(record), record.capacity, amount))
+    return tuple(rows)
+
+
+def _notes(record: InventoryRecord) -> str:
+    """Return what differs from a plain total."""
+    notes: list[str] = []
+    if record.allocation_ratio != 1:
+        notes.append(f"× {record.allocation_ratio:g}")
+    if record.reserved > 0:
+        notes.append(f"{record.reserved:,} reserved")
+    if record.min_unit > 1:
+        notes.append(f"min {record.min_unit:,}")
+    if record.max_unit < record.total:
+        notes.append(f"max {record.max_unit:,}")
+    if record.step_size > 1:
+        notes.append(f"step {record.step_size:,}")
+    return ", ".join(notes)

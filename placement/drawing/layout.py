@@ -19,6 +19,7 @@ NAME_SIZE = 13  # of the letters
 TEXT_SIZE = 12
 SMALL_SIZE = 10
 CHARACTER = 0.602  # the width of a letter, as a share of its size
+LAST_NARROW = 0x2E7F  # the last code point whose letter is not wide
 NARROWEST, WIDEST = 190, 300
 HEADING = 44  # kind and name
 ROW = 19
@@ -27,6 +28,7 @@ BAR = 8  # how much of an inventory is used
 CHIP = 17  # a trait or an aggregate
 CHIP_GAP = 5
 CHIP_PADDING = 6
+COUNT_LENGTH = 6  # characters of "× 14" beside the name
 PILE = 5  # by which a card that stands for several shows the others
 
 
@@ -79,31 +81,45 @@ class Picture:
 
 def text_width(text: str, size: float) -> float:
     """Return the width of a text; wide characters count twice."""
-    return sum(2 if ord(character) > 0x2E7F else 1 for character in text) * size * CHARACTER
+    characters = len(text)
+    for character in text:
+        if ord(character) > LAST_NARROW:
+            characters += 1
+    return characters * size * CHARACTER
 
 
 def row_height(notes: str, used: int | None) -> int:
     """Return the height of the row of an inventory."""
-    return ROW + (NOTES if notes else 0) + (BAR if used is not None else 0)
+    height = ROW
+    if notes:
+        height += NOTES
+    if used is not None:
+        height += BAR
+    return height
 
 
 def arrange(roots: Sequence[Card]) -> Picture:
     """Return where all cards stand, and the lines between them."""
-    sharing = [card for card in roots if card.kind is CardKind.SHARING]
-    trees = [card for card in roots if card.kind is not CardKind.SHARING]
+    sharing: list[Card] = []
+    trees: list[Card] = []
+    for card in roots:
+        if card.kind is CardKind.SHARING:
+            sharing.append(card)
+        else:
+            trees.append(card)
     layout = _Layout()
     x: float = MARGIN
     if sharing:
-        x += max(_size(card)[0] for card in sharing) + 2 * COLUMN_GAP
+        x += _widest(sharing) + 2 * COLUMN_GAP
     layout.place_trees(trees, x)
     layout.place_sharing(sharing)
-    boxes = tuple(layout.boxes)
-    return Picture(
-        max((box.x + box.width for box in boxes), default=MARGIN) + MARGIN + PILE,
-        max((box.y + box.height for box in boxes), default=MARGIN) + MARGIN + PILE,
-        boxes,
-        tuple(layout.links),
-    )
+
+    right = bottom = float(MARGIN)
+    for box in layout.boxes:
+        right = max(right, box.x + box.width)
+        bottom = max(bottom, box.y + box.height)
+    edge = MARGIN + PILE
+    return Picture(right + edge, bottom + edge, tuple(layout.boxes), tuple(layout.links))
 
 
 class _Layout:
@@ -124,7 +140,8 @@ class _Layout:
     def _place(self, card: Card, level: int, top: float, columns: Sequence[float]) -> Box:
         """Place a card in the middle of the room that its tree takes from `top` on."""
         height = _tree_height(card)
-        box = _box(card, columns[level], top + (height - _size(card)[1]) / 2)
+        _width, own_height = _size(card)
+        box = _box(card, columns[level], top + (height - own_height) / 2)
         self.boxes.append(box)
         child_top = top + (height - _children_height(card)) / 2
         for child in card.children:
@@ -136,21 +153,20 @@ class _Layout:
     def place_sharing(self, cards: Sequence[Card]) -> None:
         """Place sharing providers in the first column, near to what they serve."""
         served = self._boxes_by_aggregate()
-        # Each wishes to stand beside the middle of those that it serves; who serves nobody is last.
-        wishes: list[float] = []
-        for card in cards:
-            middles = [box.middle for tag in card.tags for box in served[tag.number]]
-            wishes.append(sum(middles) / len(middles) if middles else inf)
+        # Best is beside the middle of those that it serves; a provider that serves none is last.
+        best_middles = [_middle_of_served(card, served) for card in cards]
         top: float = MARGIN
-        for wish, i in sorted(zip(wishes, range(len(cards)), strict=True)):
-            _width, height = _size(cards[i])
-            if wish != inf:
-                top = max(top, wish - height / 2)
-            box = _box(cards[i], MARGIN, top)
+        for middle, i in sorted(zip(best_middles, range(len(cards)), strict=True)):
+            card = cards[i]
+            _width, height = _size(card)
+            if middle != inf:
+                top = max(top, middle - height / 2)
+            box = _box(card, MARGIN, top)
             self.boxes.append(box)
             top += height + TREE_GAP
-            for tag in cards[i].tags:
-                self.links += [Link(box, end, tag.number) for end in served[tag.number]]
+            for tag in card.tags:
+                for end in served[tag.number]:
+                    self.links.append(Link(box, end, tag.number))
 
     def _boxes_by_aggregate(self) -> Mapping[int, list[Box]]:
         boxes: dict[int, list[Box]] = defaultdict(list)
@@ -160,15 +176,32 @@ class _Layout:
         return boxes
 
 
+def _middle_of_served(card: Card, served: Mapping[int, Sequence[Box]]) -> float:
+    """Return the mean height of the boxes that a sharing provider serves; infinite for none."""
+    middles: list[float] = []
+    for tag in card.tags:
+        for box in served[tag.number]:
+            middles.append(box.middle)
+    return sum(middles) / len(middles) if middles else inf
+
+
 def _columns(roots: Sequence[Card], x: float) -> list[float]:
     """Return where the column of each level begins."""
     columns: list[float] = []
     level = list(roots)
     while level:
         columns.append(x)
-        x += max(_size(card)[0] for card in level) + COLUMN_GAP
-        level = [child for card in level for child in card.children]
+        x += _widest(level) + COLUMN_GAP
+        next_level: list[Card] = []
+        for card in level:
+            next_level += card.children
+        level = next_level
     return columns
+
+
+def _widest(cards: Sequence[Card]) -> float:
+    widths = [_size(card)[0] for card in cards]
+    return max(widths)
 
 
 def _children_height(card: Card) -> float:
@@ -177,7 +210,8 @@ def _children_height(card: Card) -> float:
 
 
 def _tree_height(card: Card) -> float:
-    return max(_size(card)[1], _children_height(card))
+    _width, height = _size(card)
+    return max(height, _children_height(card))
 
 
 def _box(card: Card, x: float, y: float) -> Box:
@@ -188,31 +222,46 @@ def _box(card: Card, x: float, y: float) -> Box:
 
 def _size(card: Card) -> tuple[float, float]:
     """Return width and height of a card."""
-    several = 6 if len(card.names) > 1 else 0  # "× 14" beside the name
-    widths = [text_width(card.names[0], NAME_SIZE) + several * NAME_SIZE * CHARACTER]
-    widths += [text_width(f"{row.resource_class}   {row.total:,}", TEXT_SIZE) for row in card.rows]
-    widths += [text_width(row.notes, SMALL_SIZE) for row in card.rows]
-    names = [*card.traits, *(tag.name for tag in card.tags)]
-    widths += [text_width(name, SMALL_SIZE) + 3 * CHIP_PADDING for name in names]
-    width = min(WIDEST, max(NARROWEST, max(widths) + 2 * PADDING))
+    widest = text_width(card.names[0], NAME_SIZE)
+    if len(card.names) > 1:
+        widest += COUNT_LENGTH * NAME_SIZE * CHARACTER
+    for row in card.rows:
+        amount_width = text_width(f"{row.resource_class}   {row.total:,}", TEXT_SIZE)
+        widest = max(widest, amount_width, text_width(row.notes, SMALL_SIZE))
+    for text, _number in _chip_texts(card):
+        widest = max(widest, text_width(text, SMALL_SIZE) + 3 * CHIP_PADDING)
+    width = min(WIDEST, max(NARROWEST, widest + 2 * PADDING))
     _placed, end = _chips(card, width)
     return width, end + PADDING
+
+
+def _chip_texts(card: Card) -> list[tuple[str, int | None]]:
+    """Return the text of each trait and aggregate, with the number of an aggregate."""
+    texts: list[tuple[str, int | None]] = []
+    for trait in card.traits:
+        texts.append((trait, None))
+    for tag in card.tags:
+        texts.append((tag.name, tag.number))
+    return texts
 
 
 def _chips(card: Card, width: float) -> tuple[tuple[Chip, ...], float]:
     """Return traits and aggregates, in lines that fit into a width, and where they end."""
     chips: list[Chip] = []
-    y: float = HEADING + sum(row_height(row.notes, row.used) for row in card.rows)
-    traits: list[tuple[str, int | None]] = [(trait, None) for trait in card.traits]
-    tags: list[tuple[str, int | None]] = [(tag.name, tag.number) for tag in card.tags]
-    for group in (traits, tags):
+    y: float = HEADING
+    for row in card.rows:
+        y += row_height(row.notes, row.used)
+    texts = _chip_texts(card)
+    number_of_traits = len(card.traits)
+    for group in (texts[:number_of_traits], texts[number_of_traits:]):
         if not group:
             continue
         y += CHIP_GAP
         x: float = PADDING
         for text, number in group:
             chip_width = text_width(text, SMALL_SIZE) + 2 * CHIP_PADDING
-            chip_width += CHIP_PADDING if number is not None else 0  # for its dot
+            if number is not None:
+                chip_width += CHIP_PADDING  # for its dot
             chip_width = min(chip_width, width - 2 * PADDING)
             if x > PADDING and x + chip_width > width - PADDING:
                 x = PADDING

@@ -77,7 +77,7 @@ def _document(picture: Picture, title: str) -> Iterator[str]:
     )
     yield f"<title>{_text(title)}</title>"
     yield f"<style>{_style(picture)}</style>"
-    yield f'<rect class="ground" width="{width}" height="{height}" rx="{RADIUS}"/>'
+    yield _rect("ground", width=picture.width, height=picture.height, rx=RADIUS)
     # Lines come first, so that cards hide what passes below them.
     for link in picture.links:
         yield _link(link)
@@ -100,11 +100,18 @@ def _style(picture: Picture) -> str:
 
 def _looks(picture: Picture) -> Mapping[str, Look]:
     """Return what each class looks like: also of the kinds and aggregates that there are."""
+    kinds: set[CardKind] = set()
+    numbers: set[int] = set()
+    for box in picture.boxes:
+        kinds.add(box.card.kind)
+        for chip in box.chips:
+            if chip.number is not None:
+                numbers.add(chip.number % len(AGGREGATES))
     looks = dict(LOOKS)
-    for kind in sorted({box.card.kind for box in picture.boxes}, key=list(CardKind).index):
-        looks[_class_of(kind)] = (("fill", *KINDS[kind]),)
-    numbers = {chip.number for box in picture.boxes for chip in box.chips} - {None}
-    for number in sorted(number % len(AGGREGATES) for number in numbers if number is not None):
+    for kind in CardKind:
+        if kind in kinds:
+            looks[_class_of(kind)] = (("fill", *KINDS[kind]),)
+    for number in sorted(numbers):
         looks[f"dot{number}"] = (("fill", *AGGREGATES[number]),)
         looks[f"reach{number}"] = (("stroke", *AGGREGATES[number]),)
     return looks
@@ -124,15 +131,14 @@ def _class_of(kind: CardKind) -> str:
 
 def _link(link: Link) -> str:
     """Return a line from the right edge of one card to the left edge of another."""
-    x1, y1 = link.start.x + link.start.width, link.start.middle
-    x2, y2 = link.end.x, link.end.middle
-    if link.number is not None and link.end.x <= x1:  # to a neighbour in the same column
-        x1, x2 = link.start.x, link.end.x
-    middle = _number((x1 + x2) / 2)
-    path = (
-        f"M{_number(x1)} {_number(y1)}C{middle} {_number(y1)} "
-        f"{middle} {_number(y2)} {_number(x2)} {_number(y2)}"
-    )
+    start, end = link.start, link.end
+    right = start.x + start.width
+    if link.number is not None and end.x <= right:  # to a neighbour in the same column
+        right = start.x
+    middle = _number((right + end.x) / 2)
+    x1, y1 = _number(right), _number(start.middle)
+    x2, y2 = _number(end.x), _number(end.middle)
+    path = f"M{x1} {y1}C{middle} {y1} {middle} {y2} {x2} {y2}"
     if link.number is None:
         return f'<path class="line" d="{path}"/>'
     return f'<path class="reach reach{link.number % len(AGGREGATES)}" d="{path}"/>'
@@ -142,14 +148,11 @@ def _box(box: Box) -> Iterator[str]:
     card = box.card
     yield f'<g transform="translate({_number(box.x)} {_number(box.y)})">'
     yield f"<title>{_text(', '.join(card.names))}</title>"
-    width, height = _number(box.width), _number(box.height)
+    height = _number(box.height)
     if len(card.names) > 1:
-        for offset in (2 * PILE, PILE):
-            yield (
-                f'<rect class="card" x="{_number(offset * 0.8)}" y="{_number(offset * 0.8)}" '
-                f'width="{width}" height="{height}" rx="{RADIUS}"/>'
-            )
-    yield f'<rect class="card" width="{width}" height="{height}" rx="{RADIUS}"/>'
+        for offset in (1.6 * PILE, 0.8 * PILE):
+            yield _rect("card", x=offset, y=offset, width=box.width, height=box.height, rx=RADIUS)
+    yield _rect("card", width=box.width, height=box.height, rx=RADIUS)
     yield (
         f'<path class="{_class_of(card.kind)}" d="M{RADIUS} 0H{STRIPE}V{height}H{RADIUS}'
         f"A{RADIUS} {RADIUS} 0 0 1 0 {_number(box.height - RADIUS)}V{RADIUS}"
@@ -166,67 +169,52 @@ def _box(box: Box) -> Iterator[str]:
 
 
 def _heading(card: Card, width: float) -> Iterator[str]:
-    yield (
-        f'<text class="kind {_class_of(card.kind)}" x="{PADDING}" y="16">{card.kind.value}</text>'
-    )
+    yield _label(f"kind {_class_of(card.kind)}", card.kind.value, PADDING, 16)
     room = width - 2 * PADDING
     if len(card.names) > 1:
         count = f"× {len(card.names):,}"
         room -= text_width(count, NAME_SIZE) + CHIP_PADDING
-        yield (
-            f'<text class="note" text-anchor="end" x="{_number(width - PADDING)}" y="32" '
-            f'style="font-size:{NAME_SIZE}px">{count}</text>'
-        )
+        style = f' style="font-size:{NAME_SIZE}px"'
+        yield _label("note", count, width - PADDING, 32, at_end=True, more=style)
     name = _cut(card.names[0], NAME_SIZE, room)
-    yield f'<text class="name" x="{PADDING}" y="32">{_text(name)}</text>'
+    yield _label("name", name, PADDING, 32)
     if card.rows or card.traits or card.tags:
         yield (f'<path class="rule" d="M{PADDING} {HEADING - 5}H{_number(width - PADDING)}"/>')
 
 
 def _row(row: CardRow, y: float, width: float) -> Iterator[str]:
-    right = _number(width - PADDING)
     total = f"{row.total:,}"
     room = width - 2 * PADDING - text_width(f" {total}", TEXT_SIZE)
     name = _cut(row.resource_class, TEXT_SIZE, room)
-    baseline = _number(y + 13)
-    yield f'<text class="text" x="{PADDING}" y="{baseline}">{_text(name)}</text>'
-    yield (
-        f'<text class="text" text-anchor="end" x="{right}" y="{baseline}" '
-        f'font-weight="600">{total}</text>'
-    )
+    baseline = y + 13
+    yield _label("text", name, PADDING, baseline)
+    bold = ' font-weight="600"'
+    yield _label("text", total, width - PADDING, baseline, at_end=True, more=bold)
     if row.used is not None:
         yield from _bar(row, row.used, y + 18, width)
         y += 8
     if row.notes:
         notes = _cut(row.notes, SMALL_SIZE, width - 2 * PADDING)
-        yield f'<text class="note" x="{PADDING}" y="{_number(y + 26)}">{notes}</text>'
+        yield _label("note", notes, PADDING, y + 26)
 
 
 def _bar(row: CardRow, used: int, y: float, width: float) -> Iterator[str]:
     """Draw how much of the capacity is used."""
     room = width - 2 * PADDING
-    share = min(1.0, used / row.capacity) if row.capacity else float(used > 0)
+    share = 1.0
+    if used < row.capacity:
+        share = used / row.capacity
     yield f"<g><title>{used:,} of {row.capacity:,} used</title>"
-    yield (
-        f'<rect class="rail" x="{PADDING}" y="{_number(y)}" width="{_number(room)}" '
-        'height="4" rx="2"/>'
-    )
+    yield _rect("rail", x=PADDING, y=y, width=room, height=4, rx=2)
     if used:
         look = "over" if used > row.capacity else "bar"
-        yield (
-            f'<rect class="{look}" x="{PADDING}" y="{_number(y)}" '
-            f'width="{_number(max(3.0, room * share))}" height="4" rx="2"/>'
-        )
+        yield _rect(look, x=PADDING, y=y, width=max(3.0, room * share), height=4, rx=2)
     yield "</g>"
 
 
 def _chip(chip: Chip) -> Iterator[str]:
-    x, y = _number(chip.x), _number(chip.y)
     yield f"<g><title>{_text(chip.text)}</title>"
-    yield (
-        f'<rect class="chip" x="{x}" y="{y}" width="{_number(chip.width)}" height="{CHIP}" '
-        f'rx="{_number(CHIP / 2)}"/>'
-    )
+    yield _rect("chip", x=chip.x, y=chip.y, width=chip.width, height=CHIP, rx=CHIP / 2)
     start = chip.x + CHIP_PADDING
     if chip.number is not None:
         yield (
@@ -236,10 +224,22 @@ def _chip(chip: Chip) -> Iterator[str]:
         start += CHIP_PADDING + 2
     room = chip.x + chip.width - CHIP_PADDING / 2 - start
     text = _cut(chip.text, SMALL_SIZE, room)
-    yield (
-        f'<text class="text label" x="{_number(start)}" y="{_number(chip.y + 12)}">'
-        f"{_text(text)}</text></g>"
-    )
+    yield f"{_label('text label', text, start, chip.y + 12)}</g>"
+
+
+def _rect(look: str, **lengths: float) -> str:
+    """Return a rectangle; lengths: its attributes."""
+    attributes = [f'{name}="{_number(value)}"' for name, value in lengths.items()]
+    return f'<rect class="{look}" {" ".join(attributes)}/>'
+
+
+def _label(
+    look: str, text: str, x: float, y: float, *, at_end: bool = False, more: str = ""
+) -> str:
+    """Return a text that begins or, `at_end`, ends at x; more: further attributes."""
+    anchor = ' text-anchor="end"' if at_end else ""
+    place = f'x="{_number(x)}" y="{_number(y)}"'
+    return f'<text class="{look}"{anchor} {place}{more}>{_text(text)}</text>'
 
 
 def _cut(text: str, size: float, room: float) -> str:
