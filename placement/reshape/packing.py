@@ -25,16 +25,18 @@ class Bin:
         self._records = records
         # Bins of one kind and with the same room are alike.
         self.kind = frozenset(records.items())
-        self.room = {name: record.capacity - used.get(name, 0) for name, record in records.items()}
+        self.room: dict[str, int] = {}
+        for name, record in records.items():
+            self.room[name] = record.capacity - used.get(name, 0)
 
     def allows(self, amounts: Amounts) -> bool:
         """Return whether all amounts fit, by room and by units."""
-        return all(
-            name in self.room
-            and amount <= self.room[name]
-            and units_allow(self._records[name], amount)
-            for name, amount in amounts.items()
-        )
+        for name, amount in amounts.items():
+            if name not in self.room or amount > self.room[name]:
+                return False
+            if not units_allow(self._records[name], amount):
+                return False
+        return True
 
     def part(self, name: str, amount: int) -> int:
         """Return the most of an amount that can be had here: 0 for nothing."""
@@ -104,11 +106,13 @@ def pack_in_parts(
     """
     parts: list[dict[int, dict[str, int]]] = [{} for _ in holdings]
     for i in _hardest_first(holdings, bins):
-        position = next(iter(_choices(holdings[i], bins)), None)
-        if position is not None:
-            parts[i] = {position: dict(holdings[i])}
-            bins[position].take(holdings[i])
-        elif not _divide(holdings[i], bins, parts[i]):
+        amounts = holdings[i]
+        positions = _choices(amounts, bins)
+        if positions:
+            best = positions[0]
+            parts[i] = {best: dict(amounts)}
+            bins[best].take(amounts)
+        elif not _divide(amounts, bins, parts[i]):
             return i
     return parts
 
@@ -123,10 +127,13 @@ def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
     sums: Counter[str] = Counter()
     for amounts in holdings:
         sums.update(amounts)
-    return any(
-        amount > sum(max(0, child.room.get(name, 0)) for child in bins)
-        for name, amount in sums.items()
-    )
+    for name, amount in sums.items():
+        room = 0
+        for child in bins:
+            room += max(0, child.room.get(name, 0))
+        if amount > room:
+            return True
+    return False
 
 
 def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, int]]) -> bool:
@@ -150,13 +157,19 @@ def _choices(amounts: Amounts, bins: Sequence[Bin]) -> list[int]:
     by_shape: dict[tuple[object, ...], int] = {}
     for position, child in enumerate(bins):
         if child.allows(amounts):
-            by_shape.setdefault((child.kind, *sorted(child.room.items())), position)
-    return sorted(by_shape.values(), key=lambda i: sum(bins[i].room[name] for name in amounts))
+            shape = (child.kind, *sorted(child.room.items()))
+            by_shape.setdefault(shape, position)
+
+    def room(position: int) -> int:
+        return sum(bins[position].room[name] for name in amounts)
+
+    return sorted(by_shape.values(), key=room)
 
 
 def _weight(amounts: Amounts, bins: Sequence[Bin]) -> float:
     """Return the largest share that an amount is of the room of all bins."""
-    return max(
-        amount / max(1, sum(child.room.get(name, 0) for child in bins))
-        for name, amount in amounts.items()
-    )
+    shares: list[float] = []
+    for name, amount in amounts.items():
+        room = sum(child.room.get(name, 0) for child in bins)
+        shares.append(amount / max(1, room))
+    return max(shares)

@@ -119,11 +119,12 @@ class Reshape:
         traits = set(self._api.get("/traits")["traits"])
         for step in self._transformation.steps:
             old_classes, new_classes, new_traits = _names(step)
-            missing = [("resource class", name) for name in sorted(old_classes - classes)]
-            missing += [("resource class", name) for name in _not_makeable(new_classes, classes)]
-            missing += [("trait", name) for name in _not_makeable(new_traits, traits)]
-            for noun, name in missing:
-                yield f"{self._where(step.line)}: the service knows no {noun} {name}"
+            unknown_classes = sorted(old_classes - classes) + _not_makeable(new_classes, classes)
+            complaint = f"{self._where(step.line)}: the service knows no"
+            for name in unknown_classes:
+                yield f"{complaint} resource class {name}"
+            for name in _not_makeable(new_traits, traits):
+                yield f"{complaint} trait {name}"
 
     def _where(self, line: int | None) -> str:
         source = self._transformation.source
@@ -147,12 +148,16 @@ def _names(step: Step) -> tuple[set[str], set[str], frozenset[str]]:
         case Rename():
             return set(step.names), set(step.names.values()), frozenset()
         case Move():
-            traits = frozenset[str]().union(*(child.traits for child in step.children))
-            return set(step.classes), set(), traits
+            traits: set[str] = set()
+            for child in step.children:
+                traits |= child.traits
+            return set(step.classes), set(), frozenset(traits)
 
 
 def _not_makeable(names: Collection[str], existing: Collection[str]) -> list[str]:
     """Return the names that do not exist, and cannot be made."""
-    return sorted(
-        name for name in names if name not in existing and not name.startswith(CUSTOM_PREFIX)
-    )
+    missing: list[str] = []
+    for name in sorted(names):
+        if name not in existing and not name.startswith(CUSTOM_PREFIX):
+            missing.append(name)
+    return missing

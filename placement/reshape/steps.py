@@ -56,11 +56,16 @@ def _apply(step: Step, draft: Draft) -> None:
 
 
 def _rename(provider: ProviderData, step: Rename, draft: Draft) -> None:
-    names = {old: new for old, new in step.names.items() if old in provider.inventory}
-    for old, new in names.items():
+    names: dict[str, str] = {}
+    for old, new in step.names.items():
+        if old not in provider.inventory:
+            continue
         if new in provider.inventory:
             raise Misfit(provider.name, f"{old} cannot become {new}, which it has already")
-    inventory = {names.get(name, name): record for name, record in provider.inventory.items()}
+        names[old] = new
+    inventory: Records = {}
+    for name, record in provider.inventory.items():
+        inventory[names.get(name, name)] = record
     draft.tree.update_inventory(provider.uuid, inventory)
     for consumer, amounts in draft.holdings(provider.uuid).items():
         if amounts.keys() & names.keys():
@@ -69,16 +74,22 @@ def _rename(provider: ProviderData, step: Rename, draft: Draft) -> None:
 
 def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
     """Move inventories of one provider, and what consumers hold of them, to its children."""
-    moving = {name: provider.inventory[name] for name in step.classes if name in provider.inventory}
+    remaining: Records = dict(provider.inventory)
+    moving: Records = {}
+    for name in step.classes:
+        if name in remaining:
+            moving[name] = remaining.pop(name)
     children = [draft.child(child.name_for(provider.name), provider) for child in step.children]
     shares = _shares(provider, moving, step.children)
     used = draft.used()
     for child, share, described in zip(children, shares, step.children, strict=True):
         draft.tree.add_traits(child.uuid, *described.traits)
         _stock(child, share, draft)
-    remaining = {name: record for name, record in provider.inventory.items() if name not in moving}
     draft.tree.update_inventory(provider.uuid, remaining)
-    bins = [Bin(draft.tree.data(child.uuid).inventory, used[child.uuid]) for child in children]
+    bins: list[Bin] = []
+    for child in children:
+        inventory = draft.tree.data(child.uuid).inventory
+        bins.append(Bin(inventory, used[child.uuid]))
     for consumer, position, amounts in _assign(provider, moving, bins, step, draft):
         draft.shift(consumer, amounts, provider.uuid, children[position].uuid)
 
@@ -89,9 +100,9 @@ def _stock(child: ProviderData, share: Inventories, draft: Draft) -> None:
     for name, record in share.items():
         if name in inventory:
             old = inventory[name]
-            inventory[name] = replace(
-                old, total=old.total + record.total, reserved=old.reserved + record.reserved
-            )
+            total = old.total + record.total
+            reserved = old.reserved + record.reserved
+            inventory[name] = replace(old, total=total, reserved=reserved)
         else:
             inventory[name] = record
     try:
@@ -127,19 +138,14 @@ def _assign(
     # Otherwise some are divided, if the step allows it.
     parts = pack_in_parts(holdings, bins)
     if isinstance(parts, int):
-        raise Misfit(
-            provider.name,
-            f"the children have no room for the {_text(holdings[parts])} of consumer "
-            f"{consumers[parts]}: expected larger children",
-        )
-    if not step.split:
-        divided = next(i for i, by_position in enumerate(parts) if len(by_position) > 1)
-        raise Misfit(
-            provider.name,
-            f"no child has room for the {_text(holdings[divided])} of consumer "
-            f"{consumers[divided]}: expected larger children, or split: true",
-        )
-    for consumer, by_position in zip(consumers, parts, strict=True):
+        what = f"{_text(holdings[parts])} of consumer {consumers[parts]}"
+        text = f"the children have no room for the {what}: expected larger children"
+        raise Misfit(provider.name, text)
+    for consumer, holding, by_position in zip(consumers, holdings, parts, strict=True):
+        if len(by_position) > 1 and not step.split:
+            what = f"{_text(holding)} of consumer {consumer}"
+            text = f"no child has room for the {what}: expected larger children, or split: true"
+            raise Misfit(provider.name, text)
         for position, amounts in by_position.items():
             yield consumer, position, amounts
 
@@ -154,12 +160,15 @@ def _shares(
     """Return for each child the records that it gets.  Raises Misfit."""
     shares: list[Records] = [{} for _ in children]
     for name, record in moving.items():
-        stated = [dict((child.stated or {}).get(name, {})) for child in children]
+        stated: list[dict[str, Any]] = []
+        for child in children:
+            records = child.stated or {}
+            stated.append(dict(records.get(name, {})))
         totals = _totals(provider, name, record.total, stated)
         reserved = _proportions(record.reserved, totals)
         for i, share in enumerate(shares):
             if totals[i]:
-                shared: dict[str, Any] = {"reserved": reserved[i], **stated[i], "total": totals[i]}
+                shared = {"reserved": reserved[i], **stated[i], "total": totals[i]}
                 share[name] = replace(record, **shared)
     return shares
 
@@ -168,16 +177,19 @@ def _totals(
     provider: ProviderData, name: str, total: int, stated: Sequence[Mapping[str, int | float]]
 ) -> list[int]:
     """Return the total of each child: what is stated, and equal shares of the rest."""
-    totals = [int(record.get("total", 0)) for record in stated]
-    open_positions = [i for i, record in enumerate(stated) if "total" not in record]
-    rest = total - sum(totals)
+    totals: list[int] = []
+    open_positions: list[int] = []
+    for i, record in enumerate(stated):
+        totals.append(int(record.get("total", 0)))
+        if "total" not in record:
+            open_positions.append(i)
+    stated_total = sum(totals)
+    rest = total - stated_total
     if rest < 0 or (rest and not open_positions):
-        raise Misfit(
-            provider.name,
-            f"the children's totals of {name} add up to {sum(totals)}, expected {total}, "
-            "which is to move",
-        )
-    for i, share in zip(open_positions, _proportions(rest, [1] * len(open_positions)), strict=True):
+        sums = f"add up to {stated_total}, expected {total}, which is to move"
+        raise Misfit(provider.name, f"the children's totals of {name} {sums}")
+    equal_weights = [1] * len(open_positions)
+    for i, share in zip(open_positions, _proportions(rest, equal_weights), strict=True):
         totals[i] = share
     return totals
 

@@ -33,6 +33,9 @@ class _Sums:
     total: Counter[Key] = field(default_factory=Counter)
     used: Counter[Key] = field(default_factory=Counter)
 
+    def of(self, key: Key) -> tuple[int, int, int]:
+        return self.providers[key], self.total[key], self.used[key]
+
 
 class ReshapeTally:
     """Sums over trees.  trees: how many change."""
@@ -52,15 +55,10 @@ class ReshapeTally:
     def rows(self) -> Iterator[ResourceRow]:
         """Yield a row for each class and place in which something is different afterwards."""
         for key in sorted(self._before.providers.keys() | self._after.providers.keys()):
-            row = ResourceRow(
-                *key,
-                *(
-                    (getattr(self._before, part)[key], getattr(self._after, part)[key])
-                    for part in ("providers", "total", "used")
-                ),
-            )
-            if any(before != after for before, after in (row.providers, row.total, row.used)):
-                yield row
+            before, after = self._before.of(key), self._after.of(key)
+            if before != after:
+                providers, total, used = zip(before, after, strict=True)
+                yield ResourceRow(*key, providers, total, used)
 
 
 def _add(sums: _Sums, provider: ProviderData | None, used: Counter[str]) -> None:
