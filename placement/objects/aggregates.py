@@ -89,6 +89,7 @@ def _spellings(aggregates: Sequence[str], rows: Mapping[str, tuple[int, str]]) -
 
 def _rows(aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[str, tuple[int, str]]:
     """Return aggregate -> (id, spelling) of its row; of several rows, of the oldest one."""
-    spellings = sorted(ids, key=ids.__getitem__)
-    rows = {spelling: (ids[spelling], spelling) for spelling in spellings}
+    rows: dict[str, tuple[int, str]] = {}
+    for row_id, spelling in sorted((row_id, spelling) for spelling, row_id in ids.items()):
+        rows[spelling] = (row_id, spelling)
     return identifiers.match(aggregates, rows)

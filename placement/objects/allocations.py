@@ -98,9 +98,12 @@ def write_rows(conn: Connection, change: AllocationChange) -> None:
     Raises Unmatched when a consumer is at another generation than the change was made for.
     """
     # Consumers come first: their generations guard all that follows.
-    change.consumers.write(conn, ensure_owners(conn, change.consumers, change.ids))
-    statements.delete([row.id for row in change.deleted_rows]).execute(conn)
-    create_rows(conn, [(each.consumer_uuid, each.key, each.amount) for each in change.amounts])
+    owner_ids = ensure_owners(conn, change.consumers, change.ids)
+    change.consumers.write(conn, owner_ids)
+    deleted_ids = [row.id for row in change.deleted_rows]
+    statements.delete(deleted_ids).execute(conn)
+    amounts = [(each.consumer_uuid, each.key, each.amount) for each in change.amounts]
+    create_rows(conn, amounts)
 
 
 def create_rows(conn: Connection, amounts: Iterable[tuple[str, InventoryKey, int]]) -> None:
@@ -174,10 +177,11 @@ def of_tree(conn: Connection, provider_uuid: str) -> Mapping[str, ConsumerAlloca
 
     There are none if there is no such provider.
     """
-    uuids = [row.consumer_id for row in statements.consumers_in_tree(provider_uuid).rows(conn)]
+    rows_by_uuid: dict[str, list[Any]] = {}
+    for row in statements.consumers_in_tree(provider_uuid).rows(conn):
+        rows_by_uuid[row.consumer_id] = []
     # PERF: in one statement with this one PostgreSQL looks through all allocations of the cloud.
-    rows_by_uuid: dict[str, list[Any]] = {uuid: [] for uuid in uuids}
-    for row in statements.show(uuids).rows(conn):
+    for row in statements.show(list(rows_by_uuid)).rows(conn):
         rows_by_uuid[row.uuid].append(row)
     return {uuid: _of_rows(rows) for uuid, rows in rows_by_uuid.items() if rows}
 

@@ -43,15 +43,12 @@ def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
     Aggregates come under the spelling that is stored, other names as they are in the request.
     Executes one statement, and one more for each further thousand names.
     """
-    rows_by_kind: dict[str, list[tuple[int, str]]] = {kind: [] for kind in names}
+    ids: dict[str, dict[str, int]] = {kind: {} for kind in names}
+    known_names = {kind: set(names_of_kind) for kind, names_of_kind in names.items()}
     for kind, row_id, name, _number in statements.ids(names).rows(conn):
-        rows_by_kind[kind].append((row_id, name))
-    ids: dict[str, dict[str, int]] = {}
-    for kind, rows in rows_by_kind.items():
-        if kind == "aggregate":
-            ids[kind] = {spelling: row_id for row_id, spelling in rows}
-        else:
-            ids[kind] = match(names[kind], rows)
+        # Another name than those asked for is one that the collation does not distinguish.
+        if kind == "aggregate" or name in known_names[kind]:
+            ids[kind][name] = row_id
     return ids
 
 
@@ -125,13 +122,15 @@ def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list
 
     For messages about errors: it reads the catalogue, and compares some 25 us for each name.
     """
-    rows = statements.all_names(kind, limit=MOST_COMPARED).rows(conn)
-    names = {row.name.upper(): row.name for row in rows}
-    proposals: dict[str, None] = {}
+    names: dict[str, str] = {}
+    for row in statements.all_names(kind, limit=MOST_COMPARED).rows(conn):
+        names[row.name.upper()] = row.name
+    proposals: list[str] = []
     for unknown in sorted(unknown_names)[:MOST_MEANT]:
-        matches = get_close_matches(unknown.upper(), names, 1)
-        proposals |= dict.fromkeys(names[match] for match in matches)
-    return list(proposals)
+        for close in get_close_matches(unknown.upper(), names, 1):
+            if names[close] not in proposals:
+                proposals.append(names[close])
+    return proposals
 
 
 def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:

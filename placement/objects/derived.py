@@ -91,15 +91,20 @@ def wrong_capacities(conn: Connection, progress: Progress = silent) -> Iterator[
     with _windows(conn, "capacity", progress) as windows:
         for after, until in windows:
             # Inventories are looked at one by one only where some are wrong.
-            alike = statements.distinct_capacities(after, until).rows(conn)
-            if any(row.capacity != _capacity(row) for row in alike):
-                rows = statements.capacities(after, until).rows(conn)
-                yield {row.id: _capacity(row) for row in rows if row.capacity != _capacity(row)}
+            distinct = statements.distinct_capacities(after, until).rows(conn)
+            if not any(map(_is_wrong, distinct)):
+                continue
+            rows = statements.capacities(after, until).rows(conn)
+            yield {row.id: _capacity(row) for row in rows if _is_wrong(row)}
 
 
 def _capacity(row: Any) -> int:
     """Return the capacity that follows from the amounts of an inventory."""
     return capacity(row.total, row.reserved, float(row.allocation_ratio))
+
+
+def _is_wrong(row: Any) -> bool:
+    return bool(row.capacity != _capacity(row))
 
 
 def _windows(

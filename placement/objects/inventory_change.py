@@ -48,8 +48,13 @@ class InventoryChange:
     def insert_and_update(self, conn: Connection) -> None:
         """Write what is new or changed.  Raises Restart when a class does not exist any more."""
         # A custom class may be deleted or renamed after its id was looked up.
-        catalog.lock_classes(conn, {row.class_id: row.class_name for row in self.created})
-        statements.create([row.columns() for row in self.created]).execute(conn)
+        class_names: dict[int, str] = {}
+        new_rows: list[dict[str, int | float]] = []
+        for row in self.created:
+            class_names[row.class_id] = row.class_name
+            new_rows.append(row.columns())
+        catalog.lock_classes(conn, class_names)
+        statements.create(new_rows).execute(conn)
         changed_rows = {row_id: columns(record) for row_id, record in self.updated.items()}
         statements.update(changed_rows).execute(conn)
 

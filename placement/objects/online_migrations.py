@@ -20,11 +20,12 @@ def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[s
     provider_ids = list(parents)
     _add_ancestors(conn, parents)
     roots = lineage.trace(parents).roots
-    cyclic = [provider_id for provider_id in provider_ids if provider_id not in roots]
-    if cyclic:
-        raise ConfigurationError(f"the parents of provider {cyclic[0]} (id) lead in a circle")
-    if provider_ids:
-        root_ids = {provider_id: roots[provider_id] for provider_id in provider_ids}
+    root_ids: dict[int, int] = {}
+    for provider_id in provider_ids:
+        if provider_id not in roots:
+            raise ConfigurationError(f"the parents of provider {provider_id} (id) lead in a circle")
+        root_ids[provider_id] = roots[provider_id]
+    if root_ids:
         statements.set_roots(root_ids).execute(conn)
         # Before the migration of the schema, trees have no revision that could be renewed.
         if schema.fits(conn):
@@ -54,8 +55,8 @@ def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[
     if uuids:
         project, user = consumer_owner
         ids = catalog.ensure(conn, {"project": {project}, "user": {user}})
-        write = statements.record_consumers(uuids, ids["project"][project], ids["user"][user])
-        write.execute(conn)
+        project_id, user_id = ids["project"][project], ids["user"][user]
+        statements.record_consumers(uuids, project_id, user_id).execute(conn)
     return len(uuids)
 
 

@@ -116,10 +116,12 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
     if condition is None:
         return ProviderList([])
     if page is None:
-        return ProviderList([_provider(row) for row in statements.listed(condition).rows(conn)])
+        rows = statements.listed(condition).rows(conn)
+        return ProviderList(list(map(_provider, rows)))
     # One more than the page holds tells whether there is one.
     rows = statements.page(condition, page.after or "", page.size + 1).rows(conn)
-    return ProviderList([_provider(row) for row in rows[: page.size]], len(rows) > page.size)
+    providers = list(map(_provider, rows[: page.size]))
+    return ProviderList(providers, are_more=len(rows) > page.size)
 
 
 def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:

@@ -45,8 +45,10 @@ def _inventories(conn: Connection, provider_ids: Collection[int]) -> dict[Part, 
     inventories: dict[int, dict[str, Any]] = {provider_id: {} for provider_id in provider_ids}
     usages: dict[int, dict[str, int]] = {provider_id: {} for provider_id in provider_ids}
     # PERF: as mappings, for there are thousands, and nothing is done with them but to show them.
-    for provider_id, name, used, *amounts, ratio in statements.inventories(provider_ids).rows(conn):
-        inventories[provider_id][name] = dict(zip(FIELDS, (*amounts, float(ratio)), strict=True))
+    rows = statements.inventories(provider_ids).rows(conn)
+    for provider_id, name, used, *amounts, ratio in rows:
+        values = (*amounts, float(ratio))
+        inventories[provider_id][name] = dict(zip(FIELDS, values, strict=True))
         usages[provider_id][name] = used
     return {Part.INVENTORIES: inventories, Part.USAGES: usages}
 
@@ -54,14 +56,16 @@ def _inventories(conn: Connection, provider_ids: Collection[int]) -> dict[Part, 
 def _traits(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
     traits: dict[int, list[str]] = {provider_id: [] for provider_id in provider_ids}
     ids_by_provider = dict(statements.trait_ids(provider_ids).rows(conn))
+    # Providers of one kind have the same traits, whose names are then listed once.
     sets = set(ids_by_provider.values())
-    names: dict[int, str] = dict(trees.trait_names(frozenset().union(*sets)).rows(conn))
-    places = {trait_id: place for place, trait_id in enumerate(names)}
+    all_ids = frozenset[int]().union(*sets)
+    names: dict[int, str] = dict(trees.trait_names(all_ids).rows(conn))
+    positions = {trait_id: position for position, trait_id in enumerate(names)}
     lists: dict[tuple[int, ...], list[str]] = {}
     for trait_ids in sets:
-        # A row may outlive its trait in a damaged database.
-        known = [trait_id for trait_id in trait_ids if trait_id in names]
-        lists[trait_ids] = [names[trait_id] for trait_id in sorted(known, key=places.__getitem__)]
+        # A row may outlive its trait in a damaged database: that one has no name.
+        known_ids = sorted(names.keys() & trait_ids, key=positions.__getitem__)
+        lists[trait_ids] = [names[trait_id] for trait_id in known_ids]
     for provider_id, trait_ids in ids_by_provider.items():
         traits[provider_id] = lists[trait_ids]
     return {Part.TRAITS: traits}

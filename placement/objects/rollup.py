@@ -59,43 +59,46 @@ def of_subtree(conn: Connection, uuid: str) -> Rollup:
     The sharing providers are those that share an aggregate with any member of the whole tree.
     """
     rows = provider_statements.locked(identifiers.stored_forms(uuid)).rows(conn)
-    matches = identifiers.match([uuid], {row.uuid: row for row in rows})
-    if uuid not in matches:
+    top = identifiers.match([uuid], {row.uuid: row for row in rows}).get(uuid)
+    if top is None:
         raise ProviderNotFound(uuid)
-    top_id, root_id = matches[uuid].id, matches[uuid].root_provider_id
+    root_id = top.root_provider_id
     parents = dict(provider_statements.members_of_tree(root_id).rows(conn))
-    subtree = lineage.below(parents, top_id)
+    subtree = lineage.below(parents, top.id)
     sharing = _reached_sharing(conn, root_id, parents)
     sums = _sums(conn, {*subtree, *sharing})
-    return Rollup(
-        len(subtree),
-        _together(sums[provider_id] for provider_id in subtree),
-        {sharing_uuid: sums[provider_id] for provider_id, sharing_uuid in sharing.items()},
-    )
+    together = _together(sums[provider_id] for provider_id in subtree)
+    outside: dict[str, Sums] = {}
+    for provider_id, sharing_uuid in sharing.items():
+        outside[sharing_uuid] = sums[provider_id]
+    return Rollup(len(subtree), together, outside)
 
 
 def _reached_sharing(
     conn: Connection, root_id: int | None, member_ids: Collection[int]
 ) -> dict[int, str]:
     """Return id -> uuid of the sharing providers of other trees that any of the members reaches."""
-    reached = {identifiers.key(row[1]) for row in statements.aggregates(member_ids).rows(conn)}
-    if not reached:
+    aggregates: set[str] = set()
+    for _member_id, aggregate in statements.aggregates(member_ids).rows(conn):
+        aggregates.add(identifiers.key(aggregate))
+    if not aggregates:
         return {}
-    return {
-        provider_id: uuid
-        for provider_id, uuid, tree, aggregate in sharing_statements.memberships().rows(conn)
-        if tree != root_id and identifiers.key(aggregate) in reached
-    }
+    sharing: dict[int, str] = {}
+    for provider_id, uuid, tree, aggregate in sharing_statements.memberships().rows(conn):
+        if tree != root_id and identifiers.key(aggregate) in aggregates:
+            sharing[provider_id] = uuid
+    return sharing
 
 
 def _sums(conn: Connection, provider_ids: Collection[int]) -> dict[int, Sums]:
     """Return what each of the providers has."""
     sums: dict[int, Sums] = {provider_id: {} for provider_id in provider_ids}
-    for provider_id, name, used, *amounts, ratio in statements.inventories(provider_ids).rows(conn):
-        total, reserved, *units = amounts
-        stock = Stock(capacity(total, reserved, float(ratio)), used, *units)
-        free = max(0, stock.capacity - used)
-        sums[provider_id][name] = Sum(total, reserved, stock.capacity, used, free, largest(stock))
+    rows = statements.inventories(provider_ids).rows(conn)
+    for provider_id, name, used, total, reserved, *units, ratio in rows:
+        most = capacity(total, reserved, float(ratio))
+        at_once = largest(Stock(most, used, *units))
+        free = max(0, most - used)
+        sums[provider_id][name] = Sum(total, reserved, most, used, free, at_once)
     return sums
 
 

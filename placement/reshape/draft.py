@@ -124,25 +124,28 @@ class Draft:
     def _check_units(self, provider: ProviderData) -> None:
         for consumer, record in self.written.items():
             holding = record["allocations"].get(provider.uuid)
-            for name, amount in holding["resources"].items() if holding else ():
+            if holding is None:
+                continue
+            for name, amount in holding["resources"].items():
                 stock = provider.inventory[name]
                 if not units_allow(stock, amount):
-                    raise Misfit(
-                        provider.name,
-                        f"consumer {consumer} holds {amount} {name}, which are given from "
-                        f"{stock.min_unit} to {stock.max_unit} in steps of "
-                        f"{stock.step_size}",
-                    )
+                    units = f"{stock.min_unit} to {stock.max_unit} in steps of {stock.step_size}"
+                    what = f"consumer {consumer} holds {amount} {name}"
+                    raise Misfit(provider.name, f"{what}, which are given from {units}")
 
     def _touched(self) -> list[str]:
         """Return the providers of the tree whose inventory or allocations are to be written."""
-        changed = [
-            provider.uuid
-            for provider in self.tree
-            if provider.inventory != getattr(self.base.find(provider.uuid), "inventory", {})
-        ]
-        allocated = {uuid for record in self.written.values() for uuid in record["allocations"]}
-        return [*changed, *filter(self.tree.exists, allocated)]
+        touched: list[str] = []
+        for provider in self.tree:
+            old = self.base.find(provider.uuid)
+            old_inventory = {} if old is None else old.inventory
+            if provider.inventory != old_inventory:
+                touched.append(provider.uuid)
+        allocated: set[str] = set()
+        for record in self.written.values():
+            allocated |= record["allocations"].keys()
+        touched += filter(self.tree.exists, allocated)
+        return touched
 
     def _to_write(self, consumer: str) -> AllocationRecord:
         if consumer not in self.written:
