@@ -57,10 +57,14 @@ class _Compiled(NamedTuple):
         """Compile a schema whose keywords are in their order, as the validator would."""
         checks = [(validator.VALIDATORS[keyword], schema[keyword]) for keyword in schema]
         types = schema.get("type", ())
-        kind = _PYTHON_TYPES.get(types if isinstance(types, str) else next(iter(types), ""))
-        untyped = [(validator.VALIDATORS[key], schema[key]) for key in schema if key != "type"]
-        checks_by_type = {} if kind is None else {kind: untyped}
-        least = schema.get("minimum", inf) if schema.keys() <= _OF_AMOUNTS else inf
+        first_type = types if isinstance(types, str) else next(iter(types), "")
+        checks_by_type: dict[type, Sequence[Check]] = {}
+        if first_type in _PYTHON_TYPES:
+            untyped = [(validator.VALIDATORS[key], schema[key]) for key in schema if key != "type"]
+            checks_by_type[_PYTHON_TYPES[first_type]] = untyped
+        least = inf
+        if schema.keys() <= _OF_AMOUNTS:
+            least = schema.get("minimum", inf)
         return cls(validator.evolve(schema=schema), checks, checks_by_type, least, set())
 
     def remember(self, text: str) -> None:

@@ -267,15 +267,16 @@ def operations(routes: Iterable[Route]) -> dict[str, dict[str, Versioned[Route]]
     Raises ValueError when two routes say of one version what the operation is, or when those
     of one operation do not stand in the order of their versions.
     """
-    by_operation: dict[tuple[str, str], list[Route]] = {}
+    tables: dict[tuple[str, str], dict[str, Route]] = {}
     for route in routes:
-        by_operation.setdefault((route.path, route.method), []).append(route)
+        table = tables.setdefault((route.path, route.method), {})
+        if route.since in table:
+            raise ValueError(f"{route.method} {route.path} is declared twice for one version")
+        table[route.since] = route
     by_path: dict[str, dict[str, Versioned[Route]]] = {}
-    for (path, method), successive in by_operation.items():
-        table = {route.since: route for route in successive}
-        if len(table) < len(successive):
-            raise ValueError(f"{method} {path} is declared twice for one version")
-        by_path.setdefault(path, {})[method] = Versioned(table)
+    for (path, method), table in tables.items():
+        by_method = by_path.setdefault(path, {})
+        by_method[method] = Versioned(table)
     return by_path
 
 

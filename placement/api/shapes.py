@@ -185,10 +185,14 @@ class Object(Generic[T]):
 
 def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Property]]:
     table: dict[str, Mapping[str, Property]] = {}
-    for since in sorted({member.since for member in properties}, key=v):
-        present = [member for member in properties if v(member.since) <= v(since)]
-        # Of two that have one name the last one counts, in the place of the first.
-        table[since] = {member.name: member for member in present}
+    versions = {member.since for member in properties}
+    for since in sorted(versions, key=v):
+        present: dict[str, Property] = {}
+        for member in properties:
+            # Of two that have one name the last one counts, in the place of the first.
+            if v(member.since) <= v(since):
+                present[member.name] = member
+        table[since] = present
     return table
 
 

@@ -39,7 +39,10 @@ class Versioned(Generic[T]):
 
     def map(self, change: Callable[[T], U], since: str | None = None) -> "Versioned[U]":
         """Return the table of what `change` makes of each value, with `since` from there on."""
-        if since is None:
-            return Versioned({at: change(value) for at, value in self.table.items()})
-        later = {at: change(value) for at, value in self.table.items() if v(at) > v(since)}
-        return Versioned({since: change(self.at(v(since))), **later})
+        table: dict[str, U] = {}
+        if since is not None:
+            table[since] = change(self.at(v(since)))
+        for at, value in self.table.items():
+            if since is None or v(at) > v(since):
+                table[at] = change(value)
+        return Versioned(table)

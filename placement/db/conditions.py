@@ -188,10 +188,13 @@ def combined(conditions: Iterable[IdCondition], most: int | None = None) -> tupl
         by_kind.setdefault(kind, []).append(ids)
     results: list[IdCondition] = []
     for kind, sets in by_kind.items():
-        if kind not in _EXCLUSIONS:
-            results += [IdCondition(kind, ids) for ids in dict.fromkeys(sets[:most])]
-        elif excluded := frozenset[Any]().union(*sets):
-            results.append(IdCondition(kind, excluded))
+        if kind in _EXCLUSIONS:
+            excluded = frozenset[Any]().union(*sets)
+            different = [excluded] if excluded else []
+        else:
+            different = list(dict.fromkeys(sets[:most]))
+        for ids in different:
+            results.append(IdCondition(kind, ids))
     return tuple(results)
 
 
@@ -209,14 +212,13 @@ def member_meets(member: FromClause, condition: MemberCondition) -> list[ColumnE
     """Return the SQL of the condition, whatever its reach; member: the providers to choose from."""
     provider = _Columns(member.c.id, member.c.root_provider_id)
     root = _Columns(provider.root_id, provider.root_id)
-    where: list[ColumnElement[bool]] = [
-        fragments.stock_with_room(provider.row_id, class_id, amount).correlate(member).exists()
-        for class_id, amount in condition.resources
-    ]
-    where += [
-        fragments.stock_with_some(provider.row_id, class_id).correlate(member).exists()
-        for class_id in condition.parts_of
-    ]
+    where: list[ColumnElement[bool]] = []
+    for class_id, amount in condition.resources:
+        stock = fragments.stock_with_room(provider.row_id, class_id, amount)
+        where.append(stock.correlate(member).exists())
+    for class_id in condition.parts_of:
+        stock = fragments.stock_with_some(provider.row_id, class_id)
+        where.append(stock.correlate(member).exists())
     for kind, sql in SQL_OF.items():
         sets = condition.sets(kind)
         if not sets:

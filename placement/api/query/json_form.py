@@ -97,10 +97,12 @@ def _terms(members: Mapping[str, Any], kinds: Sequence[type[Term]]) -> tuple[Ter
 
 def _rules(rules: Sequence[Mapping[str, Sequence[str]]]) -> tuple[SubtreeRule, ...]:
     """Return the rules, each once; one that names no group is none."""
-    sets = [
-        SubtreeRule(frozenset(rule.get("of", ())), frozenset(rule.get("not", ()))) for rule in rules
-    ]
-    return tuple(dict.fromkeys(rule for rule in sets if any(rule)))
+    different: dict[SubtreeRule, None] = {}
+    for rule in rules:
+        within, outside = frozenset(rule.get("of", ())), frozenset(rule.get("not", ()))
+        if within or outside:
+            different[SubtreeRule(within, outside)] = None
+    return tuple(different)
 
 
 def _limit(body: Mapping[str, Any]) -> int | None:

@@ -33,7 +33,8 @@ def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
             raise bad(key, value, "expected CLASS:AMOUNT pairs, separated by commas")
         digits = number.strip().lstrip("+")
         # Reading a number of thousands of digits would take long.
-        amount = TOO_MUCH if len(digits) > 18 and digits[0] != "-" else int(digits[:18])
+        is_long = len(digits) > 18 and digits[0] != "-"
+        amount = TOO_MUCH if is_long else int(digits[:18])
         if amount < 1:
             raise bad(key, value, f"the amount of {name} must be at least 1")
         amounts[name] = min(amount, TOO_MUCH)
@@ -47,12 +48,14 @@ def effective(query: Pairs, version: Microversion) -> Pairs:
     """
     if Feature.ANY_TRAITS.at(version):
         return query
-    last_position = {key: position for position, (key, _value) in enumerate(query)}
-    return [
-        (key, value)
-        for position, (key, value) in enumerate(query)
-        if not key.startswith("required") or last_position[key] == position
-    ]
+    last_values = dict(query)
+    effective_query: list[tuple[str, str]] = []
+    for key, value in reversed(query):
+        if not key.startswith("required"):
+            effective_query.append((key, value))
+        elif key in last_values:
+            effective_query.append((key, last_values.pop(key)))
+    return effective_query[::-1]
 
 
 @dataclass(slots=True)

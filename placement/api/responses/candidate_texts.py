@@ -51,9 +51,11 @@ def texts(candidates: Iterable[Candidate], render: Renderer) -> Iterator[bytes]:
 
     @lru_cache(WAYS)
     def filling_of(wording: Wording, assignment: Assignment) -> _Filling:
-        positions = {position: place for place, position in enumerate(dict.fromkeys(assignment))}
-        pattern = tuple([positions[position] for position in assignment])
-        return _Filling(tuple(positions), template_of(wording, pattern))
+        numbers: dict[int, int] = {}  # of the different providers, by position
+        for position in assignment:
+            numbers.setdefault(position, len(numbers))
+        pattern = tuple([numbers[position] for position in assignment])
+        return _Filling(tuple(numbers), template_of(wording, pattern))
 
     dumps = orjson.dumps
     for candidate in candidates:
@@ -69,6 +71,8 @@ def _template(render: Renderer, wording: Wording, pattern: Sequence[int]) -> _Te
     """
     blanks = [_BLANK.format(number) for number in pattern]
     spelled: Spelled = allocations_of(wording.slots, blanks), mappings_of(wording.slots, blanks)
-    literals_and_numbers = _BLANKS.split(orjson.dumps(render(spelled)))
-    literals = [literal.replace(b"%", b"%%") for literal in literals_and_numbers[::2]]
-    return _Template(b"%b".join(literals), itemgetter(*map(int, literals_and_numbers[1::2])))
+    # Literals, with the number of a provider between each two.
+    pieces = _BLANKS.split(orjson.dumps(render(spelled)))
+    literals = [literal.replace(b"%", b"%%") for literal in pieces[::2]]
+    numbers = map(int, pieces[1::2])
+    return _Template(b"%b".join(literals), itemgetter(*numbers))

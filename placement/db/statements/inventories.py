@@ -117,10 +117,9 @@ def move_used(moves: Mapping[int, tuple[int, int, int, int]]) -> Writes:
 
 def _move(moves: Mapping[int, Sequence[int]]) -> Write:
     columns = zip(*moves.values(), strict=True)
-    values = {
-        name: dict(zip(moves, column, strict=True))
-        for name, column in zip(_MOVE, columns, strict=True)
-    }
+    values: dict[str, dict[int, int]] = {}
+    for name, column in zip(_MOVE, columns, strict=True):
+        values[name] = dict(zip(moves, column, strict=True))
     if not any(values["most"].values()):
         # Everything is given back, and no guard is needed.
         values = {"delta": values["delta"]}
@@ -144,14 +143,13 @@ def take(amounts: Mapping[tuple[int, int], int]) -> Write:
 @bulk.by_size
 def _take(size: int) -> sa.Update:
     column = _inventory.c
-    keys = [
-        sa.and_(
-            column.resource_provider_id == sa.bindparam(f"provider_{place}"),
-            column.resource_class_id == sa.bindparam(f"class_{place}"),
-        )
-        for place in range(size)
-    ]
-    amounts = [sa.bindparam(f"amount_{place}", type_=column.used.type) for place in range(size)]
+    keys: list[sa.ColumnElement[bool]] = []
+    amounts: list[sa.BindParameter[int]] = []
+    for place in range(size):
+        is_provider = column.resource_provider_id == sa.bindparam(f"provider_{place}")
+        is_class = column.resource_class_id == sa.bindparam(f"class_{place}")
+        keys.append(sa.and_(is_provider, is_class))
+        amounts.append(sa.bindparam(f"amount_{place}", type_=column.used.type))
     used = column.used + sa.case(*zip(keys, amounts, strict=True))
     return sa.update(_inventory).where(sa.or_(*keys), used <= column.capacity).values(used=used)
 

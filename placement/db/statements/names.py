@@ -174,10 +174,12 @@ def add_unless_present(kind: str, names: Collection[str]) -> Writes:
 def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
     """Insert entries; each row has `name`, and `id` where the catalogue's ids are not generated."""
     name = t.NAMES[kind]
+    created_at = t.now()
     values = []
     for row in rows:
-        value = {name.key if key == "name" else key: value for key, value in row.items()}
-        values.append({**value, "created_at": t.now()})
+        value = {**row, "created_at": created_at}
+        value[name.key] = value.pop("name")
+        values.append(value)
     return Write(sa.insert(name.table).values(values), matches=len(rows))
 
 

@@ -157,16 +157,11 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
     A row is one frozenset of ids. Only trees whose root meets the condition count.
     """
     member, link = provider.alias("member"), t.resource_provider_aggregates.alias("link")
-    pairs = (
-        sa.select(member.c.root_provider_id.label("root_id"), link.c.aggregate_id)
-        .select_from(link.join(member, member.c.id == link.c.resource_provider_id))
-        .where(
-            link.c.aggregate_id.in_(sorted(aggregates)),
-            *root_meets(member.c.root_provider_id, root),
-        )
-        .distinct()
-        .subquery("pairs")
-    )
+    root_id, aggregate_id = member.c.root_provider_id, link.c.aggregate_id
+    is_one = aggregate_id.in_(sorted(aggregates))
+    rows = sa.select(root_id.label("root_id"), aggregate_id)
+    rows = rows.select_from(link.join(member, member.c.id == link.c.resource_provider_id))
+    pairs = rows.where(is_one, *root_meets(root_id, root)).distinct().subquery("pairs")
     # Each tree becomes a few numbers, whose bits are the aggregates: so equal sets are one row.
     masks = []
     for number, part in enumerate(_parts(aggregates)):
@@ -174,8 +169,8 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
         mask = sa.func.sum(sa.case(bits, value=pairs.c.aggregate_id, else_=0))
         masks.append(mask.label(f"mask{number}"))
     sums = sa.select(*masks).group_by(pairs.c.root_id).subquery("sums")
-    rows = with_numbers(sa.select(*sums.c).distinct())
-    return Query(rows, parse=partial(_parse_masks, aggregates))
+    sets = with_numbers(sa.select(*sums.c).distinct())
+    return Query(sets, parse=partial(_parse_masks, aggregates))
 
 
 def _parse_masks(aggregates: Sequence[int], rows: Sequence[Any]) -> list[frozenset[int]]:

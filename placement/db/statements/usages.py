@@ -9,14 +9,15 @@ from placement.db.statement import Query
 
 
 def _of_owner(project: str, user: str | None) -> tuple[sa.FromClause, list[ColumnElement[bool]]]:
+    consumer = t.consumers.c
     source = (
-        t.consumers.join(t.projects, t.projects.c.id == t.consumers.c.project_id)
-        .join(t.allocations, t.allocations.c.consumer_id == t.consumers.c.uuid)
-        .outerjoin(t.consumer_types, t.consumer_types.c.id == t.consumers.c.consumer_type_id)
+        t.consumers.join(t.projects, t.projects.c.id == consumer.project_id)
+        .join(t.allocations, t.allocations.c.consumer_id == consumer.uuid)
+        .outerjoin(t.consumer_types, t.consumer_types.c.id == consumer.consumer_type_id)
     )
     conditions: list[ColumnElement[bool]] = [same_text(t.projects.c.external_id, project)]
     if user is not None:
-        source = source.join(t.users, t.users.c.id == t.consumers.c.user_id)
+        source = source.join(t.users, t.users.c.id == consumer.user_id)
         conditions.append(same_text(t.users.c.external_id, user))
     return source, conditions
 
@@ -24,20 +25,15 @@ def _of_owner(project: str, user: str | None) -> tuple[sa.FromClause, list[Colum
 def amounts(project: str, user: str | None) -> Query:
     """Select (type, class, sum) for a project, or for a user of it; type null: none given."""
     source, conditions = _of_owner(project, user)
-    return Query(
-        sa.select(
-            t.consumer_types.c.name.label("type"),
-            t.resource_classes.c.name.label("class_name"),
-            sa.func.sum(t.allocations.c.used).label("used"),
-        )
-        .select_from(
-            source.join(
-                t.resource_classes, t.resource_classes.c.id == t.allocations.c.resource_class_id
-            )
-        )
-        .where(*conditions)
-        .group_by(t.consumer_types.c.name, t.resource_classes.c.name)
-    )
+    classes = t.resource_classes
+    with_classes = source.join(classes, classes.c.id == t.allocations.c.resource_class_id)
+    type_name, class_name = t.consumer_types.c.name, classes.c.name
+    rows = sa.select(
+        type_name.label("type"),
+        class_name.label("class_name"),
+        sa.func.sum(t.allocations.c.used).label("used"),
+    ).select_from(with_classes)
+    return Query(rows.where(*conditions).group_by(type_name, class_name))
 
 
 def consumer_counts(project: str, user: str | None) -> Query:
