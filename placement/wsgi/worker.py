@@ -32,8 +32,9 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
     def init_process(self) -> None:
         """Allow for enough open files, and begin to work."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft < OPEN_FILES:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
+        if 0 <= soft < OPEN_FILES:  # negative is without limit
+            more = OPEN_FILES if hard < 0 else min(OPEN_FILES, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
         super().init_process()
 
     def init_signals(self) -> None:
