@@ -10,12 +10,14 @@
 #   make lock              write locked/: hashes and licences of what constraints.txt pins
 #   make audit             known vulnerabilities of it, as far as the index knows any
 #   make screenshots       the explorer's views as pictures, in docs/images and .run (Chromium)
-#   make wheel             create a database with the wheel and with an editable installation
+#   make wheel             install wheels and editable, the client alone, too; create databases
 
 PYTHON ?= python3
 PORT ?= 8778
 VENV := .venv
 BIN := $(VENV)/bin
+CLIENT := ./falcon_placement_client
+PROJECTS := pyproject.toml $(CLIENT)/pyproject.toml
 INSTALL ?= test
 INSTALLED := $(VENV)/installed-$(INSTALL)
 DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
@@ -32,18 +34,18 @@ $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 
 # With INSTALL=locked nothing is installed but files with the hashes in locked/.
-$(VENV)/installed-locked: pyproject.toml locked/development.txt | $(VENV)/pyvenv.cfg
+$(VENV)/installed-locked: $(PROJECTS) locked/development.txt | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --require-hashes --no-deps --requirement locked/development.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --no-deps --no-build-isolation --editable .
+	  --no-deps --no-build-isolation --editable $(CLIENT) --editable .
 	@touch $@
 
 # Installed once for each change of what is installed.
-$(VENV)/installed-%: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+$(VENV)/installed-%: $(PROJECTS) constraints.txt | $(VENV)/pyvenv.cfg
 	@echo "Installing into $(VENV), which takes a minute the first time…"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt --editable '.$(extras-$*)'
+	  --constraint constraints.txt --editable $(CLIENT) --editable '.$(extras-$*)'
 	@touch $@
 
 # A driver in C, which is built here (Debian: gcc libmariadb-dev pkg-config python3-dev).

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 from keystoneauth1.exceptions import ClientException
 
-from placement.client import (
+from falcon_placement_client import (
     AllocatedResources,
     AllocationRecords,
     ClientError,

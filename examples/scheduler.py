@@ -16,7 +16,7 @@ from typing import Any
 
 from keystoneauth1 import exceptions
 
-from placement.client import (
+from falcon_placement_client import (
     ClaimResult,
     ClientError,
     NewConsumer,
@@ -24,7 +24,7 @@ from placement.client import (
     ReportClient,
     RequestError,
 )
-from placement.client.flavors import Flavor, read_flavor_file, request_of_flavor
+from falcon_placement_client.flavors import Flavor, read_flavor_file, request_of_flavor
 
 LIMIT = 1000  # candidates to choose from
 TRIES = 3  # of what is asked on connections that break

@@ -29,7 +29,7 @@ from tqdm import tqdm
 from examples.agent import HostDriver
 from examples.scheduler import DISABLED, LIMIT, Scheduler
 from examples.users import Instance, LeakError, User, amounts
-from placement.client import ClientError, ReportClient
+from falcon_placement_client import ClientError, ReportClient
 from placement.direct import PlacementDirect
 
 ROUNDS = 10

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from examples.scheduler import Scheduler
-from placement.client import AllocationConflict, NewConsumer, NoCandidates
-from placement.client.flavors import read_flavor_file, request_of_flavor
+from falcon_placement_client import AllocationConflict, NewConsumer, NoCandidates
+from falcon_placement_client.flavors import read_flavor_file, request_of_flavor
 
 FLAVORS = {
     path.name: read_flavor_file(str(path))

@@ -3,12 +3,26 @@
 from enum import Enum
 from typing import NamedTuple
 
-MAX_INTEGER = 2**31 - 1  # the largest amount that a client may state and a column holds
-CUSTOM_PREFIX = "CUSTOM_"  # of the names of resource classes and traits that clients may make
-UNKNOWN_CONSUMER_TYPE = "unknown"  # what answers call the type of consumers that have none
+from falcon_placement_client.vocabulary import (
+    CUSTOM_PREFIX,
+    MAX_INTEGER,
+    SHARING_TRAIT,
+    UNKNOWN_CONSUMER_TYPE,
+)
+
+__all__ = [
+    "CUSTOM_PREFIX",
+    "FIRST_GENERATION",
+    "INVENTORY_AMOUNTS",
+    "MAX_INTEGER",
+    "SHARING_TRAIT",
+    "UNKNOWN_CONSUMER_TYPE",
+    "ConditionKind",
+    "IdCondition",
+]
+
 INVENTORY_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 FIRST_GENERATION = 1  # of a consumer
-SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # of providers that serve other trees
 
 
 class ConditionKind(Enum):

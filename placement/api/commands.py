@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from falcon_placement_client.inventory import InventoryRecord
 from placement.api.json_body import Schema, path_of
 from placement.api.query import read_candidates
 from placement.api.request_schemas.common import CUSTOM_NAME
 from placement.candidates import Demand
-from placement.client.inventory import InventoryRecord
 from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.claims import Claim

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from placement.client.inventory import Stock
+from falcon_placement_client.inventory import Stock
 
 # Slot -> the members of a pool, by position, that could serve it alone.
 Options = Sequence[Sequence[int]]

@@ -6,6 +6,7 @@ What joins several slots is in `constraints`.
 from collections.abc import Iterable, Sequence
 from itertools import starmap
 
+from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.model import Member, Pool
 from placement.candidates.request import RequestGroup, Slot
 from placement.candidates.terms import (
@@ -17,7 +18,6 @@ from placement.candidates.terms import (
     lowest,
 )
 from placement.candidates.trace import Refusal
-from placement.client.inventory import Stock, fits, sizes
 
 
 class Requirement:

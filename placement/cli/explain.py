@@ -13,16 +13,16 @@ from typing import Any
 
 from oslo_config import cfg
 
+from falcon_placement_client import flavors
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.errors import RestError
+from falcon_placement_client.query import parse_query
+from falcon_placement_client.request_errors import RequestError
+from falcon_placement_client.rest import Version
 from placement import console
 from placement.cli import explanation, server
 from placement.cli.terminal import Terminal
-from placement.client import flavors
-from placement.client.answers import RefusedError
-from placement.client.command_client import RestClient
-from placement.client.errors import RestError
-from placement.client.query import parse_query
-from placement.client.request_errors import RequestError
-from placement.client.rest import Version
 from placement.logs import escaped
 
 VERSION: Version = (2, 0)

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from falcon_placement_client.query import JsonRequest
+from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
 from placement.cli.terminal import Terminal
-from placement.client.query import JsonRequest
-from placement.client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
 
 Explanation = Mapping[str, Any]
 NameOf = Callable[[str], str]  # UUID of a provider -> what people call it

@@ -13,8 +13,8 @@ from typing import Any
 import prettytable
 from oslo_config import cfg
 
+from falcon_placement_client.errors import ClientError
 from placement import console
-from placement.client.errors import ClientError
 from placement.logs import escaped
 from placement.progress import progress
 from placement.reshape.draft import Misfit

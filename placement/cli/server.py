@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from placement.client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identity, NamedCloud
+from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identity, NamedCloud
 
 
 def add_arguments(parser: Any) -> None:

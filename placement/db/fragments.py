@@ -67,7 +67,7 @@ def revision_of_root(root: FromClause) -> ColumnElement[int | None]:
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     """The inventory has room for the amount, which lies between its units and is a step of them.
 
-    The Python twin is `placement.client.inventory.fits`; a property test holds them equal.
+    The Python twin is `falcon_placement_client.inventory.fits`; a property test holds them equal.
     """
     if amount > LARGEST_UNIT:
         return sa.false()

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from placement.client.answers import RefusedError
-from placement.client.command_client import RestClient
-from placement.client.rest import retry
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.rest import retry
 from placement.loader import crowding
 from placement.loader.cloud import Cloud, CloudProvider
 from placement.loader.consumers import bring_about_consumer, is_on_server

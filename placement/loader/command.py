@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TextIO
 
-from placement.client.command_client import LostError, RestClient
-from placement.client.errors import RestError
-from placement.client.identity import Identity
+from falcon_placement_client.command_client import LostError, RestClient
+from falcon_placement_client.errors import RestError
+from falcon_placement_client.identity import Identity
 from placement.loader.apply import apply
 from placement.loader.cloud import Cloud
 from placement.loader.cloudfile import load_file

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from placement.client.answers import CONFLICT, RefusedError
-from placement.client.command_client import RestClient
-from placement.client.rest import Version
+from falcon_placement_client.answers import CONFLICT, RefusedError
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.rest import Version
 from placement.loader.cloud import CloudConsumer
 from placement.loader.outcomes import LoadOutcome
 

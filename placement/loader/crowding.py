@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placement.client.inventory import InventoryRecord, units_allow
+from falcon_placement_client.inventory import InventoryRecord, units_allow
 from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
 from placement.vocabulary import MAX_INTEGER
 

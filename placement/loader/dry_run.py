@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from placement.client.command_client import RestClient
-from placement.client.identity import Identity
-from placement.client.inventory import InventoryRecord
-from placement.client.rest import Version
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.identity import Identity
+from falcon_placement_client.inventory import InventoryRecord
+from falcon_placement_client.rest import Version
 from placement.loader.writing import inventory_text
 from placement.yamlfile.problems import on_one_line
 

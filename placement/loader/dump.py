@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from placement.client.command_client import RestClient
-from placement.client.inventory import FIELDS, InventoryRecord
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.inventory import FIELDS, InventoryRecord
 from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
 from placement.loader.reading import reader
 from placement.progress import Progress

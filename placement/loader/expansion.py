@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.loader.cloud import CloudConsumer, CloudProvider
 from placement.loader.naming import (
     aggregate_uuid,

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from placement.client.answers import RefusedError
-from placement.client.command_client import RestClient
-from placement.client.rest import Version
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.command_client import RestClient
+from falcon_placement_client.rest import Version
 from placement.progress import Progress
 
 # The version that lists parts of many providers, and all consumers of a tree.

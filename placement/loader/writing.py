@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import yaml
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
 from placement.loader.naming import provider_uuid, without_counters
 

@@ -11,7 +11,7 @@ from math import gcd
 from types import MappingProxyType
 from typing import NamedTuple
 
-from placement.client.inventory import Stock, units_allow
+from falcon_placement_client.inventory import Stock, units_allow
 from placement.errors import (
     CapacityExceeded,
     ConsumerGenerationConflict,

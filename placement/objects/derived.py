@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.client.inventory import capacity
+from falcon_placement_client.inventory import capacity
 from placement.db.statements import derived as statements
 from placement.db.statements.derived import WINDOW
 from placement.errors import ConfigurationError

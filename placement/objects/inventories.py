@@ -5,7 +5,7 @@ from functools import partial
 
 from sqlalchemy.engine import Connection
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.db.statements import provider_snapshots as statements
 from placement.db.statements.provider_snapshots import ProviderSnapshot
 from placement.errors import (

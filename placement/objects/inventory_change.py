@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from sqlalchemy.engine import Connection
 
-from placement.client.inventory import InventoryRecord, Stock
+from falcon_placement_client.inventory import InventoryRecord, Stock
 from placement.db.statements import inventories as statements
 from placement.errors import InventoryInUse, UnknownInventoryClasses
 from placement.objects import catalog

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.client.inventory import InventoryRecord, Stock
+from falcon_placement_client.inventory import InventoryRecord, Stock
 from placement.db.dialects import dialect_of
 from placement.db.statements import inventories as statements
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from placement.client.inventory import FIELDS
+from falcon_placement_client.inventory import FIELDS
 from placement.db.statements import provider_parts as statements
 from placement.db.statements import trees
 from placement.objects.allocations import Holding

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.db.statements import inventories as inventory_statements
 from placement.errors import UnknownReshapedProvider
 from placement.objects import allocation_state, allocations, inventories, providers

@@ -4,11 +4,11 @@ import copy
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from placement.client.allocation_records import AllocationRecord, AllocationRecords
-from placement.client.errors import ProviderTreeError
-from placement.client.inventory import units_allow
-from placement.client.provider_data import ProviderData
-from placement.client.provider_tree import ProviderTree
+from falcon_placement_client.allocation_records import AllocationRecord, AllocationRecords
+from falcon_placement_client.errors import ProviderTreeError
+from falcon_placement_client.inventory import units_allow
+from falcon_placement_client.provider_data import ProviderData
+from falcon_placement_client.provider_tree import ProviderTree
 from placement.reshape.transformation import ProviderSelector
 
 Usage = defaultdict[str, Counter[str]]  # provider -> class -> amount

@@ -7,8 +7,8 @@ stays so. Where that is allowed, what fits into no child is divided.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from placement.client.inventory import units_allow
-from placement.client.provider_data import Inventories
+from falcon_placement_client.inventory import units_allow
+from falcon_placement_client.provider_data import Inventories
 
 Amounts = Mapping[str, int]  # class -> amount
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from placement.client.provider_data import ProviderData
-from placement.client.report import ReportClient
-from placement.client.rest import RestApi, retry
+from falcon_placement_client.provider_data import ProviderData
+from falcon_placement_client.report import ReportClient
+from falcon_placement_client.rest import RestApi, retry
 from placement.progress import Progress
 from placement.reshape.draft import Draft, Misfit
 from placement.reshape.steps import concerns, transform

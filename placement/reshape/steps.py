@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from placement.client.errors import ProviderTreeError
-from placement.client.inventory import InventoryRecord
-from placement.client.provider_data import Inventories, ProviderData
+from falcon_placement_client.errors import ProviderTreeError
+from falcon_placement_client.inventory import InventoryRecord
+from falcon_placement_client.provider_data import Inventories, ProviderData
 from placement.reshape.draft import Draft, Misfit
 from placement.reshape.packing import Bin, pack, pack_in_parts
 from placement.reshape.transformation import Child, Give, Move, Rename, Step, Transformation

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from placement.client.provider_data import ProviderData
+from falcon_placement_client.provider_data import ProviderData
 from placement.reshape.draft import Draft
 
 ROOT, BELOW = "roots", "below roots"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from placement.client.provider_data import ProviderData
+from falcon_placement_client.provider_data import ProviderData
 
 
 @dataclass(frozen=True, slots=True)

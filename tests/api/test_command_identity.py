@@ -225,7 +225,7 @@ def test_a_cloud_without_openstacksdk_says_what_to_install(
         monkeypatch.setenv("OS_CLOUD", "mine")
     assert dump(*arguments) == (
         1,
-        "cloud mine needs openstacksdk: pip install 'falcon-placement[clouds]'",
+        "cloud mine needs openstacksdk: pip install 'falcon-placement-client[clouds]'",
     )
 
 

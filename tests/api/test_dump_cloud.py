@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from falcon_placement_client.command_client import RestClient
 from placement.cli import main
-from placement.client.command_client import RestClient
 from placement.loader import dump_cloud, load_cloud, load_file, preview_load
 from tests.kit.engines import ENGINE, share
 from tests.kit.listener import listening

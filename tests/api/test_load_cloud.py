@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 import requests
 
-from placement.client.command_client import RestClient
+from falcon_placement_client.command_client import RestClient
 from placement.loader import (
     Cloud,
     CloudProvider,
@@ -257,7 +257,7 @@ def test_interrupted_and_completed(
 def test_a_broken_connection_is_tried_again(
     load: Load, api: Api, small: Path, writes: Watch, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr("placement.client.identity.RETRY_SECONDS", 0.001)
+    monkeypatch.setattr("falcon_placement_client.identity.RETRY_SECONDS", 0.001)
 
     def lose(done: int) -> None:
         if done == count:
@@ -272,7 +272,7 @@ def test_a_broken_connection_is_tried_again(
 def test_a_server_that_does_not_come_back_is_named_with_what_to_do(
     load: Load, live_server: str, small: Path, writes: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("placement.client.identity.RETRY_SECONDS", 0.001)
+    monkeypatch.setattr("falcon_placement_client.identity.RETRY_SECONDS", 0.001)
 
     def lose(done: int) -> None:
         raise requests.ConnectionError("gone")
@@ -509,7 +509,7 @@ BUSY = {"status": 503, "detail": "database\nis away", "code": "placement.undefin
 def test_answers_of_other_servers(
     small: Path, monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, expected: str
 ) -> None:
-    monkeypatch.setattr("placement.client.identity.RETRY_SECONDS", 0.001)
+    monkeypatch.setattr("falcon_placement_client.identity.RETRY_SECONDS", 0.001)
     out = io.StringIO()
     with answering(status, b"<html>" if body is None else json.dumps(body).encode()) as url:
         assert load_cloud(str(small), url, "admin", out=out) == 1

@@ -17,10 +17,10 @@ import requests
 from hypothesis import given
 from keystoneauth1.adapter import Adapter
 
-from placement.client.allocation_records import AllocationRecords
-from placement.client.answers import RefusedError
-from placement.client.claims import NewConsumer
-from placement.client.errors import (
+from falcon_placement_client.allocation_records import AllocationRecords
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.claims import NewConsumer
+from falcon_placement_client.errors import (
     AllocationConflict,
     ClientError,
     ConsumerError,
@@ -32,10 +32,10 @@ from placement.client.errors import (
     ServiceTooOld,
     UpdateFailed,
 )
-from placement.client.provider_tree import ProviderTree, TreeSnapshot
-from placement.client.report import UPDATE_PAUSES, ComputeDriver, ReportClient
-from placement.client.request_errors import RequestError
-from placement.client.rest import Version
+from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
+from falcon_placement_client.report import UPDATE_PAUSES, ComputeDriver, ReportClient
+from falcon_placement_client.request_errors import RequestError
+from falcon_placement_client.rest import Version
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
 from tests.kit.engines import share
@@ -196,7 +196,7 @@ def test_an_update_outlasts_several_writers_who_come_in_its_way(
     client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("placement.client.rest.time.sleep", pauses.append)
+    monkeypatch.setattr("falcon_placement_client.rest.time.sleep", pauses.append)
     client.report(HOST, describe_host)
     path = f"/resource_providers/{HOST}"
     met: list[str] = []
@@ -275,7 +275,7 @@ def test_writers_who_never_end_are_told_of(
     client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("placement.client.rest.time.sleep", pauses.append)
+    monkeypatch.setattr("falcon_placement_client.rest.time.sleep", pauses.append)
     client.report(HOST, describe_host)
     path = f"/resource_providers/{HOST}"
 

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from placement.client import inventory
-from placement.client.inventory import Stock
+from falcon_placement_client import inventory
+from falcon_placement_client.inventory import Stock
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.engine import Database

@@ -20,7 +20,10 @@ OPTIONS = {
 }
 GROUPS = {group for group, _name in OPTIONS}
 METRICS = {metric.name for metric in declarations.ALL}
-FOLDERS = ("bench", "docs", "etc", "examples", "gabbits", "migrations", "placement", "tests")
+FOLDERS = (
+    *("bench", "docs", "etc", "examples", "falcon_placement_client", "gabbits", "migrations"),
+    *("placement", "tests"),
+)
 
 
 def words(document: str, pattern: str) -> Iterator[tuple[str, ...]]:

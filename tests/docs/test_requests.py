@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from falcon_placement_client.flavors import request_of_flavor
+from falcon_placement_client.query import pairs_of
 from placement.api.history import v
 from placement.api.query import json_of, parse_candidates, read_candidates
 from placement.api.request_schemas import candidates
-from placement.client.flavors import request_of_flavor
-from placement.client.query import pairs_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "requests.rst").read_text()
 NEWEST = v("2.0")

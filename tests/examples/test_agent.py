@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from examples import agent
-from placement.client import NewConsumer, ProviderTree, ReportClient, ReshapeFailed
-from placement.client.rest import Version
+from falcon_placement_client import NewConsumer, ProviderTree, ReportClient, ReshapeFailed
+from falcon_placement_client.rest import Version
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
 from tests.kit.listener import listening

@@ -14,8 +14,8 @@ from keystoneauth1.exceptions import ConnectFailure
 
 from examples import scheduler as program
 from examples.scheduler import DISABLED, Scheduler
-from placement.client import NewConsumer, NoCandidates, ProviderTree, ReportClient
-from placement.client.rest import Version
+from falcon_placement_client import NewConsumer, NoCandidates, ProviderTree, ReportClient
+from falcon_placement_client.rest import Version
 from tests.kit.listener import listening
 from tests.kit.recorder import Recorder
 from tests.kit.service import Service

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from examples import simulation as program
 from examples.simulation import Simulation
 from examples.users import LeakError, User
-from placement.client import NewConsumer, ReportClient
-from placement.client.rest import Version
+from falcon_placement_client import NewConsumer, ReportClient
+from falcon_placement_client.rest import Version
 from placement.db import tables as t
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings

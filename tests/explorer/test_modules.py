@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
-from placement.client.flavors import flavor_of_request
-from placement.client.inventory import Stock, capacity, fits
-from placement.client.query import parse_query, query_of
-from placement.client.request_errors import RequestError
+from falcon_placement_client.flavors import flavor_of_request
+from falcon_placement_client.inventory import Stock, capacity, fits
+from falcon_placement_client.query import parse_query, query_of
+from falcon_placement_client.request_errors import RequestError
 from tests.explorer.browser import Watch
 from tests.unit.client.any_request import json_requests
 

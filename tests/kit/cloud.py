@@ -13,7 +13,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from tqdm import tqdm
 
-from placement.client.inventory import capacity
+from falcon_placement_client.inventory import capacity
 from placement.db import tables as t
 from placement.db.dialects import Dialect, dialect_of
 from placement.objects import catalog

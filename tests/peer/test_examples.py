@@ -10,7 +10,7 @@ import pytest
 from examples import agent
 from examples.scheduler import Scheduler
 from examples.simulation import Simulation
-from placement.client import NewConsumer, NoCandidates, ReportClient
+from falcon_placement_client import NewConsumer, NoCandidates, ReportClient
 from tests.peer.servers import SQLITE, Server, peer
 
 

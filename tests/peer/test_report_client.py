@@ -13,8 +13,8 @@ import pytest
 from keystoneauth1.adapter import Adapter
 from keystoneauth1.session import Session
 
-from placement.client import ReportClient
-from placement.client.rest import RestApi
+from falcon_placement_client import ReportClient
+from falcon_placement_client.rest import RestApi
 from tests.api import test_report_client as ours
 from tests.kit.recorder import Recorder
 from tests.kit.service import HEADERS

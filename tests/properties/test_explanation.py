@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 
 import pytest
 
+from falcon_placement_client.query import parse_query
 from placement.api.history import v
 from placement.api.query import pairs, parse_candidates
 from placement.candidates import Explanation, TreeCache, explain
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.request import SubtreeRule
 from placement.candidates.trace import Refusal
-from placement.client.query import parse_query
 from tests.kit.engines import share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.direct import PlacementDirect
 from placement.progress import Progress, progress
 from placement.reshape.run import Reshape

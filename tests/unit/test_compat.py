@@ -30,7 +30,9 @@ from placement.compat import prometheus as prometheus_compat
 from placement.compat.sqlalchemy import connect, count_parameters, expand
 from tests.db.snapshots import ENGINES
 
-PACKAGE = Path(__file__).parents[2] / "placement"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "placement"
+CLIENT = ROOT / "falcon_placement_client"
 COMPAT = PACKAGE / "compat"
 # Of named tuples, rows, enumerations and os: documented, though they begin with an underscore.
 PUBLIC = frozenset({"_asdict", "_exit", "_fields", "_make", "_replace", "_value_"})
@@ -90,8 +92,8 @@ def is_internal(name: str) -> bool:
 
 def test_private_parts_of_libraries_are_used_in_one_module_each() -> None:
     uses = {
-        str(path.relative_to(PACKAGE)): private_uses(path.read_text())
-        for path in PACKAGE.rglob("*.py")
+        str(path.relative_to(ROOT)): private_uses(path.read_text())
+        for path in [*PACKAGE.rglob("*.py"), *CLIENT.glob("*.py")]
         if not path.is_relative_to(COMPAT)
     }
     assert {path: names for path, names in uses.items() if names} == {}

@@ -1,4 +1,7 @@
-"""What is built of a checkout has every package, and `migrations` as one of `placement`."""
+"""What is built of a checkout has every package, and `migrations` as one of `placement`.
+
+The client is a distribution of its own, which the service needs and which does not need it.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,23 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+import falcon_placement_client
+import placement
+from tests.supply import locked
 
 ROOT = Path(__file__).parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+CLIENT = ROOT / "falcon_placement_client"
 BUILT_OF = ("pyproject.toml", "setup.cfg", "README.rst", "LICENSE", "placement", "migrations")
 REVISIONS = sorted(path.name for path in (ROOT / "migrations" / "versions").glob("*.py"))
 # What of the project a revision may import.
 ALLOWED = frozenset({"placement.db.tables"})
+
+
+MODULES = {path.name for path in CLIENT.glob("*.py")}
+MAX_CLIENT_PACKAGES = 15  # in an empty environment, the client among them
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +45,28 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy(ROOT / name, copy)
     return copy
+
+
+@pytest.fixture(scope="module")
+def client_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what the client is built of: its directory alone."""
+    copy = tmp_path_factory.mktemp("client") / CLIENT.name
+    ignored = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+    shutil.copytree(CLIENT, copy, ignore=ignored)
+    return copy
+
+
+def run_isolated(code: str, cwd: Path) -> list[str]:
+    """Return the lines that code prints in a Python without site-packages."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def build(kind: str, source: Path, directory: Path) -> Path:
@@ -78,6 +113,60 @@ def test_sdist_and_the_wheel_of_it_have_the_migrations(checkout: Path, tmp_path:
         names = wheel.namelist()
     assert in_package(names) == expected("placement/migrations")
     assert not [name for name in names if name.startswith("migrations/")]
+    tops = {name.partition("/")[0] for name in names if ".dist-info" not in name}
+    assert tops == {"placement"}
+    assert "placement/py.typed" in names
+
+
+def test_sdist_of_the_client_and_the_wheel_of_it_have_its_modules(
+    client_checkout: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sdist").mkdir()
+    (tmp_path / "wheel").mkdir()
+    sdist = build("sdist", client_checkout, tmp_path / "sdist")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    source = tmp_path / sdist.name.removesuffix(".tar.gz")
+    with zipfile.ZipFile(build("wheel", source, tmp_path / "wheel")) as wheel:
+        wheel.extractall(tmp_path / "site")
+    installed = {path.name for path in (tmp_path / "site" / CLIENT.name).iterdir()}
+    assert installed == MODULES | {"py.typed"}
+    assert {path.suffix for path in (tmp_path / "site").iterdir()} == {"", ".dist-info"}
+
+
+def test_editable_installation_of_the_client_finds_it_and_not_the_service(
+    client_checkout: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "wheel").mkdir()
+    with zipfile.ZipFile(build("editable", client_checkout, tmp_path / "wheel")) as wheel:
+        wheel.extractall(tmp_path / "site")
+    code = (
+        f"import site; site.addsitedir({str(tmp_path / 'site')!r})\n"
+        "import falcon_placement_client.inventory as inventory\n"
+        "from importlib.util import find_spec\n"
+        "print(inventory.__file__, find_spec('placement'), sep='\\n')"
+    )
+    assert run_isolated(code, tmp_path) == [str(client_checkout / "inventory.py"), "None"]
+
+
+def test_service_needs_the_client_of_its_version_or_later() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    required = {Requirement(text).name: text for text in project["dependencies"]}
+    version = falcon_placement_client.__version__
+    assert version == placement.__version__
+    assert required["falcon-placement-client"] == f"falcon-placement-client>={version}"
+
+
+def test_client_needs_few_packages() -> None:
+    project = tomllib.loads((CLIENT / "pyproject.toml").read_text())["project"]
+    names = {Requirement(text).name for text in project["dependencies"]}
+    pinned = locked.pins(locked.CLIENT)
+    assert names <= pinned.keys(), "run make lock"
+    assert len(pinned) + 1 <= MAX_CLIENT_PACKAGES
+
+
+def test_both_distributions_have_the_same_licence() -> None:
+    assert (CLIENT / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
 @pytest.mark.parametrize("in_checkout", [True, False], ids=["in the checkout", "elsewhere"])
@@ -95,15 +184,7 @@ def test_editable_installation_finds_the_migrations(
         "import placement, placement.migrations.versions as versions\n"
         "print(placement.__file__, versions.__file__, sep='\\n')"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
+    assert run_isolated(code, tmp_path) == [
         str(checkout / "placement" / "__init__.py"),
         str(checkout / "migrations" / "versions" / "__init__.py"),
     ]

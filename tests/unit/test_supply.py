@@ -20,7 +20,7 @@ SECURITY = (ROOT / "SECURITY.rst").read_text()
 
 @pytest.mark.parametrize(
     "path",
-    [locked.SERVICE, locked.DEVELOPMENT, locked.MYSQLCLIENT],
+    [locked.SERVICE, locked.CLIENT, locked.DEVELOPMENT, locked.MYSQLCLIENT],
     ids=lambda path: path.name,
 )
 def test_what_is_locked_is_what_constraints_pin_and_has_hashes(path: Path) -> None:
@@ -30,17 +30,24 @@ def test_what_is_locked_is_what_constraints_pin_and_has_hashes(path: Path) -> No
 
 
 def test_all_that_is_asked_for_is_locked() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project, client = (
+        tomllib.loads(path.read_text())["project"]
+        for path in (ROOT / "pyproject.toml", ROOT / "falcon_placement_client" / "pyproject.toml")
+    )
     extras = project["optional-dependencies"]
 
     def names(*lists: list[str]) -> set[str]:
-        return {canonicalize_name(Requirement(text).name) for each in lists for text in each}
+        named = {Requirement(text).name for each in lists for text in each}
+        return {canonicalize_name(name) for name in named - {client["name"]}}
 
-    service = names(project["dependencies"], extras["postgresql"], extras["memcached"])
+    service = names(
+        project["dependencies"], client["dependencies"], extras["postgresql"], extras["memcached"]
+    )
     assert service - locked.pins(locked.SERVICE).keys() == set(), "run make lock"
     assert names(extras.pop("mysqlclient")) == locked.pins(locked.MYSQLCLIENT).keys()
-    development = service | names(*extras.values())
+    development = service | names(*extras.values(), *client["optional-dependencies"].values())
     assert development - locked.pins(locked.DEVELOPMENT).keys() == set(), "run make lock"
+    assert locked.pins(locked.CLIENT).keys() <= locked.pins(locked.SERVICE).keys()
     assert locked.pins(locked.SERVICE).keys() <= locked.pins(locked.DEVELOPMENT).keys()
 
 

@@ -32,7 +32,7 @@ PAGES = {
     "bench/README.rst": "development/bench",
     "docs/development/locks.rst": "development/locks",
     "examples/README.rst": "examples",
-    "placement/client": "python",
+    "falcon_placement_client": "python",
 }
 
 

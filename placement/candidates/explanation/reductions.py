@@ -10,6 +10,7 @@ from functools import lru_cache, reduce
 from operator import and_
 from typing import NamedTuple
 
+from falcon_placement_client.inventory import Stock, fits
 from placement.candidates.budget import LOOKS_PER_STEP
 from placement.candidates.explanation.profiles import Shortage, Verdict
 from placement.candidates.explanation.question import Joins, Question
@@ -20,7 +21,6 @@ from placement.candidates.explanation.verdicts import Judge, signatures
 from placement.candidates.model import Pool
 from placement.candidates.terms.amounts import AMOUNT_KEYWORD, Amount
 from placement.candidates.trace import Refusal
-from placement.client.inventory import Stock, fits
 
 MOST_PLANS = 256  # of smaller requests that are kept
 MOST_ANSWERS = 1000  # answers that are kept for hosts that are alike

@@ -6,13 +6,13 @@ alike, whatever numbers stand behind them.
 
 from operator import or_
 
+from falcon_placement_client.inventory import fits
 from placement.candidates.budget import Spend, free
 from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group
 from placement.candidates.model import Pool
 from placement.candidates.request import Slot
 from placement.candidates.terms import Masks, TermChecks, meeting
 from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
-from placement.client.inventory import fits
 
 
 class Screen:

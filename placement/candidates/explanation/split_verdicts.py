@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from falcon_placement_client.inventory import sizes
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
 from placement.candidates.explanation.profiles import Fall, Profile, Shortage, Verdict
@@ -26,7 +27,6 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.search.split_search import SplitSearches, by_room
 from placement.candidates.trace import Refusal
-from placement.client.inventory import sizes
 
 MOST_AMOUNTS = 64  # tried, amounts of one class on one host
 MOST_VARIANTS = 256

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from falcon_placement_client.inventory import Stock
 from placement.candidates.explanation import wording
 from placement.candidates.explanation.profiles import Fall, Verdict
 from placement.candidates.explanation.question import Question
@@ -12,7 +13,6 @@ from placement.candidates.explanation.value import Blocked, Relaxed, Step
 from placement.candidates.explanation.verdicts import Judge
 from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
-from placement.client.inventory import Stock
 
 MOST_EXAMPLES = 5
 MOST_VERDICTS = 10_000  # kept at a time

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.trace import Refusal
-from placement.client.inventory import Stock, fits, sizes
 
 # Whether a stock allows an amount. Together they say what `fits` says.
 StockCondition = Callable[[Stock, int], bool]

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from falcon_placement_client.inventory import Stock, fits
 from placement.candidates.budget import Spend
 from placement.candidates.model import Pool, Root, SharingMember, Tree
 from placement.candidates.request import Slot
 from placement.candidates.terms import Term
 from placement.candidates.terms.base import AGGREGATES, TRAITS, MemberTerm
 from placement.candidates.trees.resolve import ResolvedRequest
-from placement.client.inventory import Stock, fits
+from falcon_placement_client.inventory import Stock, fits
 from placement.db.conditions import RootCondition
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.engine import Connection
 
+from falcon_placement_client.inventory import Stock
 from placement import events, stopwatch
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.model import Member, Root, Tree
 from placement.candidates.trees.cache import TreeCache
 from placement.candidates.trees.interned import Interned
-from placement.client.inventory import Stock
+from falcon_placement_client.inventory import Stock
 from placement.db.statements import trees as statements
 from placement.events import Event
 from placement.objects import identifiers, revisions

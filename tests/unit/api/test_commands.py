@@ -2,8 +2,8 @@
 
 import pytest
 
+from falcon_placement_client.inventory import InventoryRecord
 from placement.api import commands
-from placement.client.inventory import InventoryRecord
 from placement.errors import BadBody, BadPath
 from placement.objects.unset import UNSET
 

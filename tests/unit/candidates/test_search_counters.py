@@ -23,7 +23,7 @@ from placement.candidates.search.split_search import LOOKS_PER_SPLITS, SplitSear
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace
 from placement.candidates.trees.sharing import AnchorPools
-from placement.client.inventory import Stock
+from falcon_placement_client.inventory import Stock
 
 
 def tree(name: str, children: Sequence[int], traits: Sequence[frozenset[str]] = ()) -> Tree:

@@ -5,6 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import free
 from placement.candidates.model import Member, Root, SharingMember, Tree
 from placement.candidates.terms import (
@@ -22,7 +23,7 @@ from placement.candidates.trees.sharing import (
     sharing_members,
     sharing_pool,
 )
-from placement.client.inventory import Stock
+from falcon_placement_client.inventory import Stock
 
 RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
 NONE: frozenset[str] = frozenset()

@@ -15,7 +15,7 @@ from placement.candidates.model import Split
 from placement.candidates.search import sums
 from placement.candidates.search.splits import LOOKS_PER_TRIAL, Giver, SplitNumbers, Splits
 from placement.candidates.search.sums import LOOKS_PER_RUN, NOTHING, Sums, largest_first
-from placement.client.inventory import Stock, fits, sizes
+from falcon_placement_client.inventory import Stock, fits, sizes
 
 STOCKS = st.builds(
     Stock,

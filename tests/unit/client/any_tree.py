@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from placement.client.provider_data import ProviderData, complete_inventories
-from placement.client.provider_tree import TreeSnapshot
+from falcon_placement_client.provider_data import ProviderData, complete_inventories
+from falcon_placement_client.provider_tree import TreeSnapshot
 
 AGGREGATES = [f"aaaaaaaa-0000-0000-0000-{number:012}" for number in range(2)]
 UUIDS = [f"00000000-0000-0000-0000-{number:012}" for number in range(6)]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from placement.client.flavors import (
+from falcon_placement_client.flavors import (
     Flavor,
     flavor_of_request,
     ignored_keys,
@@ -14,7 +14,7 @@ from placement.client.flavors import (
     read_flavor_file,
     request_of_flavor,
 )
-from placement.client.request_errors import RequestError
+from falcon_placement_client.request_errors import RequestError
 from tests.unit.client.any_request import UUIDS, json_requests
 
 A, B, C = UUIDS[:3]

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import placement.client
-from placement.client import public
-from placement.client.inventory import InventoryRecord, units_allow
+import falcon_placement_client
+from falcon_placement_client import public
+from falcon_placement_client.inventory import InventoryRecord, units_allow
 
 # Of these, a service would hold one in memory for nothing.
-HEAVY = ("requests", "keystoneauth1", "placement.client.public")
+HEAVY = ("requests", "keystoneauth1", "falcon_placement_client.public")
 
 
 def test_capacity_is_cut_to_whole_units() -> None:
@@ -33,7 +33,7 @@ def test_members_that_are_no_defaults_are_told_apart() -> None:
     assert record.not_default() == {"total": 8, "step_size": 2, "allocation_ratio": 1.5}
 
 
-@pytest.mark.parametrize("module", ["placement.client.inventory", "placement.app"])
+@pytest.mark.parametrize("module", ["falcon_placement_client.inventory", "placement.app"])
 def test_the_service_shares_it_without_the_client(module: str) -> None:
     code = f"import sys, {module}; print(*(name for name in {HEAVY} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -42,12 +42,12 @@ def test_the_service_shares_it_without_the_client(module: str) -> None:
 
 def test_each_public_name_can_be_imported_from_the_package() -> None:
     for name in public.__all__:
-        assert getattr(placement.client, name) is getattr(public, name)
+        assert getattr(falcon_placement_client, name) is getattr(public, name)
     with pytest.raises(ImportError):
-        from placement.client import Nothing  # type: ignore[attr-defined] # noqa: F401
+        from falcon_placement_client import Nothing  # type: ignore[attr-defined] # noqa: F401
 
 
 def test_each_module_of_the_client_can_be_imported_first() -> None:
-    for module in sorted(Path(placement.client.__path__[0]).glob("[a-z]*.py")):
-        code = f"import placement.client.{module.stem}"
+    for module in sorted(Path(falcon_placement_client.__path__[0]).glob("[a-z]*.py")):
+        code = f"import falcon_placement_client.{module.stem}"
         subprocess.run([sys.executable, "-c", code], check=True)

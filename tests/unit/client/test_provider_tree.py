@@ -8,9 +8,9 @@ from dataclasses import FrozenInstanceError, asdict, replace
 import pytest
 from hypothesis import given
 
-from placement.client.errors import ProviderTreeError
-from placement.client.provider_data import ProviderData
-from placement.client.provider_tree import ProviderTree, TreeSnapshot
+from falcon_placement_client.errors import ProviderTreeError
+from falcon_placement_client.provider_data import ProviderData
+from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from tests.unit.client.any_tree import trees
 
 HOST, NUMA0, NUMA1, DISK = (f"00000000-0000-0000-0000-{number:012}" for number in range(1, 5))

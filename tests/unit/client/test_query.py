@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falcon_placement_client.query import parse_query, query_of
+from falcon_placement_client.request_errors import RequestError
 from placement.api.history import v
 from placement.api.query.candidates import parse_candidates
 from placement.api.query.json_form import read_candidates
 from placement.api.query.strings import pairs
-from placement.client.query import parse_query, query_of
-from placement.client.request_errors import RequestError
 from tests.unit.client.any_request import UUIDS, json_requests
 
 A, B = UUIDS[:2]

@@ -9,11 +9,11 @@ from unittest import mock
 
 import pytest
 
-from placement.client import identity
-from placement.client.answers import RefusedError
-from placement.client.command_client import LostError, RestClient
-from placement.client.errors import ClientError, ReshapeFailed, RestError
-from placement.client.rest import RestApi, retry
+from falcon_placement_client import identity
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.command_client import LostError, RestClient
+from falcon_placement_client.errors import ClientError, ReshapeFailed, RestError
+from falcon_placement_client.rest import RestApi, retry
 from tests.kit.listener import listening
 
 if TYPE_CHECKING:

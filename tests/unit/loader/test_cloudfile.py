@@ -7,7 +7,7 @@ import os_resource_classes
 import os_traits
 import pytest
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.loader import (
     Cloud,
     UnusableFile,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.loader import Cloud, CloudConsumer, CloudProvider, lines, load_file
 from placement.loader.naming import provider_uuid
 from placement.loader.writing import DEEPEST

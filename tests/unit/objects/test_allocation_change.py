@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.errors import (
     CapacityExceeded,
     ConsumerGenerationConflict,

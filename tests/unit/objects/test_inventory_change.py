@@ -2,7 +2,7 @@
 
 import pytest
 
-from placement.client.inventory import InventoryRecord
+from falcon_placement_client.inventory import InventoryRecord
 from placement.errors import InventoryInUse
 from placement.objects.inventory_change import InventoryChange, NewInventory
 from placement.objects.inventory_rows import Inventory

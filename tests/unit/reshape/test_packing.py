@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.client.inventory import InventoryRecord, units_allow
+from falcon_placement_client.inventory import InventoryRecord, units_allow
 from placement.reshape import packing
 from placement.reshape.packing import Bin, pack, pack_in_parts
 

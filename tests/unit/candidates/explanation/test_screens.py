@@ -2,6 +2,7 @@
 
 import random
 
+from falcon_placement_client.inventory import Stock
 from placement.candidates.explanation.screens import Screen
 from placement.candidates.model import Member, Pool, Tree
 from placement.candidates.plan import SearchPlan
@@ -19,7 +20,6 @@ from placement.candidates.terms import (
     lowest,
     ordered,
 )
-from placement.client.inventory import Stock
 
 TRAITS = ("A", "B", "C")
 AGGREGATES = ("x", "y")

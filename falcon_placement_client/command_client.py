@@ -4,11 +4,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from placement.client import identity
-from placement.client.answers import RefusedError
-from placement.client.errors import NoPlacementService, RestError, reason
-from placement.client.identity import Identity
-from placement.client.rest import RestApi, Version
+from falcon_placement_client import identity
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import NoPlacementService, RestError, reason
+from falcon_placement_client.identity import Identity
+from falcon_placement_client.rest import RestApi, Version
 
 MICROVERSION: Version = (1, 39)  # unless a command needs another
 TIMEOUT_SECONDS = (5.0, 60.0)  # to connect, to wait for an answer

@@ -1,6 +1,6 @@
 """What is wrong with a request for candidates, before any server has seen it."""
 
-from placement.client.errors import ClientError
+from falcon_placement_client.errors import ClientError
 
 MAX_REPEATED = 80  # characters of a value in an error
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from placement.client.errors import RestError
+from falcon_placement_client.errors import RestError
 
 if TYPE_CHECKING:
     # PERF: commands that send nothing start without it.

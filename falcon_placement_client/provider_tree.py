@@ -10,9 +10,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
 
-from placement.client import tree_difference
-from placement.client.errors import ProviderTreeError
-from placement.client.provider_data import (
+from falcon_placement_client import tree_difference
+from falcon_placement_client.errors import ProviderTreeError
+from falcon_placement_client.provider_data import (
     ProviderData,
     StatedInventories,
     check_aggregates,
@@ -21,9 +21,9 @@ from placement.client.provider_data import (
     check_uuid,
     complete_inventories,
 )
-from placement.client.tree_difference import TreeDifference
-from placement.client.tree_order import parents_first
-from placement.vocabulary import SHARING_TRAIT
+from falcon_placement_client.tree_difference import TreeDifference
+from falcon_placement_client.tree_order import parents_first
+from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 
 class _Reading:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from placement.client.allocation_records import AllocationRecords, record_to_write
-from placement.client.answers import RefusedError
-from placement.client.errors import ClientError, ReshapeFailed, ReshapeNeeded, UpdateFailed
-from placement.client.provider_data import Inventories, ProviderData
-from placement.client.provider_tree import TreeSnapshot
-from placement.client.rest import RestApi, Version
-from placement.vocabulary import CUSTOM_PREFIX
+from falcon_placement_client.allocation_records import AllocationRecords, record_to_write
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import ClientError, ReshapeFailed, ReshapeNeeded, UpdateFailed
+from falcon_placement_client.provider_data import Inventories, ProviderData
+from falcon_placement_client.provider_tree import TreeSnapshot
+from falcon_placement_client.rest import RestApi, Version
+from falcon_placement_client.vocabulary import CUSTOM_PREFIX
 
 # Consumers keep their types, also none at all, where the version cannot state one.
 TYPES_UNSTATED: Version = (1, 36)

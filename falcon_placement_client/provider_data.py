@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from placement.client.errors import ProviderTreeError
-from placement.client.inventory import FIELDS, InventoryRecord
-from placement.vocabulary import MAX_INTEGER
+from falcon_placement_client.errors import ProviderTreeError
+from falcon_placement_client.inventory import FIELDS, InventoryRecord
+from falcon_placement_client.vocabulary import MAX_INTEGER
 
 Inventories = Mapping[str, InventoryRecord]  # by class
 # By class, records or mappings of their fields; what these leave out is the service's default.

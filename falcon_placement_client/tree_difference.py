@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from placement.client.errors import ProviderTreeError
-from placement.client.inventory import FIELDS, InventoryRecord
-from placement.client.provider_data import ProviderData
+from falcon_placement_client.errors import ProviderTreeError
+from falcon_placement_client.inventory import FIELDS, InventoryRecord
+from falcon_placement_client.provider_data import ProviderData
 
 Providers = dict[str, ProviderData]  # by UUID, while a difference is applied
 

@@ -5,17 +5,22 @@ from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from placement.client import claims, tree_reader
-from placement.client.allocation_records import AllocationRecords, read_records_of_tree
-from placement.client.answers import RefusedError
-from placement.client.claims import ClaimResult, NewConsumer, Rank
-from placement.client.errors import ProviderTreeError, ReshapeFailed, ReshapeNeeded, UpdateFailed
-from placement.client.provider_data import ProviderData, check_uuid
-from placement.client.provider_tree import ProviderTree, TreeSnapshot
-from placement.client.query import JsonRequest
-from placement.client.rest import SECOND_LINE, RestApi, Version, retry
-from placement.client.tree_difference import revised
-from placement.client.tree_writer import TreeWriter, may_pass
+from falcon_placement_client import claims, tree_reader
+from falcon_placement_client.allocation_records import AllocationRecords, read_records_of_tree
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.claims import ClaimResult, NewConsumer, Rank
+from falcon_placement_client.errors import (
+    ProviderTreeError,
+    ReshapeFailed,
+    ReshapeNeeded,
+    UpdateFailed,
+)
+from falcon_placement_client.provider_data import ProviderData, check_uuid
+from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
+from falcon_placement_client.query import JsonRequest
+from falcon_placement_client.rest import SECOND_LINE, RestApi, Version, retry
+from falcon_placement_client.tree_difference import revised
+from falcon_placement_client.tree_writer import TreeWriter, may_pass
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from placement.client.request_errors import RequestError, path_of
-from placement.client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
+from falcon_placement_client.request_errors import RequestError, path_of
+from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
 
 JsonRequest = Mapping[str, Any]
 Pairs = Sequence[tuple[str, str]]

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from placement.client.errors import ProviderTreeError
-from placement.client.provider_data import ProviderData
+from falcon_placement_client.errors import ProviderTreeError
+from falcon_placement_client.provider_data import ProviderData
 
 
 def parents_first(providers: list[ProviderData]) -> dict[str, ProviderData]:

@@ -4,12 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from placement.client.answers import RefusedError
-from placement.client.errors import UpdateFailed
-from placement.client.provider_data import ProviderData, check_aggregates, complete_inventories
-from placement.client.provider_tree import TreeSnapshot
-from placement.client.rest import RestApi
-from placement.vocabulary import SHARING_TRAIT
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import UpdateFailed
+from falcon_placement_client.provider_data import (
+    ProviderData,
+    check_aggregates,
+    complete_inventories,
+)
+from falcon_placement_client.provider_tree import TreeSnapshot
+from falcon_placement_client.rest import RestApi
+from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 PARTS = ("inventories", "traits", "aggregates")
 READS = 10  # of the parts of a provider that others keep changing

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from placement.client.allocation_records import AllocationRecord, check_consumer, read_record
-from placement.client.answers import RefusedError
-from placement.client.errors import AllocationConflict, NoCandidates
-from placement.client.query import JsonRequest, query_of
-from placement.client.rest import RestApi, Version, retry
-from placement.vocabulary import UNKNOWN_CONSUMER_TYPE
+from falcon_placement_client.allocation_records import AllocationRecord, check_consumer, read_record
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import AllocationConflict, NoCandidates
+from falcon_placement_client.query import JsonRequest, query_of
+from falcon_placement_client.rest import RestApi, Version, retry
+from falcon_placement_client.vocabulary import UNKNOWN_CONSUMER_TYPE
 
 CANDIDATES = 50  # that a claim looks at, unless the request has a limit
 SEARCHES = 3  # of a claim whose candidates others were faster to take

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from placement.client.answers import RefusedError
-from placement.client.errors import ConsumerError
-from placement.client.rest import RestApi
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import ConsumerError
+from falcon_placement_client.rest import RestApi
 
 
 class AllocatedResources(TypedDict):

@@ -7,7 +7,7 @@ The service and its clients share this module, so it imports nothing but constan
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from placement.vocabulary import MAX_INTEGER
+from falcon_placement_client.vocabulary import MAX_INTEGER
 
 MAX_CAPACITY = 2**63 - 1  # what the column `capacity` holds
 

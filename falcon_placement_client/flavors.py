@@ -27,9 +27,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from placement.client.query import GROUP_KEY, JsonRequest, pairs_of, request_of
-from placement.client.request_errors import RequestError, bad_value
-from placement.client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
+from falcon_placement_client.query import GROUP_KEY, JsonRequest, pairs_of, request_of
+from falcon_placement_client.request_errors import RequestError, bad_value
+from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
 
 Flavor = Mapping[str, str | int]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from placement.client.errors import RestError, reason
+from falcon_placement_client.errors import RestError, reason
 
 if TYPE_CHECKING:
     # PERF: commands that need no adapter start without these.
@@ -112,7 +112,7 @@ def _of_cloud(cloud: NamedCloud) -> "Adapter":
         from openstack.exceptions import ConfigException  # noqa: PLC0415
     except ImportError:
         raise RestError(
-            f"cloud {cloud.name} needs openstacksdk: pip install 'falcon-placement[clouds]'"
+            f"cloud {cloud.name} needs openstacksdk: pip install 'falcon-placement-client[clouds]'"
         ) from None
     try:
         region = config.get_cloud_region(cloud=cloud.name)

@@ -1,13 +1,13 @@
 """The public names of the package, from the modules that define them."""
 
-from placement.client.allocation_records import (
+from falcon_placement_client.allocation_records import (
     AllocatedResources,
     AllocationRecord,
     AllocationRecords,
 )
-from placement.client.answers import RefusedError
-from placement.client.claims import ClaimResult, NewConsumer, Rank
-from placement.client.errors import (
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.claims import ClaimResult, NewConsumer, Rank
+from falcon_placement_client.errors import (
     AllocationConflict,
     ClientError,
     ConsumerError,
@@ -19,12 +19,12 @@ from placement.client.errors import (
     ServiceTooOld,
     UpdateFailed,
 )
-from placement.client.inventory import InventoryRecord
-from placement.client.provider_data import Inventories, ProviderData
-from placement.client.provider_tree import ProviderTree, TreeSnapshot
-from placement.client.report import ComputeDriver, ReportClient
-from placement.client.request_errors import RequestError
-from placement.client.tree_difference import TreeChange, TreeDifference
+from falcon_placement_client.inventory import InventoryRecord
+from falcon_placement_client.provider_data import Inventories, ProviderData
+from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
+from falcon_placement_client.report import ComputeDriver, ReportClient
+from falcon_placement_client.request_errors import RequestError
+from falcon_placement_client.tree_difference import TreeChange, TreeDifference
 
 __all__ = [
     "AllocatedResources",

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from placement.client.answers import refusal
-from placement.client.errors import ClientError, NoPlacementService, ServiceTooOld
+from falcon_placement_client.answers import refusal
+from falcon_placement_client.errors import ClientError, NoPlacementService, ServiceTooOld
 
 if TYPE_CHECKING:
     # PERF: commands that need no adapter start without it.
