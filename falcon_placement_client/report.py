@@ -32,6 +32,10 @@ LOG = logging.getLogger(__name__)
 UPDATE_PAUSES = tuple(min(0.05 * 2**attempt, 1.0) for attempt in range(9))
 # To reshape a tree on which others claim: each claim makes what was read of it stale.
 RESHAPE_PAUSES = (0.05,) * 24
+TIMEOUT_SECONDS = 60.0
+# One for each thread that waits for an answer: beyond ten, the default, connections would be closed
+# after each answer, with a warning.
+MAX_KEPT_CONNECTIONS = 1000
 NOAUTH2_ROLES = "admin,service"
 
 # Edits a tree to what the hardware is. Allocations are edited, too, where there are any. Raises
@@ -55,8 +59,12 @@ class ReportClient:
         self._writer = TreeWriter(self._api)
 
     @classmethod
-    def at(cls, url: str, token: str) -> "ReportClient":
+    def at(cls, url: str, token: str, timeout: float = TIMEOUT_SECONDS) -> "ReportClient":
         """Return a client of the service at a URL; token: sent as X-Auth-Token.
+
+        timeout: seconds to wait for a connection, and for each piece of an answer; after that,
+        methods raise keystoneauth1's ConnectTimeout. A request that changes something may have been
+        carried out then.
 
         Where keystone is asked for tokens and URLs, make an adapter of its session instead. Where
         there is no keystone (noauth2), the caller has the roles of an admin and of a service.
@@ -64,8 +72,14 @@ class ReportClient:
         # PERF: commands that need no adapter start without it.
         from keystoneauth1 import adapter, session, token_endpoint  # noqa: PLC0415
 
-        auth = token_endpoint.Token(url, token)
-        caller = session.Session(auth, additional_headers={"X-Roles": NOAUTH2_ROLES})
+        caller = session.Session(
+            token_endpoint.Token(url, token),
+            timeout=timeout,
+            additional_headers={"X-Roles": NOAUTH2_ROLES},
+        )
+        for scheme in list(caller.adapters):
+            kept = session.TCPKeepAliveAdapter(pool_maxsize=MAX_KEPT_CONNECTIONS)
+            caller.mount(scheme, kept)
         return cls(adapter.Adapter(caller, service_type="placement"))
 
     def get_provider_tree(self, uuid: str) -> ProviderTree:

@@ -1,0 +1,67 @@
+"""`ReportClient.at`: connections of its own."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import socket
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+from keystoneauth1.exceptions import ConnectTimeout
+
+from falcon_placement_client import ReportClient
+from tests.kit.listener import listening
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+UUID = "00000000-0000-0000-0000-000000000001"
+THREADS = 24
+VERSIONS = b'{"versions": [{"id": "v1.0", "min_version": "1.0", "max_version": "1.39"}]}'
+
+
+def test_a_server_that_never_answers_is_a_timeout() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(ConnectTimeout):
+            ReportClient.at(url, "admin", timeout=0.1).release(UUID)
+
+
+def test_a_connection_that_is_not_accepted_is_a_timeout() -> None:
+    with ExitStack() as sockets:
+        listener = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        address = listener.getsockname()
+        # These fill the queue of the listener, so the next connection gets no answer at all.
+        for _ in range(4):
+            each = sockets.enter_context(socket.socket())
+            each.setblocking(False)
+            each.connect_ex(address)
+        with pytest.raises(ConnectTimeout):
+            ReportClient.at(f"http://127.0.0.1:{address[1]}", "admin", timeout=0.1).release(UUID)
+
+
+def test_a_timeout_is_there_without_being_asked_for() -> None:
+    assert inspect.signature(ReportClient.at).parameters["timeout"].default == 60
+
+
+def test_many_threads_keep_their_connections(caplog: pytest.LogCaptureFixture) -> None:
+    together = threading.Barrier(THREADS)
+
+    def application(environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
+        if environ["PATH_INFO"] == "/":
+            respond("200 OK", [("Content-Type", "application/json")])
+            return [VERSIONS]
+        together.wait(60)  # so that each thread needs a connection of its own
+        respond("204 No Content", [])
+        return []
+
+    caplog.set_level(logging.WARNING, "urllib3")
+    with listening(application) as url, ThreadPoolExecutor(THREADS) as threads:
+        client = ReportClient.at(url, "admin")
+        assert all(threads.map(client.release, [UUID] * THREADS))
+    assert [record.getMessage() for record in caplog.records] == []
