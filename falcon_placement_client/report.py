@@ -87,8 +87,13 @@ class ReportClient:
 
         It can be edited, and is empty if there is no such provider. Raises ClientError.
         """
-        tree = tree_reader.read_tree(self._api, check_uuid("the tree", uuid))
-        return TreeSnapshot([*tree, *tree_reader.read_sharing(self._api, tree)]).edit()
+        root = check_uuid("the tree", uuid)
+
+        def read() -> ProviderTree:
+            tree = tree_reader.read_tree(self._api, root)
+            return TreeSnapshot([*tree, *tree_reader.read_sharing(self._api, tree)]).edit()
+
+        return self._api.run(read)
 
     def get_allocations_for_provider_tree(self, uuid: str) -> AllocationRecords:
         """Return the allocations of all who hold anything of the tree that a provider is in.
@@ -96,14 +101,16 @@ class ReportClient:
         By consumer, and all of each: also those of sharing providers and of other trees. Consumers
         that hold something of sharing providers alone are not among them. Raises ClientError.
         """
-        return read_records_of_tree(self._api, check_uuid("the tree", uuid))
+        root = check_uuid("the tree", uuid)
+        return self._api.run(lambda: read_records_of_tree(self._api, root))
 
     def get_usages_for_provider_tree(self, uuid: str) -> dict[str, dict[str, int]]:
         """Return how much is used of each provider of a tree, by its UUID and by class.
 
         It is empty if there is no such provider. Raises ClientError.
         """
-        return tree_reader.read_usages(self._api, check_uuid("the tree", uuid))
+        root = check_uuid("the tree", uuid)
+        return self._api.run(lambda: tree_reader.read_usages(self._api, root))
 
     def update_from_provider_tree(
         self, new_tree: ProviderTree, allocations: AllocationRecords | None = None
@@ -122,7 +129,11 @@ class ReportClient:
         else that cannot be written. The next update completes one that was cut short.
         """
         try:
-            return retry(lambda: self._update(new_tree, allocations), UPDATE_PAUSES, may_pass)
+            return retry(
+                lambda: self._api.run(lambda: self._update(new_tree, allocations)),
+                UPDATE_PAUSES,
+                may_pass,
+            )
         except RefusedError as refusal:
             if not may_pass(refusal):
                 raise
@@ -156,7 +167,7 @@ class ReportClient:
         request: the body of `POST /allocation_candidates`, whatever the service speaks. Raises
         RequestError for what a version before 2.0 cannot say, and RefusedError.
         """
-        return claims.find_candidates(self._api, request)
+        return self._api.run(lambda: claims.find_candidates(self._api, request))
 
     def explain(self, request: JsonRequest) -> str:
         """Return in words who can serve a request, and why others cannot.
@@ -164,7 +175,7 @@ class ReportClient:
         It is empty where the service does not speak placement 2.0, or does not tell this caller.
         Raises as `allocation_candidates` does.
         """
-        return claims.explain(self._api, request)
+        return self._api.run(lambda: claims.explain(self._api, request))
 
     def claim(
         self, request: JsonRequest, consumer: NewConsumer, rank: Rank | None = None
@@ -178,7 +189,7 @@ class ReportClient:
         Raises NoCandidates, with the reasons where the service explains; AllocationConflict, if the
         consumer has something; and as `allocation_candidates` does.
         """
-        return claims.claim(self._api, request, consumer, rank)
+        return self._api.run(lambda: claims.claim(self._api, request, consumer, rank))
 
     def move(self, source: str, target: NewConsumer) -> None:
         """Hand all that one consumer holds to another, in one transaction of the service.
@@ -186,11 +197,11 @@ class ReportClient:
         A migration gets what an instance has, before that claims something elsewhere. What the
         target held before is given back. Raises AllocationConflict.
         """
-        claims.move(self._api, source, target)
+        self._api.run(lambda: claims.move(self._api, source, target))
 
     def release(self, consumer: str) -> bool:
         """Give back all that a consumer holds; return whether it held anything."""
-        return claims.release(self._api, consumer)
+        return self._api.run(lambda: claims.release(self._api, consumer))
 
     def _update(self, tree: ProviderTree, allocations: AllocationRecords | None) -> TreeSnapshot:
         new = tree.snapshot()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from falcon_placement_client.answers import refusal
+from falcon_placement_client.answers import RefusedError, refusal
 from falcon_placement_client.errors import ClientError, NoPlacementService, ServiceTooOld
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ Result = TypeVar("Result")
 LEAST: Version = (1, 36)
 MOST_OF_FIRST_LINE: Version = (1, 39)
 SECOND_LINE: Version = (2, 0)
+NOT_ACCEPTABLE = 406  # the status of a version that a service does not speak
 
 _ADVICE = "is the endpoint that of placement?"
 
@@ -40,7 +41,7 @@ class RestApi:
 
     @property
     def version(self) -> Version:
-        """The microversion that is spoken; the service is asked once.
+        """The microversion that is spoken; `run` asks the service again when it is refused.
 
         Raises ServiceTooOld if it does not speak 1.36.
         """
@@ -52,6 +53,24 @@ class RestApi:
     def speaks_second_line(self) -> bool:
         """Whether the service speaks placement 2.0."""
         return self.version >= SECOND_LINE
+
+    def run(self, operation: Callable[[], Result]) -> Result:
+        """Return the result of an operation, run again if the service has other versions by now.
+
+        A service that is rolled back refuses the version that it spoke before, with 406. What was
+        sent until then may be sent again: reads, and writes that compare with what was read.
+        """
+        version = self.version
+        try:
+            return operation()
+        except ClientError as error:
+            if isinstance(error, RefusedError) and error.status == NOT_ACCEPTABLE:
+                self._version = self._negotiate()
+            # Or another thread has found it out, between two requests of this operation.
+            if self.version == version:
+                raise
+        LOG.info("the service speaks placement %d.%d now, it spoke %d.%d", *self.version, *version)
+        return operation()
 
     def get(self, path: str, version: Version | None = None) -> Any:
         """Return the JSON value at a path.  Raises RefusedError, as all of these do."""

@@ -15,7 +15,7 @@ from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.errors import ClientError, ReshapeFailed, ReshapeNeeded, UpdateFailed
 from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.provider_tree import TreeSnapshot
-from falcon_placement_client.rest import RestApi, Version
+from falcon_placement_client.rest import NOT_ACCEPTABLE, RestApi, Version
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX
 
 # Consumers keep their types, also none at all, where the version cannot state one.
@@ -159,7 +159,7 @@ class TreeWriter:
         try:
             return self._api.send(method, path, body)
         except RefusedError as refusal:
-            if may_pass(refusal):
+            if may_pass(refusal) or refusal.status == NOT_ACCEPTABLE:
                 raise
             if refusal.status == 400:
                 self._names.clear()  # somebody may have deleted a name that was there

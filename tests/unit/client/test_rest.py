@@ -13,7 +13,7 @@ from falcon_placement_client import identity
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import LostError, RestClient
 from falcon_placement_client.errors import ClientError, ReshapeFailed, RestError
-from falcon_placement_client.rest import RestApi, retry
+from falcon_placement_client.rest import RestApi, Version, retry
 from tests.kit.listener import listening
 
 if TYPE_CHECKING:
@@ -96,6 +96,44 @@ def test_all_pages_of_a_list_are_read(count: int, markers: list[str]) -> None:
     assert [entry["uuid"] for entry in listed] == [str(n) for n in range(count)]
     paths = [call.args[0] for call in adapter.request.call_args_list]
     assert paths == [f"/resource_providers?limit=2{marker}" for marker in markers]
+
+
+def versions(*lines: str) -> Any:
+    """The answer of a service that speaks 1.39 and these lines of versions."""
+    listed = [{"id": line, "max_version": "1.39"} for line in ("v1.0", *lines)]
+    return mock.Mock(status_code=200, json=lambda: {"versions": listed})
+
+
+def test_an_operation_is_run_again_where_another_one_has_met_a_rolled_back_service() -> None:
+    adapter = mock.Mock()
+    adapter.request.side_effect = [versions("v2.0"), versions()]
+    api = RestApi(adapter)
+    spoken: list[Version] = []
+
+    def elsewhere() -> None:
+        raise RefusedError("GET /x", 406, "", "")
+
+    def operation() -> str:
+        spoken.append(api.version)
+        if len(spoken) > 1:
+            return "done"
+        with pytest.raises(RefusedError):
+            api.run(elsewhere)
+        # A path of 2.0, at the version of now.
+        raise RefusedError("POST /claims", 404, "", "")
+
+    assert api.run(operation) == "done"
+    assert spoken == [(2, 0), (1, 39)]
+
+
+@pytest.mark.parametrize("status", [404, 406, 409])
+def test_a_refusal_at_a_version_that_the_service_speaks_stands(status: int) -> None:
+    adapter = mock.Mock()
+    adapter.request.side_effect = [versions("v2.0"), versions("v2.0")]
+    operation = mock.Mock(side_effect=RefusedError("GET /x", status, "", ""))
+    with pytest.raises(RefusedError):
+        RestApi(adapter).run(operation)
+    assert operation.call_count == 1
 
 
 @pytest.mark.parametrize(
