@@ -231,11 +231,15 @@ class ProviderTree(_Reading):
 
     def add_traits(self, name_or_uuid: str, *traits: str) -> bool:
         """Give traits to a provider; return whether it lacked one."""
-        return self.update_traits(name_or_uuid, self.data(name_or_uuid).traits | set(traits))
+        provider = self.data(name_or_uuid)
+        added = check_traits(provider.name, traits)
+        return self.update_traits(provider.uuid, provider.traits | added)
 
     def remove_traits(self, name_or_uuid: str, *traits: str) -> bool:
         """Take traits from a provider; return whether it had one."""
-        return self.update_traits(name_or_uuid, self.data(name_or_uuid).traits - set(traits))
+        provider = self.data(name_or_uuid)
+        removed = check_traits(provider.name, traits)
+        return self.update_traits(provider.uuid, provider.traits - removed)
 
     def update_aggregates(
         self, name_or_uuid: str, aggregates: Iterable[str], generation: int | None = None

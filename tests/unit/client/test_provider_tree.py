@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from tests.unit.client.any_tree import trees
 
 HOST, NUMA0, NUMA1, DISK = (f"00000000-0000-0000-0000-{number:012}" for number in range(1, 5))
 AGGREGATE = "aaaaaaaa-0000-0000-0000-000000000001"
+A_LIST: Any = ["AVX"]  # in the place of one name
 DEFAULTS = {"reserved": 0, "min_unit": 1, "max_unit": 2**31 - 1, "step_size": 1}
 
 
@@ -203,6 +205,9 @@ WRONG: list[tuple[Edit, str]] = [
     (lambda tree: tree.update_inventory("host1", 8), "host1: the inventory is 8"),  # type: ignore[arg-type]
     (lambda tree: tree.update_traits("host1", "CUSTOM_A"), "host1: the traits are 'CUSTOM_A'"),
     (lambda tree: tree.add_traits("host1", "avx"), "host1: 'avx' cannot be a trait: expected cap"),
+    (lambda tree: tree.add_traits("host1", A_LIST), r"host1: \['AVX'\] cannot be a trait: expec"),
+    (lambda tree: tree.remove_traits("host1", A_LIST), r"host1: \['AVX'\] cannot be a trait: ex"),
+    (lambda tree: tree.add_aggregates("host1", A_LIST), r"host1: aggregate .* is no UUID"),
     (lambda tree: tree.update_aggregates("host1", ["az1"]), "host1: aggregate 'az1' is no UUID"),
 ]
 
