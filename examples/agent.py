@@ -2,10 +2,12 @@
 
     python -m examples.agent examples/host.yaml
 
-The tree of the host is made what the file says: inventories, traits, aggregates, and the devices
-below it. When inventory moves from one provider to another, as from a host to its cards, what
-consumers hold of it moves along, in one transaction of the service. The agent can be killed at any
-time; the next one completes what was begun.
+The agent gives the host what the file says: inventories, traits, aggregates, and the devices below
+it. Traits and aggregates of which the file says nothing stay, such as the one by which an operator
+disables a host, and so do providers that another agent has put below the host. When inventory moves
+from one provider to another, as from a host to its cards, what consumers hold of it moves along, in
+one transaction of the service. The agent can be killed at any time; the next one completes what was
+begun.
 """
 
 import argparse
@@ -24,6 +26,7 @@ from falcon_placement_client import (
     AllocatedResources,
     AllocationRecords,
     ClientError,
+    ProviderData,
     ProviderTree,
     ReportClient,
     ReshapeFailed,
@@ -57,10 +60,16 @@ class HostDriver:
         Raises ReshapeNeeded without allocations when inventory moves; ReshapeFailed when what a
         consumer holds fits nowhere; ProviderTreeError for what the service would not take.
         """
+        others = self._providers_of_others(tree)
         # What is the same in the end is not written: only differences are.
         if tree.exists(self.uuid):
             tree.remove(self.uuid)
         self._add(tree, self._description, None)
+        for provider in others:
+            tree.new_child(provider.name, str(provider.parent_uuid), provider.uuid)
+            tree.update_inventory(provider.uuid, provider.inventory)
+            tree.update_traits(provider.uuid, provider.traits)
+            tree.update_aggregates(provider.uuid, provider.aggregates)
         moving = _moving(tree)
         if moving and allocations is None:
             raise ReshapeNeeded(f"{', '.join(sorted(moving))} of {self.name} moves")
@@ -71,16 +80,37 @@ class HostDriver:
         """Add a provider and all below it."""
         name = provider["name"]
         if parent is None:
-            tree.new_root(name, self.uuid)
+            made = tree.new_root(name, self.uuid)
         else:
-            # The same UUID each time, so that an agent that was killed finds what it has created.
-            made = uuid.uuid5(uuid.UUID(self.uuid), name)
-            tree.new_child(name, parent, provider.get("uuid") or str(made))
+            made = tree.new_child(name, parent, provider.get("uuid") or self._uuid_of_child(name))
+        old = tree.base.find(made)
         tree.update_inventory(name, dict(_records(provider.get("inventory") or {})))
-        tree.update_traits(name, provider.get("traits") or ())
-        tree.update_aggregates(name, provider.get("aggregates") or ())
+        traits = _names(provider.get("traits"))
+        tree.update_traits(name, old.traits if old else ())
+        tree.add_traits(name, *(each for each, wanted in traits.items() if wanted))
+        tree.remove_traits(name, *(each for each, wanted in traits.items() if not wanted))
+        aggregates = _names(provider.get("aggregates"))
+        tree.update_aggregates(name, old.aggregates if old else ())
+        tree.add_aggregates(name, *(each for each, wanted in aggregates.items() if wanted))
+        tree.remove_aggregates(name, *(each for each, wanted in aggregates.items() if not wanted))
         for child in provider.get("children") or ():
             self._add(tree, child, name)
+
+    def _uuid_of_child(self, name: str) -> str:
+        """Return the same UUID each time, by which an agent finds what it has created before."""
+        return str(uuid.uuid5(uuid.UUID(self.uuid), name))
+
+    def _providers_of_others(self, tree: ProviderTree) -> list[ProviderData]:
+        """Return the providers below the host that no agent has made of its file."""
+        if not tree.exists(self.uuid):
+            return []
+        own = {self.uuid, *_stated_uuids(self._description)}
+        below = [tree.data(each) for each in tree.get_provider_uuids(self.uuid)]
+        return [
+            each
+            for each in below
+            if each.uuid not in own and each.uuid != self._uuid_of_child(each.name)
+        ]
 
 
 def move_allocations(tree: ProviderTree, allocations: AllocationRecords) -> None:
@@ -134,10 +164,30 @@ def _check(provider: object, where: str) -> None:
         raise ValueError(f"{name}: no key {unknown[0]}, expected {', '.join(sorted(KEYS))}")
     if not isinstance(provider.get("inventory") or {}, Mapping):
         raise ValueError(f"{name}: the inventory is no mapping of classes")
+    for key in ("traits", "aggregates"):
+        stated = provider.get(key) or []
+        is_list = isinstance(stated, list | Mapping)
+        if not is_list or not all(isinstance(each, str) for each in stated):
+            raise ValueError(f"{name}: the {key} are no list of names")
+        if not all(isinstance(wanted, bool) for wanted in _names(stated).values()):
+            raise ValueError(f"{name}: the {key} are neither true nor false")
     if not isinstance(provider.get("children") or [], list):
         raise ValueError(f"{name}: the children are no list")
     for child in provider.get("children") or ():
         _check(child, f"a child of {name}")
+
+
+def _stated_uuids(provider: Description) -> Iterator[str]:
+    """Yield the UUIDs that a file gives to providers."""
+    if provider.get("uuid"):
+        yield str(uuid.UUID(str(provider["uuid"])))
+    for child in provider.get("children") or ():
+        yield from _stated_uuids(child)
+
+
+def _names(stated: Any) -> dict[str, bool]:
+    """Return, of names in a file, whether the provider is to have each."""
+    return dict(stated) if isinstance(stated, Mapping) else dict.fromkeys(stated or (), True)
 
 
 def _records(inventory: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

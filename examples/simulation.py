@@ -118,8 +118,9 @@ class Simulation:
     def _round(self, pool: ThreadPoolExecutor, operations: int, number: int, bar: Any) -> None:
         """Let a host fail, and users act; meanwhile some hosts change."""
         failed = self._rng.choice(self._descriptions)
-        traits = failed.get("traits", [])
-        host = self._report({**failed, "traits": [*traits, DISABLED]})
+        host = HostDriver(failed).uuid
+        self._disable(host, True)
+        self._report(failed)  # an agent leaves it disabled
         gpu_hosts = [each for each in self._descriptions[::GPU_EVERY] if each is not failed]
 
         def act(place: int, user: User) -> None:
@@ -134,13 +135,20 @@ class Simulation:
                 bar.update()
 
         list(pool.map(act, range(len(self._users)), self._users))
-        self._report(failed)
+        self._disable(host, False)
 
     def _report(self, description: dict[str, Any]) -> str:
         """Have an agent report a host; return its UUID."""
         host = HostDriver(description)
         self._client.report(host.uuid, host)
         return host.uuid
+
+    def _disable(self, host: str, disabled: bool) -> None:
+        """Give a host the trait by which it gets no instances, or take it away."""
+        tree = self._client.get_provider_tree(host)
+        change = tree.add_traits if disabled else tree.remove_traits
+        change(host, DISABLED)
+        self._client.update_from_provider_tree(tree)
 
     def _remove(self, host: str) -> None:
         """Delete a host, which the service refuses while anything of it is in use."""
@@ -169,7 +177,8 @@ def split_gpus(description: dict[str, Any]) -> bool:
     if "VGPU" not in description["inventory"]:
         return False
     del description["inventory"]["VGPU"]
-    card = {"inventory": {"VGPU": 4}, "traits": description.pop("traits")}
+    card = {"inventory": {"VGPU": 4}, "traits": description["traits"]}
+    description["traits"] = dict.fromkeys(description["traits"], False)
     names = [f"{description['name']}-gpu{number}" for number in (1, 2)]
     description["children"] = [{"name": name, **card} for name in names]
     return True

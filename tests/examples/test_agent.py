@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from examples import agent
+from examples.scheduler import DISABLED
 from falcon_placement_client import NewConsumer, ProviderTree, ReportClient, ReshapeFailed
 from falcon_placement_client.rest import Version
 from placement.direct import PlacementDirect
@@ -82,6 +83,28 @@ def test_a_report_of_what_is_there_writes_nothing(recorder: Recorder) -> None:
     assert recorder.writes() == []
 
 
+def test_what_others_wrote_stays(recorder: Recorder) -> None:
+    client = ReportClient(recorder)
+    own, others = "aaaaaaaa-0000-0000-0000-000000000001", "aaaaaaaa-0000-0000-0000-000000000002"
+    description = {**CARDS, "traits": ["COMPUTE_NODE"], "aggregates": [own]}
+    report(client, description)
+    tree = tree_of(client, CARDS)
+    for name in ("host1", "card1"):
+        tree.add_traits(name, DISABLED, "CUSTOM_RACK")
+        tree.add_aggregates(name, others)
+    tree.new_child("agent of the network", "host1")
+    tree.update_inventory("agent of the network", {"NET_BW_EGR_KILOBIT_PER_SEC": {"total": 9}})
+    client.update_from_provider_tree(tree)
+    recorder.requests.clear()
+    report(client, description)
+    assert recorder.writes() == []
+    report(client, {**FLAT, "traits": {"COMPUTE_NODE": False}, "aggregates": {own.upper(): False}})
+    left = tree_of(client, FLAT)
+    assert {each.name for each in left} == {"host1", "agent of the network"}
+    assert left.data("host1").traits == {DISABLED, "CUSTOM_RACK"}
+    assert left.data("host1").aggregates == {others}
+
+
 @pytest.mark.parametrize("version", [(1, 36), (2, 0)], ids=["1.36", "2.0"])
 def test_what_is_in_use_moves_to_the_cards_and_back(recorder: Recorder, version: Version) -> None:
     client = ReportClient(recorder, version)
@@ -136,6 +159,9 @@ def test_an_agent_killed_at_any_request_is_put_right_by_the_next(
         ("name: h\nchildren: 3", "h: the children are no list"),
         ("name: h\ninventory: [VCPU]", "h: the inventory is no mapping"),
         ("name: h\ninventory: {VCPU: {total: many}}", "h: inventory VCPU: total is 'many'"),
+        ("name: h\ntraits: COMPUTE_NODE", "h: the traits are no list of names"),
+        ("name: h\naggregates: [[a]]", "h: the aggregates are no list of names"),
+        ("name: h\ntraits: {COMPUTE_NODE: maybe}", "h: the traits are neither true nor false"),
         ("name: h\ntraits: {", "host.yaml: "),
     ],
 )
