@@ -67,11 +67,8 @@ def register(conf: cfg.ConfigOpts) -> None:
 
 
 def load_for_service(conf: cfg.ConfigOpts) -> None:
-    """Read the files of the web process: those of `OS_PLACEMENT_CONFIG_DIR`, or the usual places.
-
-    Raises ConfigurationError when the directory was named and has no readable placement.conf.
-    """
-    parse(conf, [], named_files())
+    """Read the options of the web process, which has no command line.  Raises as `parse` does."""
+    parse(conf, [])
 
 
 def named_files() -> list[str] | None:
@@ -91,8 +88,13 @@ def named_files() -> list[str] | None:
 def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = None) -> None:
     """Parse command line, files and environment.
 
+    files: to read where the command line names none; None: the one in the directory that the
+    environment names, or those in the usual places.
+
     Raises ConfigurationError for a file that cannot be read and for a value that is not allowed.
     """
+    if files is None and not any(argument.startswith("--config-") for argument in argv):
+        files = named_files()
     try:
         conf(
             list(argv),

@@ -1,12 +1,13 @@
 """Configuration: files, environment, and one line for what is wrong."""
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from oslo_config.cfg import ConfigOpts
 
-from placement import app, config
+from placement import app, cli, config, status
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 
@@ -107,6 +108,42 @@ def test_an_unmigrated_database_is_refused_with_the_command_that_helps(
     load(tmp_path, FILE.replace("sqlite://", f"sqlite:///{tmp_path}/p.db"), monkeypatch)
     with pytest.raises(ConfigurationError, match="placement-manage db sync"):
         app.serve()
+
+
+@pytest.mark.parametrize("option", ["--config-dir", "--config-file"])
+def test_commands_read_the_named_directory_unless_the_command_line_names_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    places = {name: tmp_path / name for name in ("environment", "arguments")}
+    for name, directory in places.items():
+        directory.mkdir()
+        (directory / "placement.conf").write_text(
+            f"[placement_database]\nconnection = sqlite:///{name}\n[api]\nsite_name_{name} = 1\n"
+        )
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(places["environment"]))
+    stated = str(places["arguments"] / ("" if option == "--config-dir" else "placement.conf"))
+    for arguments, source in (([], "environment"), ([option, stated], "arguments")):
+        conf = config.options()
+        config.parse(conf, arguments)
+        assert config.settings(conf).database.connection == f"sqlite:///{source}"
+        # The other one is not mixed into it.
+        unknown = [each.name for each in config.unknown_options(conf)]
+        assert unknown == [f"site_name_{source}"]
+
+
+@pytest.mark.parametrize("main", [cli.main, status.main], ids=["manage", "status"])
+def test_commands_find_the_database_by_the_directory_that_the_environment_names(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    main: Callable[[Sequence[str]], int],
+) -> None:
+    text = FILE.replace("sqlite://", "nosuchengine://")
+    (tmp_path / "placement.conf").write_text(text)
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
+    arguments = ["db", "version"] if main is cli.main else ["upgrade", "check"]
+    assert main(arguments) in (1, 255)
+    assert "nosuchengine" in capsys.readouterr().err
 
 
 def test_an_empty_name_of_a_directory_names_none(
