@@ -8,6 +8,7 @@ import io
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
 
 URL = "http://placement.direct"
+IN_MEMORY = frozenset(("sqlite://", "sqlite:///:memory:"))
 # Who can reach the database may do everything; only the role of a service may reshape.
 IDENTITY = {"X-Auth-Token": "admin", "X-Roles": "admin,service"}
 
@@ -49,10 +51,11 @@ class PlacementDirect:
     def __init__(self, conf: cfg.ConfigOpts | Settings, latest_microversion: bool = False) -> None:
         """Take the configuration, most of all that of the database.
 
-        conf: parsed options, or settings as `placement.config` reads them; `auth_strategy` does
-        not matter, for callers are administrators, as long as they send no `X-Auth-Token` and
-        `X-Roles` of their own. latest_microversion: whether requests that state no microversion
-        are of the latest 1.x, and not of 1.0.
+        conf: options, or settings as `placement.config` reads them. Options that were not parsed
+        get their defaults and what was set by `set_override`; neither files nor the command line
+        of the process are read. `auth_strategy` does not matter, for callers are administrators, as
+        long as they send no `X-Auth-Token` and `X-Roles` of their own. latest_microversion: whether
+        requests that state no microversion are of the latest 1.x, and not of 1.0.
 
         Raises ConfigurationError for options that cannot be used.
         """
@@ -65,11 +68,13 @@ class PlacementDirect:
         """Return a service with the default of every option on a database.
 
         The database is migrated to the newest schema when the service is entered. url: of
-        SQLAlchemy, such as `sqlite:///placement.db`.
+        SQLAlchemy, such as `sqlite:///placement.db`. `sqlite://` is a database of this service
+        alone, in a temporary directory that goes when the service is left.
         """
         conf = cfg.ConfigOpts()
         config.register(conf)
-        conf([])
+        # Not the files that oslo.config would find by the name of the running program.
+        conf([], default_config_files=[], default_config_dirs=[], use_env=False)
         conf.set_override("connection", url, "placement_database")
         conf.set_override("sync_on_startup", True, "placement_database")
         return cls(conf, latest_microversion=True)
@@ -80,7 +85,13 @@ class PlacementDirect:
         Raises ConfigurationError, one line, for a database that cannot be used.
         """
         with ExitStack() as exits:
-            application, database = app.start(self._settings)
+            settings = self._settings
+            if settings.database.connection in IN_MEMORY:
+                # Threads need connections of their own, and each would have a database of its own.
+                directory = exits.enter_context(TemporaryDirectory(prefix="placement-"))
+                url = f"sqlite:///{directory}/placement.db"
+                settings = replace(settings, database=replace(settings.database, connection=url))
+            application, database = app.start(settings)
             exits.callback(database.dispose)
             session = exits.enter_context(requests.Session())
             # Nothing of the environment (proxies, .netrc) and no other host plays a part.
@@ -109,6 +120,10 @@ def _settings(conf: cfg.ConfigOpts | Settings) -> Settings:
     if isinstance(conf, Settings):
         return conf
     config.register(conf)
+    try:
+        conf.find_file("placement.conf")
+    except cfg.NotInitializedError:
+        config.parse(conf, [], files=[])
     return config.settings(conf)
 
 

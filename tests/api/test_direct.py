@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -58,6 +60,44 @@ def test_a_database_is_migrated_and_served_by_its_url_alone(tmp_path: Path) -> N
             assert len(client.get("/resource_providers").json()["resource_providers"]) == providers
             if not providers:
                 create(client, "host1", UUID)
+
+
+def test_a_database_in_memory_is_one_for_all_threads_and_goes_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    direct = PlacementDirect.on_database("sqlite://")
+    for _ in range(2):
+        with direct as client, ThreadPoolExecutor(8) as pool:
+            uuids = [f"11111111-2222-3333-4444-{number:012}" for number in range(32)]
+            list(pool.map(lambda uuid: create(client, f"host {uuid}", uuid), uuids))
+            assert len(client.get("/resource_providers").json()["resource_providers"]) == 32
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_neither_the_command_line_nor_files_of_the_program_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of the name of the program: oslo.config looks for them in the home directory, too."""
+    (tmp_path / "program.conf").write_text("[api]\nauth_strategy = nonsense\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("OS_API__AUTH_STRATEGY", "nonsense")
+    monkeypatch.setattr(sys, "argv", ["program", "--config-file", "/no/such/file", "--what"])
+    with PlacementDirect.on_database(f"sqlite:///{tmp_path}/new.db") as client:
+        assert client.get("/resource_providers").status_code == 200
+
+
+def test_options_that_were_not_parsed_have_their_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "placement.conf").write_text("[api]\nauth_strategy = nonsense\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(config.CONFIG_DIR_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["program", "--config-file", "/no/such/file", "--what"])
+    conf = config.options()
+    conf.set_override("connection", database_url(tmp_path), "placement_database")
+    with PlacementDirect(conf) as client:
+        assert client.get("/resource_providers").status_code == 200
 
 
 def test_an_error_is_an_answer_unless_an_exception_is_asked_for(client: Adapter) -> None:
