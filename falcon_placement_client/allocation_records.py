@@ -19,13 +19,14 @@ class AllocatedResources(TypedDict):
 class AllocationRecord(TypedDict):
     """All that a consumer holds, as `GET /allocations/{consumer}` shows it.
 
-    allocations: UUID of a provider -> what of it. consumer_type: `unknown` for none.
+    allocations: UUID of a provider -> what of it. consumer_generation: None for a consumer that
+    holds nothing yet. consumer_type: `unknown` for none.
     """
 
     allocations: dict[str, AllocatedResources]
     project_id: str
     user_id: str
-    consumer_generation: int
+    consumer_generation: int | None
     consumer_type: NotRequired[str]
 
 

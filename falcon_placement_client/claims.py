@@ -1,49 +1,44 @@
-"""Claims: what a consumer gets of the providers, moves to another, and gives back.
+"""Claims: candidates are searched for, and given to consumers.
 
 Where the service speaks placement 2.0, and the caller leaves the choice to it, a claim is one
 request. Else candidates are asked for, and one after the other is tried until nobody was faster.
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from falcon_placement_client.allocation_records import AllocationRecord, check_consumer, read_record
 from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.errors import AllocationConflict, NoCandidates
+from falcon_placement_client.consumers import NewConsumer, identity_of
+from falcon_placement_client.errors import AllocationConflict, ConsumerError, NoCandidates
 from falcon_placement_client.query import JsonRequest, query_of
-from falcon_placement_client.rest import RestApi, Version, retry
-from falcon_placement_client.vocabulary import UNKNOWN_CONSUMER_TYPE
+from falcon_placement_client.rest import RestApi
 
 CANDIDATES = 50  # that a claim looks at, unless the request has a limit
 SEARCHES = 3  # of a claim whose candidates others were faster to take
-MOVE_PAUSES = (0,) * 4  # before further attempts, while others write to the same consumers
+
+# One of the `allocation_requests` of an answer.
+Candidate = Mapping[str, Any]
 
 # Takes the answer to a request for candidates, and returns those of its `allocation_requests` that
 # are to be tried, the best one first.
-Rank = Callable[[Mapping[str, Any]], Sequence[Mapping[str, Any]]]
+Rank = Callable[[Mapping[str, Any]], Sequence[Candidate]]
 
 _PATH = "/allocation_candidates"
-_WITH_TYPES: Version = (1, 38)
 _NONE_LEFT = "placement.no_candidates"
+_CONSUMER_CONFLICT = "consumer generation conflict"  # in words, which all releases have
 
 
 @dataclass(frozen=True, slots=True)
-class NewConsumer:
-    """Who claims; its UUID has no allocations yet.
+class Claim:
+    """One of several claims that are made together."""
 
-    type: capital letters, digits and _, such as INSTANCE or MIGRATION. Raises ConsumerError if the
-    UUID is none.
-    """
-
-    uuid: str
-    project_id: str
-    user_id: str
-    type: str = "INSTANCE"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "uuid", check_consumer(self.uuid))
+    # What is asked for: the body of `POST /allocation_candidates`.
+    request: JsonRequest
+    # Who gets it.
+    consumer: NewConsumer
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,74 +93,49 @@ def claim(
         candidates = (rank or _shuffled)(answer)
         if not candidates:
             raise NoCandidates(f"none of the candidates of consumer {consumer.uuid} was chosen")
-        for candidate in candidates:
-            if _take(api, candidate, consumer):
-                return ClaimResult(candidate["allocations"], candidate["mappings"], 1)
-    raise NoCandidates(
-        f"others were faster to take each of the candidates of consumer {consumer.uuid}: try again"
-    )
+        taken = _take_first(api, candidates, consumer)
+        if taken is not None:
+            return taken
+    raise _outrun(consumer)
 
 
-def move(api: RestApi, source: str, target: NewConsumer) -> None:
-    """Hand all that one consumer holds to another, at once; what that one held is given back."""
-    source = check_consumer(source)
-    if source == target.uuid:
-        raise AllocationConflict(f"consumer {source} cannot be moved to itself")
-    retry(lambda: _move(api, source, target), MOVE_PAUSES)
+def claim_candidate(
+    api: RestApi, candidates: Iterable[Candidate], consumer: NewConsumer
+) -> ClaimResult:
+    """Give a consumer the first of these candidates that nobody else was faster to take."""
+    taken = _take_first(api, candidates, consumer)
+    if taken is None:
+        raise _outrun(consumer)
+    return taken
 
 
-def _move(api: RestApi, source: str, target: NewConsumer) -> None:
-    """Read both consumers and write them; raise AllocationConflict as `move` does."""
-    record = read_record(api, source)
-    if record is None:
-        raise AllocationConflict(f"consumer {source} has no allocations to move")
-    replaced = read_record(api, target.uuid)
-    generation = None if replaced is None else replaced["consumer_generation"]
-    body = {
-        # It is gone then, and its type with it.
-        source: {
-            **_of_consumer(api, _owner(source, record, target)),
-            "allocations": {},
-            "consumer_generation": record["consumer_generation"],
-        },
-        target.uuid: {
-            **_of_consumer(api, target),
-            "allocations": {
-                uuid: {"resources": holding["resources"]}
-                for uuid, holding in record["allocations"].items()
-            },
-            "consumer_generation": generation,
-        },
-    }
-    try:
-        api.post("/allocations", body)
-    except RefusedError as refusal:
-        conflict = AllocationConflict(
-            f"consumer {source} cannot be moved to {target.uuid}: {refusal.detail}"
-        )
-        conflict.is_conflict = refusal.is_conflict
-        raise conflict from refusal
-
-
-def release(api: RestApi, consumer: str) -> bool:
-    """Give back all that a consumer holds; return whether it held anything."""
-    try:
-        api.delete(f"/allocations/{check_consumer(consumer)}")
-    except RefusedError as refusal:
-        if refusal.status == 404:
-            return False
-        raise
-    return True
+def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
+    """Make all of these claims, or none, in one transaction of the service."""
+    uuids = [claim.consumer.uuid for claim in claims]
+    for uuid in uuids:
+        if uuids.count(uuid) > 1:
+            raise ConsumerError(f"consumer {uuid} is in more than one of the claims")
+    if not claims:
+        return []
+    if api.speaks_second_line:
+        return _claim_together_at_once(api, claims)
+    for _ in range(SEARCHES):
+        candidates = _choose_together(api, claims)
+        try:
+            api.post("/allocations", _body_of_all(api, claims, candidates))
+        except RefusedError as refusal:
+            if refusal.status != 409:
+                raise
+            if _CONSUMER_CONFLICT in refusal.detail:
+                raise AllocationConflict(refusal.detail) from refusal
+        else:
+            return [_result(candidate) for candidate in candidates]
+    raise NoCandidates(f"others were faster to take candidates of {len(claims)} claims: try again")
 
 
 def _claim_at_once(api: RestApi, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
-    body = {
-        "request": request,
-        "consumer_uuid": consumer.uuid,
-        **_of_consumer(api, consumer),
-    }
     try:
-        answer = api.post("/claims", body)
+        answer = api.post("/claims", _body(api, request, consumer))
     except RefusedError as refusal:
         if refusal.code == _NONE_LEFT:
             raise NoCandidates(refusal.detail) from refusal
@@ -175,22 +145,120 @@ def _claim_at_once(api: RestApi, request: JsonRequest, consumer: NewConsumer) ->
     return ClaimResult(answer["allocations"], answer["mappings"], answer["consumer_generation"])
 
 
-def _shuffled(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
     """Return all candidates in any order: many who ask at the same time are answered the same."""
     candidates = list(answer["allocation_requests"])
     random.shuffle(candidates)
     return candidates
 
 
-def _take(api: RestApi, candidate: Mapping[str, Any], consumer: NewConsumer) -> bool:
+def _body(api: RestApi, request: JsonRequest, consumer: NewConsumer) -> dict[str, Any]:
+    return {"request": request, "consumer_uuid": consumer.uuid, **identity_of(api, consumer)}
+
+
+def _claim_together_at_once(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
+    body = {"claims": [_body(api, claim.request, claim.consumer) for claim in claims]}
+    try:
+        answer = api.post("/claims", body)
+    except RefusedError as refusal:
+        if refusal.code == _NONE_LEFT:
+            raise NoCandidates(refusal.detail) from refusal
+        if refusal.is_conflict:
+            raise AllocationConflict(refusal.detail) from refusal
+        raise
+    return [
+        ClaimResult(each["allocations"], each["mappings"], each["consumer_generation"])
+        for each in answer["claims"]
+    ]
+
+
+def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
+    """Return a candidate for each claim; all of them fit together.  Raises NoCandidates.
+
+    A candidate that was chosen for one claim is not given up for a later one, as in the service.
+    """
+    chosen: list[Candidate] = []
+    taken: Counter[tuple[str, str]] = Counter()
+    for claim in claims:
+        answer = find_candidates(api, {"limit": CANDIDATES, **claim.request})
+        for candidate in _shuffled(answer):
+            amounts = _amounts(candidate)
+            if _fits(answer["provider_summaries"], taken + amounts, amounts):
+                chosen.append(candidate)
+                taken += amounts
+                break
+        else:
+            raise NoCandidates(f"nothing can serve consumer {claim.consumer.uuid} now")
+    return chosen
+
+
+def _amounts(candidate: Candidate) -> Counter[tuple[str, str]]:
+    """Return what a candidate takes, by provider and class."""
+    return Counter(
+        {
+            (uuid, name): amount
+            for uuid, holding in candidate["allocations"].items()
+            for name, amount in holding["resources"].items()
+        }
+    )
+
+
+def _fits(
+    summaries: Mapping[str, Any],
+    taken: Mapping[tuple[str, str], int],
+    places: Iterable[tuple[str, str]],
+) -> bool:
+    """Return whether providers have room for all that is taken of them."""
+    for uuid, name in places:
+        stock = summaries[uuid]["resources"][name]
+        if stock["used"] + taken[uuid, name] > stock["capacity"]:
+            return False
+    return True
+
+
+def _body_of_all(
+    api: RestApi, claims: Sequence[Claim], candidates: Sequence[Candidate]
+) -> dict[str, Any]:
+    """Return the body of `POST /allocations` that makes all claims."""
+    return {
+        claim.consumer.uuid: {
+            **candidate,
+            **identity_of(api, claim.consumer),
+            "consumer_generation": None,
+        }
+        for claim, candidate in zip(claims, candidates, strict=True)
+    }
+
+
+def _take_first(
+    api: RestApi, candidates: Iterable[Candidate], consumer: NewConsumer
+) -> ClaimResult | None:
+    """Claim the first candidate that is left; None if others were faster to take each."""
+    for candidate in candidates:
+        if _take(api, candidate, consumer):
+            return _result(candidate)
+    return None
+
+
+def _result(candidate: Candidate) -> ClaimResult:
+    return ClaimResult(candidate["allocations"], candidate.get("mappings", {}), 1)
+
+
+def _outrun(consumer: NewConsumer) -> NoCandidates:
+    return NoCandidates(
+        f"others were faster to take each of the candidates of consumer {consumer.uuid}: try again"
+    )
+
+
+def _take(api: RestApi, candidate: Candidate, consumer: NewConsumer) -> bool:
     """Claim a candidate; return whether that succeeded, and nobody else was faster."""
-    body = {**candidate, **_of_consumer(api, consumer), "consumer_generation": None}
+    body = {**candidate, **identity_of(api, consumer), "consumer_generation": None}
     try:
         api.put(f"/allocations/{consumer.uuid}", body)
     except RefusedError as refusal:
         if refusal.status != 409:
             raise
-        if "consumer generation conflict" in refusal.detail:
+        if _CONSUMER_CONFLICT in refusal.detail:
             raise _conflict(consumer, refusal) from refusal
         return False
     return True
@@ -198,16 +266,3 @@ def _take(api: RestApi, candidate: Mapping[str, Any], consumer: NewConsumer) -> 
 
 def _conflict(consumer: NewConsumer, refusal: RefusedError) -> AllocationConflict:
     return AllocationConflict(f"consumer {consumer.uuid} has allocations already: {refusal.detail}")
-
-
-def _of_consumer(api: RestApi, consumer: NewConsumer) -> dict[str, str]:
-    owner = {"project_id": consumer.project_id, "user_id": consumer.user_id}
-    return owner | ({"consumer_type": consumer.type} if api.version >= _WITH_TYPES else {})
-
-
-def _owner(uuid: str, record: AllocationRecord, target: NewConsumer) -> NewConsumer:
-    """Return a consumer as it is; with the type of another one where it has none."""
-    consumer_type = record.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
-    if consumer_type == UNKNOWN_CONSUMER_TYPE:
-        consumer_type = target.type
-    return NewConsumer(uuid, record["project_id"], record["user_id"], consumer_type)

@@ -56,7 +56,10 @@ class NoCandidates(ClientError):
 
 
 class AllocationConflict(ClientError):
-    """Somebody else has written the allocations of the consumer."""
+    """The allocations of a consumer are not as the caller thought, or what is to be fits nowhere.
+
+    is_conflict: whether another client wrote first, so that another look may help.
+    """
 
 
 def reason(error: BaseException) -> str:

@@ -6,7 +6,8 @@ from falcon_placement_client.allocation_records import (
     AllocationRecords,
 )
 from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claims import ClaimResult, NewConsumer, Rank
+from falcon_placement_client.claims import Candidate, Claim, ClaimResult, Rank
+from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.errors import (
     AllocationConflict,
     ClientError,
@@ -31,6 +32,8 @@ __all__ = [
     "AllocationConflict",
     "AllocationRecord",
     "AllocationRecords",
+    "Candidate",
+    "Claim",
     "ClaimResult",
     "ClientError",
     "ComputeDriver",

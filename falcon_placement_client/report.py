@@ -1,25 +1,28 @@
 """`ReportClient`: what compute agents and schedulers do with a placement service."""
 
 import logging
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from falcon_placement_client import claims, tree_reader
-from falcon_placement_client.allocation_records import AllocationRecords, read_records_of_tree
+from falcon_placement_client import claims, consumers, tree_reader, tree_update
+from falcon_placement_client.allocation_records import (
+    AllocationRecord,
+    AllocationRecords,
+    check_consumer,
+    read_record,
+    read_records_of_tree,
+)
 from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claims import ClaimResult, NewConsumer, Rank
+from falcon_placement_client.claims import Candidate, Claim, ClaimResult, Rank
+from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.errors import (
-    ProviderTreeError,
-    ReshapeFailed,
     ReshapeNeeded,
     UpdateFailed,
 )
-from falcon_placement_client.provider_data import ProviderData, check_uuid
+from falcon_placement_client.provider_data import check_uuid
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.query import JsonRequest
 from falcon_placement_client.rest import SECOND_LINE, RestApi, Version, retry
-from falcon_placement_client.tree_difference import revised
 from falcon_placement_client.tree_writer import TreeWriter, may_pass
 
 if TYPE_CHECKING:
@@ -130,7 +133,9 @@ class ReportClient:
         """
         try:
             return retry(
-                lambda: self._api.run(lambda: self._update(new_tree, allocations)),
+                lambda: self._api.run(
+                    lambda: tree_update.update(self._api, self._writer, new_tree, allocations)
+                ),
                 UPDATE_PAUSES,
                 may_pass,
             )
@@ -191,81 +196,53 @@ class ReportClient:
         """
         return self._api.run(lambda: claims.claim(self._api, request, consumer, rank))
 
+    def claim_candidate(
+        self, candidates: Sequence[Candidate], consumer: NewConsumer
+    ) -> ClaimResult:
+        """Give a candidate that was chosen, or the first alternate that is left, to a consumer.
+
+        candidates: `allocation_requests` of what `allocation_candidates` returned, the chosen one
+        first; the next one is tried where others were faster.
+
+        Raises NoCandidates, if others were faster to take each of them; AllocationConflict, if the
+        consumer has something; RefusedError.
+        """
+        return self._api.run(lambda: claims.claim_candidate(self._api, candidates, consumer))
+
+    def claim_together(self, wanted: Sequence[Claim]) -> list[ClaimResult]:
+        """Make several claims, of a consumer each, in one transaction: all of them or none.
+
+        Each sees what those before it take; their candidates are the service's choice, or any.
+        Returns the results in the same order. Raises as `claim` does, and ConsumerError if two of
+        the claims are of one consumer.
+        """
+        return self._api.run(lambda: claims.claim_together(self._api, wanted))
+
+    def get_allocations_for_consumer(self, consumer: str) -> AllocationRecord | None:
+        """Return all that a consumer holds, of any provider; None if that is nothing."""
+        uuid = check_consumer(consumer)
+        return self._api.run(lambda: read_record(self._api, uuid))
+
+    def put_allocations(self, consumer: str, record: AllocationRecord) -> None:
+        """Make a record all that a consumer holds.
+
+        record: as `get_allocations_for_consumer` returned it, edited; without any allocations the
+        consumer is released. Its `consumer_generation` is that of the state which it was made of,
+        None for a consumer that holds nothing.
+
+        Raises AllocationConflict, if it does not fit, or (`is_conflict`) if others have written to
+        the consumer since: read it again; ConsumerError; RefusedError.
+        """
+        self._api.run(lambda: consumers.write(self._api, consumer, record))
+
     def move(self, source: str, target: NewConsumer) -> None:
         """Hand all that one consumer holds to another, in one transaction of the service.
 
         A migration gets what an instance has, before that claims something elsewhere. What the
         target held before is given back. Raises AllocationConflict.
         """
-        self._api.run(lambda: claims.move(self._api, source, target))
+        self._api.run(lambda: consumers.move(self._api, source, target))
 
     def release(self, consumer: str) -> bool:
         """Give back all that a consumer holds; return whether it held anything."""
-        return self._api.run(lambda: claims.release(self._api, consumer))
-
-    def _update(self, tree: ProviderTree, allocations: AllocationRecords | None) -> TreeSnapshot:
-        new = tree.snapshot()
-        current, target = self._compare(tree, new)
-        written = current
-        if target != current or allocations is not None:
-            if allocations is not None:
-                _refuse_stale(tree.base, current, target)
-            LOG.info("%s", target - current)
-            written = self._writer.write(current, target, allocations)
-        # Further trees, of sharing providers, that were not changed were not read again.
-        others = [
-            provider
-            for provider in tree.base
-            if new.exists(provider.uuid) and not written.exists(provider.uuid)
-        ]
-        return TreeSnapshot([*written, *others])
-
-    def _compare(self, tree: ProviderTree, new: TreeSnapshot) -> tuple[TreeSnapshot, TreeSnapshot]:
-        """Return what the service has of the tree, and what it is to have."""
-        changes = new - tree.base
-        roots = _roots_to_read([change.uuid for change in changes], tree.base, new)
-        current: dict[str, ProviderData] = {}
-        for root in roots:
-            current |= {
-                provider.uuid: provider
-                for provider in tree_reader.read_tree(self._api, root, tree.base)
-            }
-        lost = [
-            provider
-            for provider in new
-            if provider.uuid not in current and new.root(provider.uuid).uuid in roots
-        ]
-        try:
-            target = TreeSnapshot(revised([*current.values(), *lost], changes))
-        except ProviderTreeError as error:
-            raise UpdateFailed(f"the tree has changed meanwhile: {error}") from error
-        return TreeSnapshot(current.values()), target
-
-
-def _roots_to_read(changed: list[str], old: TreeSnapshot, new: TreeSnapshot) -> list[str]:
-    """Return the roots above what was changed, and always the first: somebody may have deleted it.
-
-    Where one provider was moved from another tree, that is read, too.
-    """
-    first = next(chain(old, new), None)
-    roots = [] if first is None else [first.uuid]
-    for uuid in changed:
-        roots += [snapshot.root(uuid).uuid for snapshot in (old, new) if snapshot.exists(uuid)]
-    return list(dict.fromkeys(roots))
-
-
-def _refuse_stale(base: TreeSnapshot, current: TreeSnapshot, target: TreeSnapshot) -> None:
-    """Raise ReshapeFailed if somebody wrote to what is to be reshaped since it was read.
-
-    Each claim moves the generation of its provider. One that was made after the allocations were
-    read is not among them, and must not be left behind where the inventory goes away.
-    """
-    for provider in current:
-        old, new = base.find(provider.uuid), target.find(provider.uuid)
-        is_same_stock = new is not None and new.inventory == provider.inventory
-        if old is not None and old.generation != provider.generation and not is_same_stock:
-            raise ReshapeFailed(
-                f"{provider.name}: somebody has written to it since the tree was read; read tree "
-                "and allocations again",
-                is_stale=True,
-            )
+        return self._api.run(lambda: consumers.release(self._api, consumer))

@@ -21,6 +21,8 @@ Result = TypeVar("Result")
 LEAST: Version = (1, 36)
 MOST_OF_FIRST_LINE: Version = (1, 39)
 SECOND_LINE: Version = (2, 0)
+# Consumers keep their types, also none at all, where the version cannot state one.
+TYPES_UNSTATED: Version = LEAST
 NOT_ACCEPTABLE = 406  # the status of a version that a service does not speak
 
 _ADVICE = "is the endpoint that of placement?"

@@ -15,11 +15,8 @@ from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.errors import ClientError, ReshapeFailed, ReshapeNeeded, UpdateFailed
 from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.provider_tree import TreeSnapshot
-from falcon_placement_client.rest import NOT_ACCEPTABLE, RestApi, Version
+from falcon_placement_client.rest import NOT_ACCEPTABLE, TYPES_UNSTATED, RestApi
 from falcon_placement_client.vocabulary import CUSTOM_PREFIX
-
-# Consumers keep their types, also none at all, where the version cannot state one.
-TYPES_UNSTATED: Version = (1, 36)
 
 _GENERATION = "resource_provider_generation"
 _IN_USE = ("placement.inventory.inuse", "placement.resource_provider.inuse")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from falcon_placement_client import (
+    Claim,
     NewConsumer,
     NoCandidates,
     ProviderTree,
@@ -102,6 +103,8 @@ def rank(answer: Any) -> Any:
         (lambda client: client.explain(REQUEST), ""),
         (lambda client: client.claim(REQUEST, consumer(1)).consumer_generation, 1),
         (lambda client: client.claim(REQUEST, consumer(1), rank).consumer_generation, 1),
+        (lambda client: len(client.claim_together([Claim(REQUEST, consumer(1))])), 1),
+        (lambda client: client.get_allocations_for_consumer(CONSUMERS[1]), None),
         (lambda client: client.move(CONSUMERS[0], consumer(1)), None),
         (lambda client: client.release(CONSUMERS[0]), True),
         (lambda client: len(client.report(HOST, lambda tree, _: describe(tree, 9))), 1),

@@ -19,7 +19,7 @@ from keystoneauth1.adapter import Adapter
 
 from falcon_placement_client.allocation_records import AllocationRecords
 from falcon_placement_client.answers import RefusedError
-from falcon_placement_client.claims import NewConsumer
+from falcon_placement_client.consumers import NewConsumer
 from falcon_placement_client.errors import (
     AllocationConflict,
     ClientError,

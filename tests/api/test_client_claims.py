@@ -1,0 +1,267 @@
+"""Claims of chosen candidates, of several consumers at once, and allocations that are rewritten.
+
+In this process and over HTTP, at each version that the client speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.adapter import Adapter
+from keystoneauth1.session import Session
+
+from falcon_placement_client import (
+    AllocationConflict,
+    AllocationRecord,
+    Candidate,
+    Claim,
+    ConsumerError,
+    NewConsumer,
+    NoCandidates,
+    ProviderTree,
+    RefusedError,
+    ReportClient,
+)
+from falcon_placement_client.rest import Version
+from placement.direct import PlacementDirect
+from tests.kit.builders import database_url, settings
+from tests.kit.listener import listening
+from tests.kit.recorder import Recorder
+from tests.kit.service import HEADERS, Service
+
+HOSTS = [f"00000000-0000-0000-0000-00000000000{number}" for number in (1, 2, 3)]
+ONE_VCPU: dict[str, Any] = {"groups": {"": {"resources": {"VCPU": 1}}}}
+TWO_VCPU: dict[str, Any] = {"groups": {"": {"resources": {"VCPU": 2}}}}
+IDENTITY = {name: value for name, value in HEADERS.items() if name.startswith("X-")}
+
+
+@contextmanager
+def adapter_of(kind: str, directory: Path) -> Iterator[Adapter]:
+    if kind == "direct":
+        with PlacementDirect(settings(database_url(directory))) as adapter:
+            yield adapter
+        return
+    with ExitStack() as exits:
+        service = exits.enter_context(Service(directory))
+        url = exits.enter_context(listening(service.application))
+        session = Session(additional_headers=IDENTITY)
+        yield Adapter(session, endpoint_override=url, service_type="placement")
+
+
+@pytest.fixture(params=["direct", "http"])
+def recorder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recorder]:
+    with adapter_of(request.param, tmp_path) as adapter:
+        yield Recorder(adapter)
+
+
+@pytest.fixture(params=[(1, 36), (1, 39), (2, 0)], ids=["1.36", "1.39", "2.0"])
+def version(request: pytest.FixtureRequest) -> Version:
+    return tuple(request.param)
+
+
+@pytest.fixture
+def client(recorder: Recorder, version: Version) -> ReportClient:
+    """A client of three hosts with two VCPU each."""
+    client = ReportClient(recorder, version)
+    tree = ProviderTree()
+    for uuid in HOSTS:
+        tree.new_root(f"host {uuid}", uuid)
+        tree.update_inventory(uuid, {"VCPU": {"total": 2}})
+    client.update_from_provider_tree(tree)
+    return client
+
+
+def consumer(number: int, kind: str = "INSTANCE") -> NewConsumer:
+    return NewConsumer(f"cccccccc-0000-0000-0000-{number:012}", "project", "user", kind)
+
+
+def used(client: ReportClient) -> list[int]:
+    """How much is used of each host."""
+    return [client.get_usages_for_provider_tree(uuid)[uuid]["VCPU"] for uuid in HOSTS]
+
+
+def candidates_at(client: ReportClient, *hosts: str) -> list[Candidate]:
+    """The candidates for two VCPU at these hosts, in this order."""
+    answer = client.allocation_candidates(TWO_VCPU)
+    by_host = {next(iter(each["allocations"])): each for each in answer["allocation_requests"]}
+    return [by_host[host] for host in hosts]
+
+
+# -- one that was chosen, and its alternates --------------------------------------------------
+
+
+def test_the_chosen_candidate_is_claimed(client: ReportClient) -> None:
+    got = client.claim_candidate(candidates_at(client, HOSTS[1], HOSTS[0]), consumer(1))
+    assert got.allocations[HOSTS[1]]["resources"] == {"VCPU": 2}
+    assert (got.mappings, got.consumer_generation) == ({"": [HOSTS[1]]}, 1)
+    assert used(client) == [0, 2, 0]
+
+
+def test_alternates_are_tried_in_their_order_where_others_were_faster(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    candidates = candidates_at(client, *HOSTS)
+    client.claim_candidate(candidates[:1], consumer(1))
+    recorder.requests.clear()
+    assert set(client.claim_candidate(candidates, consumer(2)).allocations) == {HOSTS[1]}
+    assert recorder.requests == [f"PUT /allocations/{consumer(2).uuid}"] * 2
+    assert used(client) == [2, 2, 0]
+
+
+def test_when_others_took_all_alternates_nothing_is_claimed(client: ReportClient) -> None:
+    candidates = candidates_at(client, HOSTS[0], HOSTS[1])
+    for number, each in enumerate(candidates):
+        client.claim_candidate([each], consumer(number))
+    with pytest.raises(NoCandidates, match=f"faster .* {consumer(9).uuid}"):
+        client.claim_candidate(candidates, consumer(9))
+    assert client.get_allocations_for_consumer(consumer(9).uuid) is None
+
+
+def test_a_consumer_that_has_something_is_given_no_alternate(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    candidates = candidates_at(client, *HOSTS)
+    client.claim_candidate(candidates, consumer(1))
+    recorder.requests.clear()
+    with pytest.raises(AllocationConflict, match="has allocations already"):
+        client.claim_candidate(candidates[1:], consumer(1))
+    assert len(recorder.requests) == 1
+    assert used(client) == [2, 0, 0]
+
+
+# -- several at once --------------------------------------------------------------------------
+
+
+def test_several_consumers_get_what_the_results_say(client: ReportClient) -> None:
+    claims = [Claim(ONE_VCPU, consumer(number, "MIGRATION")) for number in range(4)]
+    for claim, result in zip(claims, client.claim_together(claims), strict=True):
+        record = client.get_allocations_for_consumer(claim.consumer.uuid)
+        assert record is not None
+        assert record["allocations"].keys() == result.allocations.keys()
+        assert record["consumer_generation"] == result.consumer_generation == 1
+        assert record.get("consumer_type", "MIGRATION") == "MIGRATION"
+    assert sum(used(client)) == 4
+
+
+def test_claims_that_fill_a_cloud_are_made_together(client: ReportClient) -> None:
+    results = client.claim_together([Claim(TWO_VCPU, consumer(number)) for number in range(3)])
+    assert sorted(uuid for result in results for uuid in result.allocations) == HOSTS
+    assert all(result.mappings == {"": list(result.allocations)} for result in results)
+    assert used(client) == [2, 2, 2]
+
+
+def test_all_claims_are_made_or_none(client: ReportClient) -> None:
+    with pytest.raises(NoCandidates):
+        client.claim_together([Claim(TWO_VCPU, consumer(number)) for number in range(4)])
+    assert used(client) == [0, 0, 0]
+    client.claim(ONE_VCPU, consumer(1))
+    with pytest.raises(AllocationConflict, match="generation"):
+        client.claim_together([Claim(ONE_VCPU, consumer(number)) for number in range(3)])
+    assert sum(used(client)) == 1
+
+
+@pytest.mark.parametrize("version", [(1, 36), (1, 39)], indirect=True)
+def test_claims_are_searched_for_again_where_others_were_faster(
+    client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("random.shuffle", lambda candidates: candidates.sort(key=str))
+    others = ReportClient(Recorder(recorder))
+    # The first candidate in that order, which both claims choose.
+    first = min(candidates_at(others, *HOSTS), key=str)
+    sent: list[str] = []
+
+    def be_faster(request: str) -> None:
+        if request.startswith("POST /allocations"):
+            sent.append(request)
+            if len(sent) == 1:
+                others.claim_candidate([first], consumer(9))
+
+    recorder.before = be_faster
+    results = client.claim_together([Claim(ONE_VCPU, consumer(number)) for number in range(2)])
+    assert len(sent) == 2
+    assert all(result.allocations.keys() != first["allocations"].keys() for result in results)
+    assert sum(used(client)) == 4
+
+
+def test_claims_of_one_consumer_are_refused_before_anything_is_sent(
+    client: ReportClient, recorder: Recorder
+) -> None:
+    recorder.requests.clear()
+    spellings = (consumer(1), NewConsumer(consumer(1).uuid.upper(), "project", "user"))
+    with pytest.raises(ConsumerError, match="in more than one of the claims"):
+        client.claim_together([Claim(ONE_VCPU, each) for each in spellings])
+    assert client.claim_together([]) == []
+    assert recorder.requests == []
+
+
+# -- allocations that are rewritten -----------------------------------------------------------
+
+
+def record_of(client: ReportClient, number: int) -> AllocationRecord:
+    record = client.get_allocations_for_consumer(consumer(number).uuid)
+    assert record is not None
+    return record
+
+
+def test_a_consumer_is_read_and_rewritten(client: ReportClient, version: Version) -> None:
+    assert client.get_allocations_for_consumer(consumer(1).uuid) is None
+    client.claim_candidate(candidates_at(client, HOSTS[0]), consumer(1, "MIGRATION"))
+    record = record_of(client, 1)
+    record["allocations"] = {HOSTS[2]: {"resources": {"VCPU": 1}}}
+    client.put_allocations(consumer(1).uuid, record)
+    assert used(client) == [0, 0, 1]
+    written = record_of(client, 1)
+    assert written["consumer_generation"] == 2
+    assert written.get("consumer_type") == ("MIGRATION" if version >= (1, 38) else None)
+    written["allocations"] = {}
+    client.put_allocations(consumer(1).uuid.upper(), written)
+    assert client.get_allocations_for_consumer(consumer(1).uuid) is None
+
+
+def test_a_consumer_without_a_type_keeps_none(client: ReportClient, recorder: Recorder) -> None:
+    ReportClient(Recorder(recorder), (1, 36)).claim(ONE_VCPU, consumer(1))
+    record = record_of(client, 1)
+    client.put_allocations(consumer(1).uuid, record)
+    newest = ReportClient(Recorder(recorder))
+    assert record_of(newest, 1).get("consumer_type") == "unknown"
+
+
+def test_a_consumer_that_others_wrote_is_not_overwritten(client: ReportClient) -> None:
+    client.claim_candidate(candidates_at(client, HOSTS[0]), consumer(1))
+    stale = record_of(client, 1)
+    client.put_allocations(consumer(1).uuid, record_of(client, 1))
+    stale["allocations"] = {}
+    with pytest.raises(AllocationConflict, match=consumer(1).uuid) as raised:
+        client.put_allocations(consumer(1).uuid, stale)
+    assert raised.value.is_conflict
+    assert used(client) == [2, 0, 0]
+
+
+def test_a_new_consumer_is_written(client: ReportClient) -> None:
+    record: AllocationRecord = {
+        "allocations": {HOSTS[0]: {"resources": {"VCPU": 1}}},
+        "project_id": "project",
+        "user_id": "user",
+        "consumer_generation": None,
+    }
+    client.put_allocations(consumer(1).uuid, record)
+    assert record_of(client, 1)["consumer_generation"] == 1
+    with pytest.raises(AllocationConflict):
+        client.put_allocations(consumer(1).uuid, record)
+
+
+def test_what_fits_nowhere_is_not_written(client: ReportClient) -> None:
+    client.claim_candidate(candidates_at(client, HOSTS[0]), consumer(1))
+    record = record_of(client, 1)
+    record["allocations"][HOSTS[0]]["resources"]["VCPU"] = 3
+    with pytest.raises(AllocationConflict) as raised:
+        client.put_allocations(consumer(1).uuid, record)
+    assert not raised.value.is_conflict
+    record["allocations"] = {"00000000-0000-0000-0000-000000000009": {"resources": {"VCPU": 1}}}
+    with pytest.raises(RefusedError, match="400"):
+        client.put_allocations(consumer(1).uuid, record)
+    assert used(client) == [2, 0, 0]
