@@ -19,6 +19,7 @@ from keystoneauth1 import exceptions
 from falcon_placement_client import (
     ClaimResult,
     ClientError,
+    JsonRequest,
     NewConsumer,
     NoCandidates,
     ReportClient,
@@ -44,7 +45,7 @@ class Scheduler:
         self._limit = limit
         self._rng = rng or random.Random()
 
-    def request(self, flavor: Flavor) -> dict[str, Any]:
+    def request(self, flavor: Flavor) -> JsonRequest:
         """Return what a flavor asks of hosts that are not disabled.
 
         Raises RequestError, which names the key, for flavors that mean nothing.

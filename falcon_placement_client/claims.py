@@ -13,7 +13,8 @@ from typing import Any
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.consumers import NewConsumer, identity_of
 from falcon_placement_client.errors import AllocationConflict, ConsumerError, NoCandidates
-from falcon_placement_client.query import JsonRequest, query_of
+from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.query import query_of
 from falcon_placement_client.rest import RestApi
 
 CANDIDATES = 50  # that a claim looks at, unless the request has a limit
@@ -84,7 +85,7 @@ def claim(
     """Find what can serve a request and give it to a consumer."""
     if rank is None and api.speaks_second_line:
         return _claim_at_once(api, request, consumer)
-    limited = {"limit": CANDIDATES, **request}
+    limited = _limited(request)
     for _ in range(SEARCHES):
         answer = find_candidates(api, limited)
         if not answer["allocation_requests"]:
@@ -145,6 +146,10 @@ def _claim_at_once(api: RestApi, request: JsonRequest, consumer: NewConsumer) ->
     return ClaimResult(answer["allocations"], answer["mappings"], answer["consumer_generation"])
 
 
+def _limited(request: JsonRequest) -> JsonRequest:
+    return {**request, "limit": request.get("limit", CANDIDATES)}
+
+
 def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
     """Return all candidates in any order: many who ask at the same time are answered the same."""
     candidates = list(answer["allocation_requests"])
@@ -180,7 +185,7 @@ def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
     chosen: list[Candidate] = []
     taken: Counter[tuple[str, str]] = Counter()
     for claim in claims:
-        answer = find_candidates(api, {"limit": CANDIDATES, **claim.request})
+        answer = find_candidates(api, _limited(claim.request))
         for candidate in _shuffled(answer):
             amounts = _amounts(candidate)
             if _fits(answer["provider_summaries"], taken + amounts, amounts):

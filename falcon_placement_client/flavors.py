@@ -25,9 +25,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
-from falcon_placement_client.query import GROUP_KEY, JsonRequest, pairs_of, request_of
+from falcon_placement_client.json_request import JsonRequest, JsonSubtreeRule
+from falcon_placement_client.query import GROUP_KEY, pairs_of, request_of
 from falcon_placement_client.request_errors import RequestError, bad_value
 from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
 
@@ -58,7 +58,7 @@ _KEYS = (
 )
 
 
-def request_of_flavor(flavor: Flavor) -> dict[str, Any]:
+def request_of_flavor(flavor: Flavor) -> JsonRequest:
     """Return the JSON form of the request that a flavor makes.
 
     Raises RequestError, which names the key and says what was expected, for keys that mean nothing
@@ -230,7 +230,7 @@ def _check_suffixes(request: JsonRequest) -> None:
             raise bad_value(key, suffix, f"no group has this suffix; there are {groups}")
 
 
-def _suffixes_of(rule: Mapping[str, list[str]]) -> list[str]:
+def _suffixes_of(rule: JsonSubtreeRule) -> list[str]:
     return [*rule["of"], *rule.get("not", ())]
 
 

@@ -21,6 +21,12 @@ from falcon_placement_client.errors import (
     UpdateFailed,
 )
 from falcon_placement_client.inventory import InventoryRecord
+from falcon_placement_client.json_request import (
+    JsonGroup,
+    JsonRequest,
+    JsonRoot,
+    JsonSubtreeRule,
+)
 from falcon_placement_client.provider_data import Inventories, ProviderData
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.report import ComputeDriver, ReportClient
@@ -40,6 +46,10 @@ __all__ = [
     "ConsumerError",
     "Inventories",
     "InventoryRecord",
+    "JsonGroup",
+    "JsonRequest",
+    "JsonRoot",
+    "JsonSubtreeRule",
     "NewConsumer",
     "NoCandidates",
     "NoPlacementService",

@@ -6,13 +6,15 @@ as far as that version can say what the request asks.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
+from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.request_errors import RequestError, path_of
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
 
-JsonRequest = Mapping[str, Any]
+# Of a request whose form is yet to be checked.
+_Request = Mapping[str, Any]
 Pairs = Sequence[tuple[str, str]]
 Version = tuple[int, int]
 
@@ -26,7 +28,7 @@ GROUP_KEY = re.compile(
 _NEW_GROUP_MEMBERS = ("subtree", "can_split")
 
 
-def parse_query(query: str) -> dict[str, Any]:
+def parse_query(query: str) -> JsonRequest:
     """Return the JSON form of a query string.  Raises RequestError, which names the parameter."""
     return request_of(parse_qsl(query.lstrip("?"), keep_blank_values=True))
 
@@ -39,7 +41,7 @@ def query_of(request: JsonRequest, version: Version = FULL_LANGUAGE) -> str:
     return urlencode(pairs_of(request, version), safe=":,!")
 
 
-def request_of(pairs: Pairs) -> dict[str, Any]:
+def request_of(pairs: Pairs) -> JsonRequest:
     """Return the JSON form of parameters.  Raises RequestError, which names the parameter."""
     request: Members = {"groups": {}}
     keys: set[str] = set()
@@ -49,28 +51,29 @@ def request_of(pairs: Pairs) -> dict[str, Any]:
             raise RequestError(key, "this parameter may be given only once")
         keys.add(key)
         form.read(key, value, members)
-    return request
+    return cast("JsonRequest", request)
 
 
 def pairs_of(request: JsonRequest, version: Version = FULL_LANGUAGE) -> list[tuple[str, str]]:
     """Return the parameters that say a request at a version; raise as `query_of` does."""
-    _check_form(request)
+    stated: _Request = request
+    _check_form(stated)
     if version < FULL_LANGUAGE:
-        request = _for_first_line(request, version)
+        stated = _for_first_line(stated, version)
     pairs = []
-    for suffix, group in request["groups"].items():
+    for suffix, group in stated["groups"].items():
         parameters = list(_parameters(GROUP_FORMS, group, suffix))
         if not parameters:
             raise RequestError(
                 path_of("groups", suffix), "a query cannot say a group without conditions"
             )
         pairs += parameters
-    pairs += _parameters(ROOT_FORMS, request.get("root") or {})
-    pairs += _parameters(REQUEST_FORMS, request)
+    pairs += _parameters(ROOT_FORMS, stated.get("root") or {})
+    pairs += _parameters(REQUEST_FORMS, stated)
     return pairs
 
 
-def _check_form(request: JsonRequest) -> None:
+def _check_form(request: _Request) -> None:
     """Raise RequestError, which names the member, for what is no object where one has to be."""
     groups = request.get("groups")
     if not isinstance(groups, Mapping):
@@ -106,7 +109,7 @@ def _parameters(
             yield keyword + suffix, value
 
 
-def _for_first_line(request: JsonRequest, version: Version) -> JsonRequest:
+def _for_first_line(request: _Request, version: Version) -> _Request:
     """Return what says the same at a version of 1.x.  Raises RequestError where nothing does."""
     path = next(_members_beyond(request, version), None)
     if path is not None:
@@ -122,7 +125,7 @@ def _for_first_line(request: JsonRequest, version: Version) -> JsonRequest:
     return members
 
 
-def _members_beyond(request: JsonRequest, version: Version) -> Iterator[str]:
+def _members_beyond(request: _Request, version: Version) -> Iterator[str]:
     """Yield the paths of the members that a version of 1.x cannot say."""
     root = request.get("root") or {}
     yield from (f"root.{member}" for member in ("member_of", "not_member_of") if root.get(member))

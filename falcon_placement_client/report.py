@@ -19,9 +19,9 @@ from falcon_placement_client.errors import (
     ReshapeNeeded,
     UpdateFailed,
 )
+from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.provider_data import check_uuid
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
-from falcon_placement_client.query import JsonRequest
 from falcon_placement_client.rest import SECOND_LINE, RestApi, Version, retry
 from falcon_placement_client.tree_writer import TreeWriter, may_pass
 

@@ -17,6 +17,7 @@ from falcon_placement_client import flavors
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.errors import RestError
+from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query
 from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.rest import Version
@@ -76,7 +77,7 @@ def _explain(conf: cfg.ConfigOpts) -> int:
     return 0 if document["hosts"]["served"] else NOBODY
 
 
-def _request(query: str | None, settings: list[str] | None) -> dict[str, Any]:
+def _request(query: str | None, settings: list[str] | None) -> JsonRequest:
     """Return the request as JSON.  Raises RequestError."""
     if (query is None) == (settings is None):
         raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
@@ -97,7 +98,7 @@ def _flavor(setting: str) -> dict[str, str]:
     return flavors.parse_flavor([setting])
 
 
-def _ask(client: RestClient, request: dict[str, Any], detail: str) -> dict[str, Any]:
+def _ask(client: RestClient, request: JsonRequest, detail: str) -> dict[str, Any]:
     """Return the explanation.  Raises RestError."""
     # What matters is who could serve it; of the candidates themselves one is enough.
     body = {**request, "limit": 1, "explain": detail}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from falcon_placement_client.query import JsonRequest
+from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
 from placement.cli.terminal import Terminal
 

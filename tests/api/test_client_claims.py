@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from keystoneauth1.adapter import Adapter
@@ -20,6 +19,7 @@ from falcon_placement_client import (
     Candidate,
     Claim,
     ConsumerError,
+    JsonRequest,
     NewConsumer,
     NoCandidates,
     ProviderTree,
@@ -34,8 +34,8 @@ from tests.kit.recorder import Recorder
 from tests.kit.service import HEADERS, Service
 
 HOSTS = [f"00000000-0000-0000-0000-00000000000{number}" for number in (1, 2, 3)]
-ONE_VCPU: dict[str, Any] = {"groups": {"": {"resources": {"VCPU": 1}}}}
-TWO_VCPU: dict[str, Any] = {"groups": {"": {"resources": {"VCPU": 2}}}}
+ONE_VCPU: JsonRequest = {"groups": {"": {"resources": {"VCPU": 1}}}}
+TWO_VCPU: JsonRequest = {"groups": {"": {"resources": {"VCPU": 2}}}}
 IDENTITY = {name: value for name, value in HEADERS.items() if name.startswith("X-")}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from falcon_placement_client import (
     Claim,
+    JsonRequest,
     NewConsumer,
     NoCandidates,
     ProviderTree,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 HOST = "00000000-0000-0000-0000-000000000001"
 CONSUMERS = [f"cccccccc-0000-0000-0000-00000000000{number}" for number in range(3)]
-REQUEST = {"groups": {"": {"resources": {"VCPU": 1}}}}
+REQUEST: JsonRequest = {"groups": {"": {"resources": {"VCPU": 1}}}}
 VERSION = "HTTP_OPENSTACK_API_VERSION"
 
 

@@ -32,6 +32,7 @@ from falcon_placement_client.errors import (
     ServiceTooOld,
     UpdateFailed,
 )
+from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.report import UPDATE_PAUSES, ComputeDriver, ReportClient
 from falcon_placement_client.request_errors import RequestError
@@ -785,12 +786,12 @@ def contents(tree: ProviderTree) -> dict[str, tuple[Any, ...]]:
 
 # -- claims -----------------------------------------------------------------------------------
 
-ONE_VCPU = {"groups": {"": {"resources": {"VCPU": 1}}}}
+ONE_VCPU: JsonRequest = {"groups": {"": {"resources": {"VCPU": 1}}}}
 
 
 def test_a_claim_a_move_and_a_release(client: ReportClient, recorder: Recorder) -> None:
     client.report(HOST, lambda tree, _: host_with(tree, {"VCPU": {"total": 2}}))
-    request = {"groups": {"": {"resources": {"VCPU": 2}}}}
+    request: JsonRequest = {"groups": {"": {"resources": {"VCPU": 2}}}}
     answer = client.allocation_candidates(request)
     assert [set(each["allocations"]) for each in answer["allocation_requests"]] == [{HOST}]
 
@@ -904,7 +905,7 @@ def test_a_rank_that_chooses_none_claims_nothing(client: ReportClient, recorder:
 def test_a_claim_that_nothing_can_serve_says_why_at_2_0(recorder: Recorder) -> None:
     client = ReportClient(recorder)
     three_hosts(client)
-    two = {"groups": {"": {"resources": {"VCPU": 2}}}, "limit": 5}
+    two: JsonRequest = {"groups": {"": {"resources": {"VCPU": 2}}}, "limit": 5}
     reason = r"None of 3 hosts can serve the request\. .* 2 VCPU"
     assert re.match(reason, client.explain(two))
     for rank in (None, lambda answer: answer["allocation_requests"]):
@@ -1008,7 +1009,7 @@ def test_consumers_and_records_that_cannot_be_are_refused_by_name(
     ],
 )
 def test_a_request_of_another_form_is_refused_by_member(
-    client: ReportClient, request_: dict[str, Any], path: str
+    client: ReportClient, request_: Any, path: str
 ) -> None:
     with pytest.raises((RequestError, RefusedError), match=re.escape(path)):
         client.allocation_candidates(request_)

@@ -15,7 +15,13 @@ import yaml
 
 from examples import agent
 from examples.scheduler import DISABLED
-from falcon_placement_client import NewConsumer, ProviderTree, ReportClient, ReshapeFailed
+from falcon_placement_client import (
+    JsonRequest,
+    NewConsumer,
+    ProviderTree,
+    ReportClient,
+    ReshapeFailed,
+)
 from falcon_placement_client.rest import Version
 from placement.direct import PlacementDirect
 from tests.kit.builders import database_url, settings
@@ -57,7 +63,7 @@ def fill(client: ReportClient) -> None:
     """The host with its GPUs at the root, and consumers of them."""
     report(client, FLAT)
     for number, amount in enumerate(AMOUNTS):
-        request = {"groups": {"": {"resources": {"VCPU": 1, "VGPU": amount}}}}
+        request: JsonRequest = {"groups": {"": {"resources": {"VCPU": 1, "VGPU": amount}}}}
         client.claim(request, consumer(number))
 
 

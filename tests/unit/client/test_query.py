@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falcon_placement_client.json_request import JsonRequest
 from falcon_placement_client.query import parse_query, query_of
 from falcon_placement_client.request_errors import RequestError
 from placement.api.history import v
@@ -18,14 +19,14 @@ A, B = UUIDS[:2]
 
 
 @given(json_requests(), st.integers(0, 9))
-def test_a_request_comes_back_from_its_query(request: dict[str, Any], limit: int) -> None:
+def test_a_request_comes_back_from_its_query(request: Any, limit: int) -> None:
     if limit:
         request |= {"limit": limit, "explain": "summary"}
     assert parse_query(query_of(request)) == request
 
 
 @given(json_requests())
-def test_the_server_reads_the_same_from_the_query_as_from_the_json(request: dict[str, Any]) -> None:
+def test_the_server_reads_the_same_from_the_query_as_from_the_json(request: Any) -> None:
     assert parse_candidates(pairs(query_of(request)), v("2.0")) == read_candidates(request)
 
 
@@ -82,12 +83,12 @@ def test_an_error_names_the_parameter_and_what_was_expected(query: str, complain
 
 
 def test_a_group_without_conditions_cannot_be_said_in_a_query() -> None:
-    request = {"groups": {"": {"resources": {"VCPU": 1}}, "_A": {}}}
+    request: JsonRequest = {"groups": {"": {"resources": {"VCPU": 1}}, "_A": {}}}
     with pytest.raises(RequestError, match=r"^groups\._A: a query cannot say a group without"):
         query_of(request)
 
 
-GROUPS = {"_A": {"resources": {"VCPU": 1}}, "_B": {"resources": {"VCPU": 2}}}
+GROUPS: Any = {"_A": {"resources": {"VCPU": 1}}, "_B": {"resources": {"VCPU": 2}}}
 
 
 @pytest.mark.parametrize(
@@ -98,13 +99,14 @@ GROUPS = {"_A": {"resources": {"VCPU": 1}}, "_B": {"resources": {"VCPU": 2}}}
         ({"group_policy": "isolate"}, "isolate"),
     ],
 )
-def test_the_first_line_is_told_the_policy_of_groups(members: dict[str, Any], policy: str) -> None:
-    query = query_of({"groups": GROUPS, **members}, (1, 36))
+def test_the_first_line_is_told_the_policy_of_groups(members: Any, policy: str) -> None:
+    request: Any = {"groups": GROUPS, **members}
+    query = query_of(request, (1, 36))
     assert query == f"resources_A=VCPU:1&resources_B=VCPU:2&group_policy={policy}"
 
 
 @given(json_requests())
-def test_what_the_first_line_can_be_told_means_the_same_there(request: dict[str, Any]) -> None:
+def test_what_the_first_line_can_be_told_means_the_same_there(request: Any) -> None:
     try:
         query = query_of(request, (1, 39))
     except RequestError:
@@ -132,7 +134,7 @@ def test_what_the_first_line_can_be_told_means_the_same_there(request: dict[str,
     ],
 )
 def test_what_a_version_cannot_say_is_named_by_its_path(
-    request_: dict[str, Any], version: tuple[int, int], path: str
+    request_: Any, version: tuple[int, int], path: str
 ) -> None:
     with pytest.raises(RequestError) as error:
         query_of(request_, version)

@@ -1,0 +1,65 @@
+"""The body of `POST /allocation_candidates` at 2.0: what a caller wants, as JSON.
+
+`ReportClient` takes this form whatever the service speaks. Members that are left out state no
+condition.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Required, TypedDict
+
+# Each of these names counts; of a list among them, any one does.
+AllOf = Sequence[str | Sequence[str]]
+
+
+class JsonGroup(TypedDict, total=False):
+    """A request group: what one provider has to meet.
+
+    The group without suffix may be met by several providers of a tree, a class by each.
+    """
+
+    # Amounts, by resource class.
+    resources: Mapping[str, int]
+    # Traits that the provider has, and that it must not have.
+    required: AllOf
+    forbidden: Sequence[str]
+    # UUIDs of aggregates that it is in, and that it must not be in.
+    member_of: AllOf
+    not_member_of: Sequence[str]
+    # The UUID of a provider of its tree, and of one that it is, or is below.
+    in_tree: str
+    subtree: str
+    # Classes whose amount several providers may serve in parts; of the group without suffix.
+    can_split: Sequence[str]
+
+
+class JsonRoot(TypedDict, total=False):
+    """Conditions on the root of the tree, as a group has them."""
+
+    required: AllOf
+    forbidden: Sequence[str]
+    member_of: AllOf
+    not_member_of: Sequence[str]
+
+
+# `of`: suffixes of groups, one of whose providers has those of all the others below it. `not`:
+# suffixes of groups whose providers are elsewhere.
+JsonSubtreeRule = TypedDict(
+    "JsonSubtreeRule", {"of": Sequence[str], "not": Sequence[str]}, total=False
+)
+
+
+class JsonRequest(TypedDict, total=False):
+    """A request for candidates."""
+
+    # Request groups, by their suffixes; that of the group without suffix is "".
+    groups: Required[Mapping[str, JsonGroup]]
+    root: JsonRoot
+    same_subtree: Sequence[JsonSubtreeRule]
+    # Suffixes of groups that share no provider with each other.
+    isolate: Sequence[str]
+    # `isolate` for all groups with a suffix, in the words of 1.x.
+    group_policy: Literal["none", "isolate"]
+    # How many candidates are wanted at most.
+    limit: int
+    # How much is explained of hosts that cannot serve the request.
+    explain: Literal["summary", "providers"]

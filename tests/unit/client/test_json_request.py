@@ -1,0 +1,38 @@
+"""The typed form of a request has the members that the service takes."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+from falcon_placement_client import JsonGroup, JsonRequest, JsonRoot, JsonSubtreeRule
+from placement.api.history import v
+from placement.api.request_schemas.candidates import EXPLAIN, FIND, GROUP
+
+BODY = FIND.at(v("2.0")).schema["properties"]
+
+
+@pytest.mark.parametrize(
+    ("form", "members"),
+    [
+        (JsonRequest, BODY),
+        (JsonGroup, GROUP["properties"]),
+        (JsonRoot, BODY["root"]["properties"]),
+        (JsonSubtreeRule, BODY["same_subtree"]["items"]["properties"]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_form_has_each_member_of_the_schema(form: Any, members: dict[str, Any]) -> None:
+    assert form.__annotations__.keys() == members.keys()
+
+
+def test_only_groups_have_to_be_stated() -> None:
+    assert JsonRequest.__required_keys__ == {"groups"}
+
+
+def test_words_are_those_of_the_schema() -> None:
+    schemas: dict[str, Any] = {"explain": EXPLAIN, "group_policy": BODY["group_policy"]}
+    for member, schema in schemas.items():
+        words = "|".join(get_args(JsonRequest.__annotations__[member]))
+        assert schema["pattern"].startswith(f"^({words})")
