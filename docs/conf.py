@@ -10,10 +10,17 @@ sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]
 project = "falcon-placement"
 author = "the developers of falcon-placement"
 copyright = author
-extensions = ["oslo_config.sphinxext", "placement_docs"]
+extensions = ["sphinx.ext.autodoc", "oslo_config.sphinxext", "placement_docs"]
 exclude_patterns = ["_build", "_drawings"]
 highlight_language = "none"
 nitpicky = True
+# Types in signatures, of which most are those of other libraries.
+nitpick_ignore_regex = [("py:.*", ".*")]
+default_role = "code"  # what docstrings write between single backticks
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+add_module_names = False
 
 html_theme = "furo"
 html_title = "Placement"

@@ -15,15 +15,17 @@ class RefusedError(RestError):
     """The server answered a request with an error."""
 
     def __init__(self, request: str, status: int, code: str, detail: str, offer: str = "") -> None:
-        # Method and path, without the query.
+        #: Method and path, without the query.
         self.request = request
+        #: The status of the answer.
         self.status = status
-        # The server's error code, empty when it gave none.
+        #: The server's error code, empty when it gave none.
         self.code = code
-        # What the server says, on one line.
+        #: What the server says, on one line.
         self.detail = detail
-        # The versions that it speaks, in words, where it says so.
+        #: The versions that it speaks, in words, where it says so.
         self.offer = offer
+        #: Whether another client wrote first.
         self.is_conflict = code == CONFLICT
         super().__init__(f"{request} was refused with {status}: {detail}")
 

@@ -36,9 +36,9 @@ _CONSUMER_CONFLICT = "consumer generation conflict"  # in words, which all relea
 class Claim:
     """One of several claims that are made together."""
 
-    # What is asked for: the body of `POST /allocation_candidates`.
+    #: What is asked for: the body of `POST /allocation_candidates`.
     request: JsonRequest
-    # Who gets it.
+    #: Who gets it.
     consumer: NewConsumer
 
 

@@ -31,15 +31,17 @@ class Stock(NamedTuple):
 class InventoryRecord:
     """What a client states of one inventory; what it leaves out is as these defaults say."""
 
-    # Amounts are whole units of the resource class. All that there is:
+    #: All that there is. Amounts are whole units of the resource class.
     total: int
-    # What of it is not given out.
+    #: What of it is not given out.
     reserved: int = 0
-    # The least and the most that one consumer may get, and the number that divides each amount.
+    #: The least that one consumer may get.
     min_unit: int = 1
+    #: The most that one consumer may get.
     max_unit: int = MAX_INTEGER
+    #: The number that divides each amount.
     step_size: int = 1
-    # How many times what is not reserved is given out.
+    #: How many times what is not reserved is given out.
     allocation_ratio: float = 1.0
 
     @property

@@ -17,27 +17,34 @@ class JsonGroup(TypedDict, total=False):
     The group without suffix may be met by several providers of a tree, a class by each.
     """
 
-    # Amounts, by resource class.
+    #: Amounts, by resource class.
     resources: Mapping[str, int]
-    # Traits that the provider has, and that it must not have.
+    #: Traits that the provider has.
     required: AllOf
+    #: Traits that it does not have.
     forbidden: Sequence[str]
-    # UUIDs of aggregates that it is in, and that it must not be in.
+    #: UUIDs of aggregates that it is in.
     member_of: AllOf
+    #: UUIDs of aggregates that it is not in.
     not_member_of: Sequence[str]
-    # The UUID of a provider of its tree, and of one that it is, or is below.
+    #: The UUID of a provider of its tree.
     in_tree: str
+    #: The UUID of a provider that it is, or is below.
     subtree: str
-    # Classes whose amount several providers may serve in parts; of the group without suffix.
+    #: Classes whose amount several providers may serve in parts; of the group without suffix.
     can_split: Sequence[str]
 
 
 class JsonRoot(TypedDict, total=False):
-    """Conditions on the root of the tree, as a group has them."""
+    """Conditions on the root of the tree."""
 
+    #: Traits that the root has.
     required: AllOf
+    #: Traits that it does not have.
     forbidden: Sequence[str]
+    #: UUIDs of aggregates that it is in.
     member_of: AllOf
+    #: UUIDs of aggregates that it is not in.
     not_member_of: Sequence[str]
 
 
@@ -51,15 +58,17 @@ JsonSubtreeRule = TypedDict(
 class JsonRequest(TypedDict, total=False):
     """A request for candidates."""
 
-    # Request groups, by their suffixes; that of the group without suffix is "".
+    #: Request groups, by their suffixes; that of the group without suffix is "".
     groups: Required[Mapping[str, JsonGroup]]
+    #: Conditions on the root of the tree.
     root: JsonRoot
+    #: Rules on where in the tree the providers of groups are; each counts.
     same_subtree: Sequence[JsonSubtreeRule]
-    # Suffixes of groups that share no provider with each other.
+    #: Suffixes of groups that share no provider with each other.
     isolate: Sequence[str]
-    # `isolate` for all groups with a suffix, in the words of 1.x.
+    #: `isolate` for all groups with a suffix, in the words of 1.x.
     group_policy: Literal["none", "isolate"]
-    # How many candidates are wanted at most.
+    #: How many candidates are wanted at most.
     limit: int
-    # How much is explained of hosts that cannot serve the request.
+    #: How much is explained of hosts that cannot serve the request.
     explain: Literal["summary", "providers"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from falcon_placement_client import public
 from placement import errors
 from placement_docs import api_reference, codes, members, repository_links, worked_examples
 
@@ -35,6 +36,25 @@ def test_every_page_that_shows_a_document_includes_it() -> None:
         if page not in {"index", "python"}:  # which say the same in other words
             up = "../" * (page.count("/") + 1)
             assert text == f".. include:: {up}{name}", name
+
+
+def test_every_public_name_of_the_client_is_explained(built: Path) -> None:
+    page = (built / "reference" / "python.html").read_text()
+    shown = set(re.findall(r'id="falcon_placement_client\.([\w.]+)"', page))
+    methods = {
+        f"{kind.__name__}.{name}"
+        for kind in (public.ReportClient, public.ProviderTree)
+        for name in dir(kind)
+        if not name.startswith("_")
+    }
+    assert {*public.__all__, *methods} - shown == set()
+
+
+def test_names_beside_those_of_nova_are_names_of_the_client() -> None:
+    names = re.findall(r"``(client|tree)\.(\w+)``", (DOCS / "python.rst").read_text())
+    kinds = {"client": public.ReportClient, "tree": public.ProviderTree}
+    assert len(names) > 15
+    assert [name for kind, name in names if not hasattr(kinds[kind], name)] == []
 
 
 def test_examples_of_a_cloud_are_in_a_gabbit_that_asks_that_cloud() -> None:

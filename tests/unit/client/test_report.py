@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import socket
@@ -18,10 +19,11 @@ from falcon_placement_client import ReportClient
 from tests.kit.listener import listening
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 UUID = "00000000-0000-0000-0000-000000000001"
 THREADS = 24
+COROUTINES = 4
 VERSIONS = b'{"versions": [{"id": "v1.0", "min_version": "1.0", "max_version": "1.39"}]}'
 
 
@@ -49,17 +51,35 @@ def test_a_timeout_is_there_without_being_asked_for() -> None:
     assert inspect.signature(ReportClient.at).parameters["timeout"].default == 60
 
 
-def test_many_threads_keep_their_connections(caplog: pytest.LogCaptureFixture) -> None:
-    together = threading.Barrier(THREADS)
+def together_at_barrier(together: threading.Barrier) -> WSGIApplication:
+    """A service that answers once so many requests wait for it."""
 
     def application(environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
         if environ["PATH_INFO"] == "/":
             respond("200 OK", [("Content-Type", "application/json")])
             return [VERSIONS]
-        together.wait(60)  # so that each thread needs a connection of its own
+        together.wait(60)
         respond("204 No Content", [])
         return []
 
+    return application
+
+
+def test_coroutines_share_a_client_by_threads() -> None:
+    """The event loop goes on while they wait: the last one begins when the others have."""
+
+    async def release_all(client: ReportClient) -> list[bool]:
+        calls = [asyncio.to_thread(client.release, UUID) for _ in range(COROUTINES)]
+        return await asyncio.gather(*calls)
+
+    with listening(together_at_barrier(threading.Barrier(COROUTINES))) as url:
+        released = asyncio.run(release_all(ReportClient.at(url, "admin")))
+    assert released == [True] * COROUTINES
+
+
+def test_many_threads_keep_their_connections(caplog: pytest.LogCaptureFixture) -> None:
+    # Each thread needs a connection of its own.
+    application = together_at_barrier(threading.Barrier(THREADS))
     caplog.set_level(logging.WARNING, "urllib3")
     with listening(application) as url, ThreadPoolExecutor(THREADS) as threads:
         client = ReportClient.at(url, "admin")
