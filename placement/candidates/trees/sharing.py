@@ -15,7 +15,6 @@ from placement.candidates.request import Slot
 from placement.candidates.terms import Term
 from placement.candidates.terms.base import AGGREGATES, TRAITS, MemberTerm
 from placement.candidates.trees.resolve import ResolvedRequest
-from falcon_placement_client.inventory import Stock, fits
 from placement.db.conditions import RootCondition
 from placement.db.statements import names as name_statements
 from placement.db.statements import sharing as statements

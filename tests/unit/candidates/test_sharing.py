@@ -23,7 +23,6 @@ from placement.candidates.trees.sharing import (
     sharing_members,
     sharing_pool,
 )
-from falcon_placement_client.inventory import Stock
 
 RACK, OTHER = frozenset(["rack"]), frozenset(["other"])
 NONE: frozenset[str] = frozenset()

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.model import Split
 from placement.candidates.search import sums
 from placement.candidates.search.splits import LOOKS_PER_TRIAL, Giver, SplitNumbers, Splits
 from placement.candidates.search.sums import LOOKS_PER_RUN, NOTHING, Sums, largest_first
-from falcon_placement_client.inventory import Stock, fits, sizes
 
 STOCKS = st.builds(
     Stock,
