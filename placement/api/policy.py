@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from importlib.metadata import entry_points
 from operator import attrgetter
 from typing import Any
@@ -14,6 +13,7 @@ from oslo_context.context import RequestContext
 from oslo_policy import opts, policy
 
 from placement.errors import ConfigurationError
+from placement.suggestions import PARENTHESES, did_you_mean, nearest
 
 LOG = logging.getLogger(__name__)
 
@@ -200,8 +200,7 @@ class Policy:
         known |= {check.match for check in leaves if check.kind == "rule"}
         for name in self._enforcer.file_rules.keys() - known - self._warned_of:
             self._warned_of.add(name)
-            nearest = get_close_matches(name, sorted(known), 1)
-            hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+            hint = did_you_mean(nearest(name, known), PARENTHESES)
             LOG.warning("policy rule %s is not a rule of this service%s; it is ignored", name, hint)
 
     def _load(self) -> None:

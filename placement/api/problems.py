@@ -7,7 +7,6 @@ the service: 500, logged with its trace, of which the client learns only the req
 import http
 import logging
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from placement import errors, events
 from placement.api.history import Feature
 from placement.api.microversion import Microversion
 from placement.events import Event
+from placement.suggestions import did_you_mean, nearest
 
 LOG = logging.getLogger(__name__)
 
@@ -172,11 +172,11 @@ def http_error(
     status = falcon.http_status_to_code(error.status)
     detail = error.description or title(status)
     if status == 404 and not error.description:
-        detail = f"No resource at {req.path}{_did_you_mean(req.path, paths)}"
+        detail = f"No resource at {req.path}{_similar_path(req.path, paths)}"
     _render(resp, status, envelope(status, detail, req.context.request_id, _version(req)))
 
 
-def _did_you_mean(path: str, paths: Iterable[str]) -> str:
+def _similar_path(path: str, paths: Iterable[str]) -> str:
     """Return the existing path that an unknown one is most like, as part of a sentence."""
     if len(path) > MAX_COMPARED:
         return ""
@@ -186,8 +186,7 @@ def _did_you_mean(path: str, paths: Iterable[str]) -> str:
         for pattern in paths
         if pattern.count("/") == len(segments) - 1
     ]
-    matches = get_close_matches(path, similar, 1, cutoff=0.75)
-    return f"; did you mean {matches[0]}?" if matches else ""
+    return did_you_mean(nearest(path, similar, cutoff=0.75))
 
 
 def _filled(pattern: str, segment: str) -> str:

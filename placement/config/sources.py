@@ -2,8 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from oslo_log import log as oslo_log
 from placement import __version__
 from placement.config.option_groups import OPTIONS
 from placement.errors import ConfigurationError
+from placement.suggestions import PARENTHESES, did_you_mean, nearest
 
 CONFIG_DIR_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 
@@ -35,14 +35,14 @@ class UnknownOption(NamedTuple):
     group: str
     # Name of the option; empty where the whole group is unknown.
     name: str
-    # The existing name that was probably meant, or empty.
-    nearest: str
+    # The existing name that was probably meant; empty where none resembles it.
+    nearest: list[str]
 
     def __str__(self) -> str:
         """Return the warning for the operator."""
         what = f"[{self.group}]" + (f" {self.name}" if self.name else "")
         noun = "an option" if self.name else "a group"
-        hint = f" (did you mean {self.nearest}?)" if self.nearest else ""
+        hint = did_you_mean(self.nearest, PARENTHESES)
         return f"{self.file}: {what} is not {noun} of this service{hint}; it is ignored"
 
 
@@ -139,15 +139,11 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
         groups = {*names_by_group, *LIBRARY_GROUPS, *named}
         for group, names in sections.items():
             if group not in groups:
-                yield UnknownOption(path, group, "", _nearest(group, groups))
+                yield UnknownOption(path, group, "", nearest(group, groups))
             known = names_by_group.get(group, names.keys())
             for name in names:
                 if name not in known:
-                    yield UnknownOption(path, group, name, _nearest(name, known))
-
-
-def _nearest(name: str, names: Collection[str]) -> str:
-    return next(iter(get_close_matches(name, sorted(names), 1)), "")
+                    yield UnknownOption(path, group, name, nearest(name, known))
 
 
 def _files_read(conf: cfg.ConfigOpts) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from placement.errors.base import PROVIDER_NOT_FOUND, UNDEFINED, PlacementError
+from placement.suggestions import did_you_mean
 
 
 class Invalid(PlacementError):
@@ -61,8 +62,8 @@ class UnknownNames(Invalid):
     def __init__(
         self, names: Iterable[str], field: str | None = None, meant: Sequence[str] = ()
     ) -> None:
-        hint = f"; did you mean {', '.join(meant)}?" if meant else ""
-        super().__init__(f"{_in(field)}No such {self.noun}: {', '.join(sorted(names))}{hint}")
+        unknown = ", ".join(sorted(names))
+        super().__init__(f"{_in(field)}No such {self.noun}: {unknown}{did_you_mean(meant)}")
 
 
 class UnknownResourceClasses(UnknownNames):

@@ -9,7 +9,6 @@ that differ in nothing else: one of them is never taken for the other, and canno
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import os_resource_classes
 import os_traits
 from sqlalchemy.engine import Connection
 
+from placement import suggestions
 from placement.db.fragments import Selection
 from placement.db.statement import Restart
 from placement.db.statements import names as statements
@@ -120,16 +120,14 @@ def exists(conn: Connection, kind: str, name: str) -> bool:
 def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list[str]:
     """Return the existing names that the first few unknown ones may have been meant for.
 
-    For messages about errors: it reads the catalogue, and compares some 25 us for each name.
+    For messages about errors, with a name once for each unknown one that resembles it.
     """
     names: dict[str, str] = {}
     for row in statements.all_names(kind, limit=MOST_COMPARED).rows(conn):
         names[row.name.upper()] = row.name
     proposals: list[str] = []
     for unknown in sorted(unknown_names)[:MOST_MEANT]:
-        for close in get_close_matches(unknown.upper(), names, 1):
-            if names[close] not in proposals:
-                proposals.append(names[close])
+        proposals += [names[close] for close in suggestions.nearest(unknown.upper(), names)]
     return proposals
 
 

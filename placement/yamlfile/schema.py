@@ -1,11 +1,11 @@
 """JSON schemas of files, and what they refuse in words that fit YAML."""
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import jsonschema
 
+from placement.suggestions import did_you_mean, nearest
 from placement.vocabulary import MAX_INTEGER
 from placement.yamlfile.document import Document
 from placement.yamlfile.problems import Problem, Steps, shown
@@ -66,9 +66,8 @@ def _unknown_keys(
 ) -> Iterator[Problem]:
     for key in instance:
         if key not in keys:
-            close = get_close_matches(key, keys, 1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(keys)}"
-            yield document.problem((*steps, key), f"unknown key; {hint}")
+            hint = did_you_mean(nearest(key, keys)) or f"; known are {', '.join(keys)}"
+            yield document.problem((*steps, key), f"unknown key{hint}")
 
 
 def _message(error: jsonschema.ValidationError) -> str:

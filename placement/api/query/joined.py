@@ -1,7 +1,6 @@
 """What must hold between the parts of a request for candidates, whatever form it arrives in."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from difflib import get_close_matches
 
 from placement.api.history import Feature
 from placement.api.query.strings import bad
@@ -14,6 +13,7 @@ from placement.candidates.request import (
 )
 from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits, Term, of_kind
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
+from placement.suggestions import did_you_mean, nearest
 
 # Each is looked up for each root that the database has to look at.
 MAX_ROOT_CONDITIONS = 50
@@ -105,8 +105,7 @@ def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collectio
 def _nearest(request: CandidateRequest, unknown: str) -> str:
     """Return which suffix an unknown one may have been meant for; often only `_` is missing."""
     suffixes = [group.suffix for group in request.groups if group.suffixed]
-    matches = get_close_matches(unknown, suffixes, 1, cutoff=0.5)
-    return f"; did you mean {matches[0]}?" if matches else ""
+    return did_you_mean(nearest(unknown, suffixes, cutoff=0.5))
 
 
 CHECK_RESOURCES: Versioned[Check] = Versioned(
