@@ -30,14 +30,12 @@ HOUR = 3600
 Findings = Mapping[str, Sequence[Row]]  # by the name of the check
 
 
-def add_command(subparsers: Any) -> None:
-    """Add the command to those of `placement-manage`."""
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its arguments and its action."""
     names = [check.name for check in audit.CHECKS]
-    parser = subparsers.add_parser(
-        "audit",
-        help="show providers over capacity, and consumers that nobody knows",
-        description="Exit code: 0 if nothing is wrong, 3 if something is, 1 for errors. Empty "
-        "projects are shown, but not wrong.",
+    parser.description = (
+        "Exit code: 0 if nothing is wrong, 3 if something is, 1 for errors. Empty projects are "
+        "shown, but not wrong."
     )
     parser.set_defaults(action=_audit)
     parser.add_argument(

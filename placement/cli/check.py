@@ -17,9 +17,8 @@ from placement.objects.integrity import Finding, IntegrityCheck
 Findings = Sequence[tuple[IntegrityCheck, Finding]]
 
 
-def add_command(actions: Any) -> None:
-    """Add the command to the subparsers of `db`."""
-    parser = actions.add_parser("check", help="show faults in the database")
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its arguments and its action."""
     parser.set_defaults(action=_check)
     parser.add_argument("--repair", action="store_true", help="repair what can be repaired")
     parser.add_argument("--all", action="store_true", help="list every row, not the first few")

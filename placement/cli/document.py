@@ -10,9 +10,8 @@ from placement.api.history import HISTORY, LATEST, LINES
 from placement.errors import ConfigurationError
 
 
-def add_command(subparsers: Any) -> None:
-    """Add the command to those of `placement-manage`."""
-    parser = subparsers.add_parser("openapi", help="print the API as an OpenAPI document")
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its arguments and its action."""
     parser.set_defaults(action=_describe)
     parser.add_argument(
         "--microversion", default=str(LATEST), help=f"default: {LATEST}, the latest"

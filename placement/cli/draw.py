@@ -13,9 +13,8 @@ from placement.loader import Cloud, load_file
 from placement.yamlfile.problems import Problem, UnusableFile
 
 
-def add_command(subparsers: Any) -> None:
-    """Add the command to those of `placement-manage`."""
-    parser = subparsers.add_parser("draw-cloud", help="draw the trees of a cloud file, as SVG")
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its arguments and its action."""
     parser.set_defaults(action=_draw)
     parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
     parser.add_argument("picture", nargs="?", default="-", help="default: standard output")

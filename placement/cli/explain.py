@@ -30,13 +30,9 @@ VERSION: Version = (2, 0)
 NOBODY = 3  # exit code: told, and no host can serve it
 
 
-def add_command(subparsers: Any) -> None:
-    """Add the command to those of `placement-manage`."""
-    parser = subparsers.add_parser(
-        "explain",
-        help="say which hosts can serve a request, and why others cannot",
-        description="Exit code: 0 if a host can serve the request, 3 if none can, 1 for errors.",
-    )
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its arguments and its action."""
+    parser.description = "Exit code: 0 if a host can serve the request, 3 if none, 1 for errors."
     parser.set_defaults(action=_explain)
     parser.add_argument(
         "query",

@@ -8,9 +8,8 @@ from placement.cli import server
 from placement.loader import dump_cloud, load_cloud, preview_load
 
 
-def add_commands(subparsers: Any) -> None:
-    """Add the commands to those of `placement-manage`."""
-    parser = subparsers.add_parser("load-cloud", help="load a cloud file into a server over REST")
+def set_up_load(parser: Any) -> None:
+    """Give the parser of `load-cloud` its arguments and its action."""
     parser.set_defaults(action=_load)
     parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
     _add_server(parser)
@@ -21,9 +20,9 @@ def add_commands(subparsers: Any) -> None:
         "--dry-run", action="store_true", help="print what would be changed, and change nothing"
     )
 
-    parser = subparsers.add_parser(
-        "dump-cloud", help="write what a server has as a file that load-cloud reads"
-    )
+
+def set_up_dump(parser: Any) -> None:
+    """Give the parser of `dump-cloud` its arguments and its action."""
     parser.set_defaults(action=_dump)
     parser.add_argument("file", nargs="?", default="-", help="default: standard output")
     _add_server(parser)

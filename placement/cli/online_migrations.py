@@ -20,11 +20,8 @@ from placement.objects import online_migrations
 BATCH = 50  # rows completed in one transaction
 
 
-def add_command(actions: Any) -> None:
-    """Add the command to the subparsers of `db`."""
-    parser = actions.add_parser(
-        "online_data_migrations", help="complete the rows of very old databases"
-    )
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its arguments and its action."""
     parser.set_defaults(action=_complete)
     parser.add_argument("--max-count", help="complete at most this many rows")
 

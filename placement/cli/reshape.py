@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import prettytable
+from keystoneauth1.exceptions import ClientException
 from oslo_config import cfg
 
 from falcon_placement_client.errors import ClientError
@@ -25,13 +26,11 @@ from placement.reshape.transformation import Transformation
 from placement.yamlfile.problems import UnusableFile
 
 
-def add_command(subparsers: Any) -> None:
-    """Add the command to those of `placement-manage`."""
-    parser = subparsers.add_parser(
-        "reshape",
-        help="transform the provider trees of the database, with all services stopped",
-        description="Works on the database of the configuration, not through a server. Stop all "
-        "services first. When interrupted, run it again: it goes on with the trees that are left.",
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its arguments and its action."""
+    parser.description = (
+        "Works on the database of the configuration, not through a server. Stop all services "
+        "first. When interrupted, run it again: it goes on with the trees that are left."
     )
     parser.set_defaults(action=_reshape)
     parser.add_argument("file", help="YAML; etc/reshape has examples")
@@ -40,11 +39,6 @@ def add_command(subparsers: Any) -> None:
 
 def _reshape(conf: cfg.ConfigOpts) -> int:
     """Transform the trees, or show what that would do; return the exit code."""
-    # PERF: other commands start without them.
-    from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
-
-    from placement.direct import PlacementDirect  # noqa: PLC0415
-
     options = conf.category
     try:
         transformation = load_transformation(options.file)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from placement import generators
-from placement.cli import main
+from placement.cli.commands import COMMANDS
 from placement.metrics import declarations
 
 ROOT = Path(__file__).parents[2]
@@ -61,12 +61,7 @@ def test_files_are_there(document: str) -> None:
     assert {path for path in named if not (ROOT / path).exists()} == set()
 
 
-def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_is_listed() -> None:
     listed = (ROOT / "docs" / "reference" / "commands.rst").read_text()
-    for prefix in ("", "db"):
-        with pytest.raises(SystemExit):
-            main([*prefix.split(), "--help"])
-        (names,) = re.findall(r"\{([a-z_,-]+)\}\s+\.\.\.", capsys.readouterr().out)
-        commands = [" ".join((*prefix.split(), name)) for name in names.split(",")]
-        missing = [command for command in commands if f" {command}" not in listed]
-        assert missing == []
+    names = [*COMMANDS, *(f"db {name}" for name in COMMANDS["db"].actions)]
+    assert [name for name in names if f" {name}" not in listed] == []

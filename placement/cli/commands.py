@@ -1,0 +1,95 @@
+"""The commands of `placement-manage`: what each is for, and the module that has it."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+_WIDTH = 80  # columns
+_INDENT = 29  # columns before what an entry means
+
+_OPTIONS = {
+    "-h, --help": "show this, or the help of the command that stands before it",
+    "--version": "show the version",
+    "--config-file PATH": "read options from this file, instead of the usual places",
+    "--config-dir DIR": "read options from the *.conf files of this directory, too",
+    "-d, --debug": "log more, on standard error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, or a group of commands."""
+
+    # What it does, for lists of commands.
+    help: str
+    # Function that gives a parser its arguments and its action, as MODULE:NAME of this package;
+    # empty for a group.
+    setup: str = ""
+    # Commands of the group, by name.
+    actions: Mapping[str, "Command"] = field(default_factory=dict)
+
+
+_DATABASE = {
+    "sync": Command("migrate to the newest schema, correct derived columns", "sync:set_up"),
+    "version": Command("print the schema's version", "schema:set_up_version"),
+    "stamp": Command("record a version without migrating", "schema:set_up_stamp"),
+    "check": Command("show faults in the database", "check:set_up"),
+    "online_data_migrations": Command(
+        "complete the rows of very old databases", "online_migrations:set_up"
+    ),
+}
+
+COMMANDS = {
+    "db": Command("the database", actions=_DATABASE),
+    "openapi": Command("print the API as an OpenAPI document", "document:set_up"),
+    "load-cloud": Command("load a cloud file into a server over REST", "load:set_up_load"),
+    "dump-cloud": Command(
+        "write what a server has as a file that load-cloud reads", "load:set_up_dump"
+    ),
+    "draw-cloud": Command("draw the trees of a cloud file, as SVG", "draw:set_up"),
+    "audit": Command("show providers over capacity, and consumers without owner", "audit:set_up"),
+    "explain": Command(
+        "show which hosts can serve a request, and why others cannot", "explain:set_up"
+    ),
+    "reshape": Command(
+        "transform the provider trees of the database, with all services stopped", "reshape:set_up"
+    ),
+}
+
+
+def describe() -> str:
+    """Return the help of `placement-manage`: what it is, its commands, its options."""
+    return "\n".join(
+        (
+            "usage: placement-manage [OPTION …] COMMAND [ARGUMENT …]",
+            "",
+            "Manages a placement service: its database, and the cloud that a server holds.",
+            "",
+            "commands (placement-manage COMMAND --help shows the arguments of each):",
+            *_entries({name: command.help for name, command in _leaves(COMMANDS)}),
+            "",
+            "options, before the command (options of oslo.log are accepted as well):",
+            *_entries(_OPTIONS),
+        )
+    )
+
+
+def _leaves(commands: Mapping[str, Command]) -> Iterator[tuple[str, Command]]:
+    """Yield the commands that do something, those of a group with its name before theirs."""
+    for name, command in commands.items():
+        for action, below in _leaves(command.actions):
+            yield f"{name} {action}", below
+        if not command.actions:
+            yield name, command
+
+
+def _entries(meanings: Mapping[str, str]) -> Iterator[str]:
+    for name, meaning in meanings.items():
+        first = f"  {name}".ljust(_INDENT)
+        yield from textwrap.wrap(
+            meaning,
+            _WIDTH,
+            initial_indent=first,
+            subsequent_indent=" " * _INDENT,
+            break_on_hyphens=False,
+        )

@@ -1,0 +1,35 @@
+"""`placement-manage db sync`: the database, migrated to the schema of this release."""
+
+from typing import Any
+
+from oslo_config import cfg
+
+from placement import app
+from placement.cli.database import connect, patient_progress
+from placement.db import schema
+
+
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its action."""
+    parser.set_defaults(action=_sync)
+
+
+def _sync(conf: cfg.ConfigOpts) -> int:
+    """Migrate and say what was done."""
+    migration = app.migrate(connect(conf), patient_progress("counting"))
+    before = ", was " + (migration.before or "none")
+    if migration.before == migration.now:
+        before = " as before"
+    if schema.is_later(migration.now):
+        before = ", of a later release, stays; this one needs " + str(schema.newest())
+    print(f"schema: {migration.now}{before}")
+    print(f"tables: those of {migration.adopted}")
+    print(f"trees: {migration.corrections.trees}, all with a new revision")
+    print(
+        f"inventories: used corrected of {migration.corrections.used}, "
+        f"capacity of {migration.corrections.capacity}"
+    )
+    print(
+        f"added: {migration.classes} standard resource classes, {migration.traits} standard traits"
+    )
+    return 0

@@ -1,0 +1,78 @@
+"""A command imports what it needs: most of the time of a short one went into importing the rest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from placement.cli.commands import COMMANDS, Command
+
+LIBRARIES = {
+    "alembic", "falcon", "gunicorn", "jsonschema", "keystoneauth1", "keystonemiddleware",
+    "oslo_config", "oslo_context", "oslo_log", "oslo_middleware", "oslo_policy",
+    "prometheus_client", "requests", "sqlalchemy", "yaml",
+}  # fmt: skip
+RUN = (
+    "import sys\n"
+    "from placement.cli import main\n"
+    "try:\n"
+    "    main(sys.argv[1:])\n"
+    "except SystemExit:\n"
+    "    pass\n"
+    "print(*sys.modules, file=sys.stderr)\n"
+)
+# What the REST client of commands needs, with the options that every command has.
+OVER_REST = {
+    "keystoneauth1", "oslo_config", "oslo_context", "oslo_log", "requests",
+}  # fmt: skip
+
+
+def modules_of(*arguments: str) -> set[str]:
+    """The modules that a command has imported in the end."""
+    run = subprocess.run(
+        [sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, check=True
+    )
+    return set(run.stderr.splitlines()[-1].split())
+
+
+def libraries_of(*arguments: str) -> set[str]:
+    return {name.partition(".")[0] for name in modules_of(*arguments)} & LIBRARIES
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], []], ids=str)
+def test_version_and_help_import_no_library(arguments: list[str]) -> None:
+    assert libraries_of(*arguments) == set()
+
+
+def test_explain_imports_what_a_request_over_rest_needs() -> None:
+    url = "http://127.0.0.1:9"  # discard: no server listens
+    assert libraries_of("explain", "resources=VCPU:1", "--url", url) <= OVER_REST
+
+
+@pytest.mark.parametrize("command", ["load-cloud", "dump-cloud", "draw-cloud"])
+def test_cloud_files_need_no_service(command: str) -> None:
+    service = {"alembic", "falcon", "gunicorn", "sqlalchemy", "oslo_policy", "prometheus_client"}
+    assert libraries_of(command, "--help") & service == set()
+
+
+@pytest.mark.parametrize("action", ["version", "stamp", "check", "online_data_migrations"])
+def test_commands_of_the_database_need_no_api(action: str) -> None:
+    assert libraries_of("db", action, "--help") & {"falcon", "gunicorn", "oslo_policy"} == set()
+
+
+def commands(table: dict[str, Command]) -> Iterator[tuple[list[str], Command]]:
+    for name, command in table.items():
+        yield [name], command
+        for below, action in command.actions.items():
+            yield [name, below], action
+
+
+@pytest.mark.parametrize(("path", "command"), list(commands(COMMANDS)), ids=str)
+def test_a_command_imports_the_module_of_no_other(path: list[str], command: Command) -> None:
+    modules = {entry.setup.partition(":")[0] for _, entry in commands(COMMANDS) if entry.setup}
+    own = {command.setup.partition(":")[0]} - {""}
+    imported = {name.removeprefix("placement.cli.") for name in modules_of(*path, "--help")}
+    assert imported & modules == own
