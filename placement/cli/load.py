@@ -1,22 +1,46 @@
 """`placement-manage load-cloud` and `dump-cloud`: cloud files, into a server and out of it."""
 
+import sys
 from typing import Any
 
 from oslo_config import cfg
 
 from placement.cli import server
-from placement.loader import dump_cloud, load_cloud, preview_load
+from placement.client.command_client import RestClient
+from placement.errors import ConfigurationError
+from placement.loader import (
+    Cloud,
+    LoadError,
+    dump_cloud,
+    load_cloud,
+    other_providers,
+    preview_load,
+    provider_uuids,
+)
+
+UNNAMED = (
+    "load-cloud writes: state the server with --url or --os-cloud, or name a cloud in the "
+    "environment (OS_CLOUD, or OS_AUTH_URL)"
+)
 
 
 def set_up_load(parser: Any) -> None:
     """Give the parser of `load-cloud` its arguments and its action."""
     parser.set_defaults(action=_load)
+    parser.description = (
+        "The server has to be named: by --url, --os-cloud or the environment. Where it has "
+        "providers, the command asks before it writes."
+    )
     parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
     _add_server(parser)
-    parser.add_argument(
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
         "--if-empty", action="store_true", help="do nothing on a server that has other providers"
     )
-    parser.add_argument(
+    chosen.add_argument(
+        "--yes", action="store_true", help="do not ask where the server has providers"
+    )
+    chosen.add_argument(
         "--dry-run", action="store_true", help="print what would be changed, and change nothing"
     )
 
@@ -37,11 +61,36 @@ def _add_server(parser: Any) -> None:
 
 
 def _load(conf: cfg.ConfigOpts) -> int:
+    """Load the file, or preview it; return the exit code.  Raises ConfigurationError."""
     options = conf.category
+    if not server.is_named(options):
+        raise ConfigurationError(UNNAMED)
     where = options.url, server.caller(options)
     if options.dry_run:
         return preview_load(options.file, *where, wait=options.wait)
-    return load_cloud(options.file, *where, if_empty=options.if_empty, wait=options.wait)
+    objection = other_providers if options.if_empty else None if options.yes else _unconfirmed
+    return load_cloud(options.file, *where, objection=objection, wait=options.wait)
+
+
+def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
+    """Return an empty text: the server is empty, or the operator has typed yes.
+
+    Raises LoadError for any other answer, and where there is no terminal to ask at.
+    """
+    count = len(provider_uuids(client))
+    if not count:
+        return ""
+    finding = f"{client.url} has {count:,} providers already"
+    if not sys.stdin.isatty():
+        raise LoadError(f"{finding}: state --yes to load the file all the same; nothing was loaded")
+    try:
+        answer = input(f"{finding}. Type yes to load the file: ")
+    except EOFError:
+        print()
+        answer = ""
+    if answer.strip().lower() != "yes":
+        raise LoadError("nothing was loaded")
+    return ""
 
 
 def _dump(conf: cfg.ConfigOpts) -> int:

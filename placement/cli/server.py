@@ -1,8 +1,12 @@
 """The server that commands over REST are sent to."""
 
+import os
 from typing import Any
 
 from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identity, NamedCloud
+
+# Variables that name a cloud or an identity service, and with it a server (`identity.connect`).
+_NAMING = ("OS_CLOUD", "OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
 
 
 def add_arguments(parser: Any) -> None:
@@ -26,3 +30,10 @@ def add_arguments(parser: Any) -> None:
 def caller(options: Any) -> Identity:
     """Return who calls, as the arguments say."""
     return NamedCloud(options.os_cloud) if options.os_cloud else options.token
+
+
+def is_named(options: Any) -> bool:
+    """Whether the arguments or the environment name a server: otherwise it is DEFAULT_URL."""
+    if options.url or options.os_cloud:
+        return True
+    return not options.token and any(map(os.environ.get, _NAMING))

@@ -7,7 +7,13 @@ server; of the rest of the package only words and limits of the API are known he
 from placement.loader.apply import Summary, apply
 from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
 from placement.loader.cloudfile import load_file
-from placement.loader.command import dump_cloud, load_cloud, preview_load
+from placement.loader.command import (
+    dump_cloud,
+    load_cloud,
+    other_providers,
+    preview_load,
+    provider_uuids,
+)
 from placement.loader.dump import fetch
 from placement.loader.outcomes import LoadError, LoadOutcome
 from placement.loader.writing import lines
@@ -29,5 +35,7 @@ __all__ = [
     "lines",
     "load_cloud",
     "load_file",
+    "other_providers",
     "preview_load",
+    "provider_uuids",
 ]

@@ -25,15 +25,16 @@ def load_cloud(
     url: str | None,
     token: Identity,
     *,
-    if_empty: bool = False,
+    objection: Callable[[Cloud, RestClient], str] | None = None,
     wait: float = 0.0,
     out: TextIO | None = None,
 ) -> int:
     """Load a cloud file into a server and say on `out` (standard error) how it went.
 
     url: where the server's API is mounted. token: sent as X-Auth-Token, or a cloud of clouds.yaml.
-    Where they are None, the environment decides, as `identity.connect` says. if_empty: do nothing
-    when the server has all providers of the file, or others. wait: seconds to wait for the server.
+    Where they are None, the environment decides, as `identity.connect` says. objection: returns
+    why the file is not to be loaded into the server, or an empty text; the reason is printed, which
+    is no error. It raises LoadError for what is one. wait: seconds to wait for the server.
 
     Returns the exit code: 0 done, 1 an error, which was printed, 130 interrupted.
     """
@@ -44,12 +45,29 @@ def load_cloud(
         with closing(RestClient(url, token)) as client:
             if wait > 0:
                 client.wait(wait)
-            if if_empty and (note := _not_empty(cloud, client)):
-                print(note, file=out)
+            if objection and (reason := objection(cloud, client)):
+                print(reason, file=out)
                 return
             print(f"{path}: {apply(cloud, client, progress('loading', out))}", file=out)
 
     return _run(load, "loading again completes what is missing", out)
+
+
+def other_providers(cloud: Cloud, client: RestClient) -> str:
+    """Return why a file for empty servers is not loaded, empty for one with a part of the file.
+
+    Such a part is what an interrupted load leaves, and loading again completes it.
+    """
+    uuids = provider_uuids(client)
+    if uuids < {provider.uuid for provider in cloud.providers}:
+        return ""
+    return f"the server has {len(uuids)} providers already, nothing loaded"
+
+
+def provider_uuids(client: RestClient) -> set[str]:
+    """Return the UUIDs of all providers.  Raises RestError."""
+    providers = client.items("/resource_providers", "resource_providers")
+    return {provider["uuid"] for provider in providers}
 
 
 def preview_load(
@@ -130,13 +148,3 @@ def _write(path: Path, cloud: Cloud) -> None:
         beside.replace(path)
     except OSError as error:
         raise LoadError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def _not_empty(cloud: Cloud, client: RestClient) -> str:
-    """Return a line about the providers that the server has, empty if it has none to speak of."""
-    providers = client.items("/resource_providers", "resource_providers")
-    uuids = {provider["uuid"] for provider in providers}
-    file_uuids = {provider.uuid for provider in cloud.providers}
-    if uuids < file_uuids:
-        return ""  # none, or those of an interrupted load, which this one completes
-    return f"the server has {len(uuids)} providers already, nothing loaded"

@@ -20,6 +20,7 @@ from placement.loader import (
     apply,
     load_cloud,
     load_file,
+    other_providers,
 )
 from tests.kit.listener import answering
 from tests.kit.service import HEADERS
@@ -517,22 +518,103 @@ def test_answers_of_other_servers(
 
 
 def test_only_if_empty(load: Load, api: Api, small: Path) -> None:
-    assert load(small, if_empty=True, wait=5)[0] == 0
-    assert load(small, if_empty=True) == (
+    assert load(small, objection=other_providers, wait=5)[0] == 0
+    assert load(small, objection=other_providers) == (
         0,
         ["the server has 5 providers already, nothing loaded"],
     )
     (bare,) = api("GET", "/resource_providers?name=bare")["resource_providers"]
     api("DELETE", f"/resource_providers/{bare['uuid']}")
-    code, lines = load(small, if_empty=True)
+    code, lines = load(small, objection=other_providers)
     assert code == 0
     assert lines[-1].startswith(f"{small}: 5 providers: 1 created, 0 changed, 4 as they were")
     api("POST", "/resource_providers", {"name": "stranger"})
     api("DELETE", f"/resource_providers/{bare['uuid']}")
-    assert load(small, if_empty=True) == (
+    assert load(small, objection=other_providers) == (
         0,
         ["the server has 5 providers already, nothing loaded"],
     )
+
+
+# -- the command: into which server, and whether it may ---------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [[], ["--token", "admin"], ["--dry-run"]], ids=str)
+def test_a_server_that_is_not_named_is_not_written_to(
+    arguments: list[str], small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["load-cloud", str(small), *arguments]) == 1
+    assert capsys.readouterr().err == f"placement: {UNNAMED}\n"
+
+
+@pytest.mark.parametrize(
+    "variable", ["OS_CLOUD", "OS_AUTH_URL", "OS_AUTH_TYPE", "OS_AUTH_PLUGIN"], ids=str
+)
+def test_the_environment_can_name_the_server(
+    variable: str, small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OS_PASSWORD", "secret")
+    monkeypatch.setenv(variable, "http://127.0.0.1:9/v3" if variable == "OS_AUTH_URL" else "none")
+    assert cli.main(["load-cloud", str(small)]) == 1
+    assert UNNAMED not in capsys.readouterr().err
+
+
+def test_an_empty_server_is_loaded_without_a_question(
+    live_server: str, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert cli.main(["load-cloud", str(small), "--url", live_server]) == 0
+
+
+@pytest.mark.parametrize("typed", ["", "\n", "y\n", "no\n"], ids=repr)
+def test_a_server_with_providers_is_not_written_to_unless_yes_is_typed(
+    typed: str,
+    load: Load,
+    writes: Watch,
+    live_server: str,
+    small: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    load(small)
+    writes.seen.clear()
+    small.write_text("providers:\n- name: another\n")
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    assert cli.main(["load-cloud", str(small), "--url", live_server]) == 1
+    captured = capsys.readouterr()
+    asked = f"{live_server} has 5 providers already. Type yes to load the file: "
+    assert captured.out.rstrip("\n") == asked
+    assert captured.err.splitlines()[-1] == "nothing was loaded"
+    assert writes.seen == []
+    monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
+    assert cli.main(["load-cloud", str(small), "--url", live_server]) == 0
+    assert writes.seen != []
+
+
+def test_without_a_terminal_a_server_with_providers_needs_yes(
+    load: Load,
+    writes: Watch,
+    live_server: str,
+    small: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    load(small)
+    writes.seen.clear()
+    small.write_text("providers:\n- name: another\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    assert cli.main(["load-cloud", str(small), "--url", live_server]) == 1
+    assert "has 5 providers already: state --yes to load" in capsys.readouterr().err
+    assert writes.seen == []
+    assert cli.main(["load-cloud", str(small), "--url", live_server, "--yes"]) == 0
+    assert writes.seen != []
+
+
+class Terminal(io.StringIO):
+    """Standard input at which an operator types."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> None:
