@@ -20,19 +20,26 @@ Findings = Sequence[tuple[IntegrityCheck, Finding]]
 def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     parser.set_defaults(action=_check)
+    parser.description = (
+        "Exit code: 0 if nothing is wrong, also where what is found does no harm; 1 for faults and "
+        "errors."
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 for harmless findings, too"
+    )
     parser.add_argument("--repair", action="store_true", help="repair what can be repaired")
     parser.add_argument("--all", action="store_true", help="list every row, not the first few")
     parser.add_argument("--json", action="store_true", help="list every row, as JSON")
 
 
 def _check(conf: cfg.ConfigOpts) -> int:
-    """Show the faults, repair them if asked; return 1 if some remain that are wrong."""
+    """Show the faults, repair them if asked; return 1 if some remain that do harm (any: strict)."""
     database = connect(conf)
     options = conf.category
     consumer_owner = config.incomplete_consumer_owner(conf)
     limit = None if options.all or options.json else integrity.EXAMPLES
     findings = _inspect(database, consumer_owner, limit)
-    remaining = None
+    remaining = None  # after a repair
     if not options.json:
         # Before the repair, which may take long.
         _print_findings(findings, with_remedies=options.repair)
@@ -41,12 +48,15 @@ def _check(conf: cfg.ConfigOpts) -> int:
         mend = partial(integrity.mend, consumer_owner=consumer_owner, progress=progress)
         database.write(mend)
         remaining = _inspect(database, consumer_owner, limit)
-    wrong = any(check.wrong for check, _ in (findings if remaining is None else remaining))
+    last = findings if remaining is None else remaining
+    wrong = any(check.wrong for check, _ in last)
     if options.json:
         _print_json(findings, remaining)
     else:
-        _print_outcome(remaining, wrong)
-    return int(wrong)
+        _print_outcome(remaining)
+        if not wrong:
+            print("Nothing is wrong: the findings do no harm." if last else "Nothing is wrong.")
+    return int(wrong or (options.strict and bool(last)))
 
 
 def _inspect(database: Database, consumer_owner: tuple[str, str], limit: int | None) -> Findings:
@@ -73,13 +83,11 @@ def _examples(finding: Finding) -> str:
     return "; ".join(rows)
 
 
-def _print_outcome(remaining: Findings | None, wrong: bool) -> None:
-    """Print what a repair has left (None: there was no repair), and whether all is well."""
+def _print_outcome(remaining: Findings | None) -> None:
+    """Print what a repair has left (None: there was no repair)."""
     if remaining is not None:
         print("Repaired. What is left:" if remaining else "Repaired.")
         _print_findings(remaining, with_remedies=False)
-    if not wrong:
-        print("Nothing is wrong.")
 
 
 def _print_json(findings: Findings, remaining: Findings | None) -> None:

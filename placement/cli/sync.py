@@ -25,8 +25,10 @@ def _sync(conf: cfg.ConfigOpts) -> int:
     print(f"schema: {migration.now}{before}")
     print(f"tables: those of {migration.adopted}")
     print(f"trees: {migration.corrections.trees}, all with a new revision")
+    # The columns of a first migration are new: what was there was not wrong.
+    verb = "corrected" if migration.before else "filled in"
     print(
-        f"inventories: used corrected of {migration.corrections.used}, "
+        f"inventories: used {verb} of {migration.corrections.used}, "
         f"capacity of {migration.corrections.capacity}"
     )
     print(

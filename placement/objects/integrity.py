@@ -101,17 +101,16 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True)
 class IntegrityCheck:
-    """A kind of fault.
-
-    remedy: what `mend` does or, without one, what an operator can do. wrong: False for what the
-    API allows and an operator may yet want to know of.
-    """
+    """A kind of fault."""
 
     name: str
+    # What the rows are that have it.
     meaning: str
     find: Callable[[Inspection], Finding]
+    # What `mend` does or, without one, what an operator can do.
     remedy: str
     mend: Callable[[Inspection], object] | None = None
+    # False: no inventory, usage or claim of another consumer is affected.
     wrong: bool = True
 
 
@@ -214,6 +213,7 @@ CHECKS = (
         _rows_of(statements.idle_consumers),
         "they are deleted",
         _delete_idle_consumers,
+        wrong=False,
     ),
     IntegrityCheck(
         "no-owner",
