@@ -1,7 +1,6 @@
 """The nodes of a YAML document, made into values; what is wrong with them, with its line."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -20,6 +19,7 @@ _SCALARS = frozenset(_TAG + kind for kind in ("null", "bool", "int", "float"))
 # A date is read as the text that was written.
 _TEXTS = frozenset((_TAG + "str", _TAG + "timestamp", _TAG + "value"))
 _LOOP = "an alias refers to a value that contains it"
+_NO_MERGE = "only a mapping can be merged with <<"
 
 _Pair = tuple[yaml.Node, yaml.Node]  # key and value of a mapping
 
@@ -62,7 +62,7 @@ class ValueReader:
         return self._report(line, steps, f"the tag {node.tag} is not known")
 
     def _mapping(self, node: yaml.MappingNode, steps: Steps) -> dict[str, Any]:
-        self._merge(node, steps)
+        self._flatten(node, steps)
         return {
             key.value: self.value(value, (*steps, key.value), _line(key))
             for key, value in node.value
@@ -72,7 +72,7 @@ class ValueReader:
         return [self.value(item, (*steps, i), _line(item)) for i, item in enumerate(node.value)]
 
     def _scalar(self, node: yaml.ScalarNode, steps: Steps, line: int) -> Any:
-        if node.tag in _TEXTS:
+        if _is_text(node):
             if any(0xD800 <= ord(character) <= 0xDFFF for character in node.value):
                 return self._report(line, steps, "half a surrogate pair is not text")
             return node.value
@@ -87,46 +87,33 @@ class ValueReader:
             return self._report(line, steps, f"{node.value} is not a finite number")
         return value
 
-    def _merge(self, node: yaml.MappingNode, steps: Steps) -> None:
+    def _flatten(self, node: yaml.MappingNode, steps: Steps) -> None:
         """Leave in `node` one pair for each key: its own pairs, then those merged in with <<."""
-        pairs: dict[str, _Pair] = {}
-        merges: list[tuple[int, yaml.Node]] = []  # line of the <<, what it merges
+        own: dict[str, _Pair] = {}
+        merged: dict[str, _Pair] = {}
         for key, value in node.value:
             if key.tag == _MERGE:
-                merges += [(_line(key), source) for source in _merge_sources(value)]
+                for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    # The earlier source has the say where several have a key.
+                    merged = self._merged_pairs(source, steps, _line(key)) | merged
+            elif not _is_text(key):
+                self._report(_line(key), steps, "a key must be text")
+            elif key.value in own:
+                text = f"the key is given twice, first in line {_line(own[key.value][0]) + 1}"
+                self._report(_line(key), (*steps, key.value), text)
             else:
-                self._add_pair(pairs, key, value, steps)
-        # The earlier source has the say where several have a key, and the node's own pairs first.
-        for line, source in merges:
-            for key, value in self._pairs_of(source, steps, line):
-                pairs.setdefault(key.value, (key, value))
-        node.value = list(pairs.values())
+                own[key.value] = (key, value)
+        node.value = list((own | merged | own).values())
 
-    def _add_pair(
-        self, pairs: dict[str, _Pair], key: yaml.Node, value: yaml.Node, steps: Steps
-    ) -> None:
-        if not isinstance(key, yaml.ScalarNode) or key.tag not in _TEXTS:
-            self._report(_line(key), steps, "a key must be text")
-        elif key.value in pairs:
-            first_line = _line(pairs[key.value][0]) + 1
-            text = f"the key is given twice, first in line {first_line}"
-            self._report(_line(key), (*steps, key.value), text)
-        else:
-            pairs[key.value] = (key, value)
-
-    def _pairs_of(self, source: yaml.Node, steps: Steps, line: int) -> Sequence[_Pair]:
-        """Return the pairs that a << merges in, with those that are merged into them."""
-        if not isinstance(source, yaml.MappingNode):
-            self._report(line, steps, "only a mapping can be merged with <<")
-            return ()
-        if self._is_open(source):
-            self._report(line, steps, _LOOP)
-            return ()
+    def _merged_pairs(self, source: yaml.Node, steps: Steps, line: int) -> dict[str, _Pair]:
+        if not isinstance(source, yaml.MappingNode) or self._is_open(source):
+            is_loop = isinstance(source, yaml.MappingNode)
+            self._report(line, steps, _LOOP if is_loop else _NO_MERGE)
+            return {}
         self._open.append(source)
-        self._merge(source, steps)
+        self._flatten(source, steps)
         self._open.pop()
-        pairs: Sequence[_Pair] = source.value
-        return pairs
+        return {pair[0].value: pair for pair in source.value}
 
     def _is_open(self, node: yaml.Node) -> bool:
         return any(node is parent for parent in self._open)
@@ -135,8 +122,9 @@ class ValueReader:
         self.problems.append(Problem(line + 1, render_path(steps), text))
 
 
-def _merge_sources(value: yaml.Node) -> list[yaml.Node]:
-    return list(value.value) if isinstance(value, yaml.SequenceNode) else [value]
+def _is_text(node: yaml.Node) -> bool:
+    # 1:30 too is text, as in YAML 1.2: YAML 1.1 reads it as 90, in base 60.
+    return isinstance(node, yaml.ScalarNode) and (node.tag in _TEXTS or ":" in node.value)
 
 
 def _line(node: yaml.Node) -> int:

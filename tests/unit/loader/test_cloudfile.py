@@ -136,6 +136,20 @@ def test_a_name_that_looks_like_a_date_is_a_name(load: Load) -> None:
     assert names(load("providers: [{name: 2001-01-01}]")) == ["2001-01-01"]
 
 
+@pytest.mark.parametrize("written", ["1:30", "12:30:00", "-1:30", "1:30.5"])
+def test_numbers_in_base_60_are_the_text_that_is_written(
+    load: Load, errors: Errors, written: str
+) -> None:
+    assert load(f"providers:\n- name: {written}\n").providers[0].name == written
+    text = f"providers:\n- name: a\n  inventories: {{VCPU: {written}}}\n"
+    place = "cloud.yaml:3: providers[0].inventories.VCPU"
+    assert errors(text) == [f"{place}: {written!r} is not a whole number"]
+
+
+def test_a_key_that_looks_like_a_number_in_base_60_is_a_key(errors: Errors) -> None:
+    assert errors("providers: []\n1:30: x\n")[0].startswith("cloud.yaml:2: ['1:30']: unknown key")
+
+
 def test_the_same_file_gives_an_equal_cloud() -> None:
     assert load_file(DEMO) == load_file(DEMO)
 
