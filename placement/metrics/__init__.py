@@ -5,12 +5,14 @@ Every process counts in files of its own, and whichever is asked adds up all of 
 
 from collections.abc import Callable
 
-from placement import events
+from placement import __version__, events
 from placement.config import MetricsSettings
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from placement.metrics import directory
+from placement.metrics.declarations import BUILD
 from placement.metrics.inventories import Inventories
+from placement.metrics.text import family, labels
 
 _listening: list[Callable[[], None]] = []  # what ends it; one at most, in a process
 
@@ -49,11 +51,15 @@ class Metrics:
         from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415
         from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
 
+        from placement.metrics import processes  # noqa: PLC0415
+
         self.fold()
         registry = CollectorRegistry()
         with directory.reading(self._directory):
             MultiProcessCollector(registry, str(self._directory))
             text = generate_latest(registry)
+            text += processes.text(directory.processes(self._directory).items())
+        text += family(BUILD, [(labels({"version": __version__}), 1)])
         return text if self._inventories is None else text + self._inventories.text(database)
 
 

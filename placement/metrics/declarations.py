@@ -164,8 +164,33 @@ SERVICE = (
     NO_CONNECTION,
 )
 
+BUILD = Metric(
+    "placement_build_info",
+    Kind.GAUGE,
+    "1, for the release that answers.",
+    {"version": "of the release"},
+)
+
+# What prometheus-client says of a process, of each of them under its number.
+_PROCESS = {"process": "process id; the workers have their own, and so has what starts them"}
+PROCESSES = tuple(
+    Metric(f"process_{name}", kind, text, _PROCESS)
+    for name, kind, text in (
+        ("cpu_seconds_total", Kind.COUNTER, "Seconds of CPU that the process has spent."),
+        ("resident_memory_bytes", Kind.GAUGE, "Memory of the process that is resident."),
+        ("virtual_memory_bytes", Kind.GAUGE, "Size of its address space."),
+        ("start_time_seconds", Kind.GAUGE, "When it started, in seconds since 1970."),
+        ("open_fds", Kind.GAUGE, "File descriptors that it has open, connections too."),
+        ("max_fds", Kind.GAUGE, "File descriptors that it may have open."),
+    )
+)
+
 # What openstack-exporter says of a placement service, under its names.
-_STOCK = {"hostname": "name of the provider", "resourcetype": "resource class"}
+_STOCK = {
+    "hostname": "name of the provider",
+    "resourcetype": "resource class",
+    "root": "name of the provider at the top of its tree, which is its host",
+}
 
 UP = Metric(
     "openstack_placement_up",
@@ -184,4 +209,4 @@ STOCKS = {
     )
 }
 
-ALL = (*SERVICE, UP, *STOCKS.values())
+ALL = (*SERVICE, BUILD, *PROCESSES, UP, *STOCKS.values())

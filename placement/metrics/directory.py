@@ -79,6 +79,20 @@ def give_to(directory: Path, user: int, group: int) -> None:
             os.chown(path, user, group)
 
 
+def processes(directory: Path) -> dict[int, Path]:
+    """Return the processes that live and count, each with the file of its that was written last."""
+    files: dict[int, Path] = {}
+    for path in sorted(directory.glob("*.db"), key=_written):
+        process = path.stem.rpartition("_")[2]
+        if process != GONE and _lives(int(process)):
+            files[int(process)] = path
+    return files
+
+
+def _written(path: Path) -> float:
+    return path.stat().st_mtime
+
+
 def _lock(directory: Path) -> TextIO:
     # Made again where somebody tidies directories for temporary files.
     return (directory / "lock").open("a")

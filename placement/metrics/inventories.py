@@ -12,7 +12,8 @@ from pathlib import Path
 
 from placement.db.engine import Database
 from placement.errors import Unavailable
-from placement.metrics.declarations import STOCKS, UP, Metric
+from placement.metrics.declarations import STOCKS, UP
+from placement.metrics.text import family, labels
 from placement.objects import inventory_list
 from placement.objects.inventory_list import ListedInventory
 
@@ -49,7 +50,7 @@ class Inventories:
                 text = _read(database)
             except Unavailable as error:
                 LOG.warning("the inventories cannot be read for the metrics: %s", error)
-                return _family(UP, [("", 0)])
+                return family(UP, [("", 0)])
             unfinished = self._file.with_suffix(".new")
             unfinished.write_bytes(text)
             unfinished.replace(self._file)
@@ -71,25 +72,19 @@ def _read(database: Database) -> bytes:
 def render(inventories: Iterable[ListedInventory]) -> bytes:
     """Return the metrics of these inventories as text."""
     labelled = [(_labels(inventory), inventory) for inventory in inventories]
-    families = [_family(UP, [("", 1)])]
+    families = [family(UP, [("", 1)])]
     for field, metric in STOCKS.items():
         families.append(
-            _family(metric, ((labels, getattr(inventory, field)) for labels, inventory in labelled))
+            family(metric, ((text, getattr(inventory, field)) for text, inventory in labelled))
         )
     return b"".join(families)
 
 
 def _labels(inventory: ListedInventory) -> str:
-    provider, class_name = _escaped(inventory.provider), _escaped(inventory.class_name)
-    return f'{{hostname="{provider}",resourcetype="{class_name}"}}'
-
-
-def _family(metric: Metric, samples: Iterable[tuple[str, float]]) -> bytes:
-    head = f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.kind}\n"
-    return (
-        head + "".join(f"{metric.name}{labels} {value}\n" for labels, value in samples)
-    ).encode()
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return labels(
+        {
+            "hostname": inventory.provider,
+            "resourcetype": inventory.class_name,
+            "root": inventory.root,
+        }
+    )

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from placement.metrics.declarations import SERVICE, STOCKS, UP, Metric
+from placement.metrics.declarations import BUILD, PROCESSES, SERVICE, STOCKS, UP, Metric
 
 HEAD = """\
 =======
@@ -16,17 +16,29 @@ Metrics
 
 Where they are shown, and to whom, is said by ``[metrics]`` in ``placement.conf``. Counters and
 histograms are sums over all processes of a service, those that are gone too; gauges are sums over
-those that live. Labels have few values, whatever clients send.
+those that live, and metrics of processes have one value for each of these. Labels have few values,
+whatever clients send.
 
 This page is made of ``placement/metrics/declarations.py``, by ``python -m
 placement.metrics.reference``.
 """
 PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
     ("The service", "What it does, counted as it happens.", SERVICE),
+    ("The release", "What is installed.", (BUILD,)),
+    (
+        "The processes",
+        "What prometheus-client says of a process, for each that lives. The number of a worker is "
+        "another after it was replaced: sum without (process) adds them up.",
+        PROCESSES,
+    ),
     (
         "The cloud",
-        "What openstack-exporter says of a placement service, under its names. They are read anew "
-        "every ``[metrics] inventory_seconds``.",
+        "What openstack-exporter says of a placement service, under its names, with the root of "
+        "the provider's tree: ``sum by (root, resourcetype)`` adds nested providers up by host. "
+        "They are read again every ``[metrics] inventory_seconds``; 0 leaves them out. Each has "
+        "five lines of some 110 bytes. 10,000 hosts with three classes each make 150,000 lines, "
+        "16 MB; 10,000 trees of seven providers with nine inventories make 450,000 lines, 49 MB "
+        "(``python -m bench.scrape``).",
         (UP, *STOCKS.values()),
     ),
 )

@@ -12,6 +12,8 @@ class ListedInventory(NamedTuple):
     """What a provider, named, has of a class, with what is used of it."""
 
     provider: str
+    # Name of the provider at the top of the tree.
+    root: str
     class_name: str
     total: int
     reserved: int

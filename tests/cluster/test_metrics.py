@@ -120,6 +120,7 @@ def test_every_value_is_right_with_four_workers_one_of_them_killed(tmp_path: Pat
         said = scrape(port)
         assert counted(said) == 2 * HOSTS + 2 * 9 * ROUNDS + 1
         log = process.log()
+        check_processes(said, await_workers(process, WORKERS))
     check_requests(before, said)
     check_statements(said, log)
     check_searches(said)
@@ -146,6 +147,15 @@ def load(hosts: Sequence[str]) -> list[Request]:
             ("GET", "/traits", None, "9.9"),
         ]
     return requests
+
+
+def check_processes(said: kit.Samples, workers: Set[int]) -> None:
+    """Some worker may have counted nothing yet; what starts them has a file, too."""
+    labels = kit.of(said, "process_resident_memory_bytes")
+    shown = {int(label.removeprefix("process=")) for label in labels}
+    assert len(shown & workers) > 1
+    assert len(shown - workers) <= 1
+    assert len(kit.of(said, "placement_build_info")) == 1
 
 
 def check_requests(before: kit.Samples, said: kit.Samples) -> None:
@@ -246,8 +256,8 @@ def check_inventories(said: kit.Samples, hosts: Sequence[str]) -> None:
     assert kit.of(said, "openstack_placement_up") == {"": 1}
     claims = Counter(hosts[number % HOSTS] for number in range(ROUNDS))
     for host in hosts:
-        vcpu = f"hostname={host},resourcetype=VCPU"
-        memory = f"hostname={host},resourcetype=MEMORY_MB"
+        vcpu = f"hostname={host},resourcetype=VCPU,root={host}"
+        memory = f"hostname={host},resourcetype=MEMORY_MB,root={host}"
         for field, values in {
             "total": (1000, 4096),
             "reserved": (0, 0),
@@ -358,5 +368,5 @@ def test_a_server_of_one_process_counts_alike(tmp_path: Path) -> None:
     requests = kit.of(said, "placement_requests_total")
     assert requests["operation=show_resource_provider,status=200,version=1"] == 7
     assert kit.of(said, "openstack_placement_resource_total") == {
-        f"hostname={host},resourcetype=VCPU": 4
+        f"hostname={host},resourcetype=VCPU,root={host}": 4
     }

@@ -48,7 +48,7 @@ def test_the_values_are_those_of_the_api(tmp_path: Path) -> None:
             shown = service.get(f"{path}/inventories")
             usages = service.get(f"{path}/usages")["usages"]
             for name, record in shown["inventories"].items():
-                labels = f"hostname=host-{number},resourcetype={name}"
+                labels = f"hostname=host-{number},resourcetype={name},root=host-{number}"
                 values = {
                     **{field: record[field] for field in ("total", "reserved", "allocation_ratio")},
                     "usage": usages[name],
@@ -57,7 +57,29 @@ def test_the_values_are_those_of_the_api(tmp_path: Path) -> None:
                 for field, value in values.items():
                     expected[f"{PREFIX}resource_{field}", labels] = value
         assert said == expected
-        assert said[f"{PREFIX}resource_usage", "hostname=host-1,resourcetype=VCPU"] == 20
+        labels = "hostname=host-1,resourcetype=VCPU,root=host-1"
+        assert said[f"{PREFIX}resource_usage", labels] == 20
+
+
+def test_providers_of_a_tree_add_up_by_its_root(tmp_path: Path) -> None:
+    with Service(tmp_path) as service:
+        make_hosts(service, 1, 2)
+        parent = f"{HOST}1"
+        for number in (3, 4):
+            body = {"name": f"card-{number}", "uuid": f"{HOST}{number}"}
+            body["parent_provider_uuid"] = parent
+            service.expect(200, "POST", "/resource_providers", body)
+            parent = f"{HOST}{number}"
+            records = {"VGPU": {"total": number}}
+            inventories = {"resource_provider_generation": 0, "inventories": records}
+            service.expect(200, "PUT", f"/resource_providers/{parent}/inventories", inventories)
+        said = kit.samples(Inventories(tmp_path, 60).text(service.database))
+    totals = kit.of(said, f"{PREFIX}resource_total")
+    assert {labels: total for labels, total in totals.items() if "VGPU" in labels} == {
+        "hostname=card-3,resourcetype=VGPU,root=host-1": 3,
+        "hostname=card-4,resourcetype=VGPU,root=host-1": 4,
+    }
+    assert "hostname=host-2,resourcetype=VCPU,root=host-2" in totals
 
 
 @pytest.mark.parametrize("hosts", [(), (1,), (1, 2, 3, 4, 5)])
@@ -149,11 +171,11 @@ def test_whatever_a_provider_is_called_the_text_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ['a"b', "a\\b", "a\nb", "é😀", 'a"} 1\nx{b="']
-    rows = [ListedInventory(name, "VCPU", 1, 0, 1.0, 0, 3) for name in names]
+    rows = [ListedInventory(name, name, "VCPU", 1, 0, 1.0, 0, 3) for name in names]
     monkeypatch.setattr(inventory_list, "everything", lambda _conn: rows)
     with Service(tmp_path) as service:
         database: Database = service.database
         said = kit.samples(Inventories(tmp_path, 60).text(database))
     assert set(kit.of(said, f"{PREFIX}resource_total")) == {
-        f"hostname={name},resourcetype=VCPU" for name in names
+        f"hostname={name},resourcetype=VCPU,root={name}" for name in names
     }

@@ -35,9 +35,11 @@ def of_providers(provider_ids: Collection[int]) -> Queries:
     return bulk.select_by(_OF_PROVIDERS, provider_ids)
 
 
+_root = t.resource_providers.alias("root")
 _EVERYWHERE = (
     sa.select(
         t.resource_providers.c.name.label("provider"),
+        _root.c.name.label("root"),
         _class.c.name.label("class_name"),
         _inventory.c.total,
         _inventory.c.reserved,
@@ -46,9 +48,9 @@ _EVERYWHERE = (
         t.resource_providers.c.generation,
     )
     .select_from(
-        _inventory.join(_class, _class.c.id == _inventory.c.resource_class_id).join(
-            t.resource_providers, t.resource_providers.c.id == _inventory.c.resource_provider_id
-        )
+        _inventory.join(_class, _class.c.id == _inventory.c.resource_class_id)
+        .join(t.resource_providers, t.resource_providers.c.id == _inventory.c.resource_provider_id)
+        .join(_root, _root.c.id == t.resource_providers.c.root_provider_id)
     )
     .order_by(_inventory.c.resource_provider_id, _inventory.c.resource_class_id)
 )

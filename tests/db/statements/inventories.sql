@@ -15,18 +15,20 @@ WHERE inventories.used = 0 AND inventories.id IN (:ids …);
 
 -- inventories.everywhere: Select what every provider has and uses of every class.
 -- on sqlite, postgresql
-SELECT resource_providers.name AS provider, resource_classes.name AS class_name, inventories.total,
-    inventories.reserved, inventories.allocation_ratio, inventories.used,
+SELECT resource_providers.name AS provider, root.name AS root, resource_classes.name AS class_name,
+    inventories.total, inventories.reserved, inventories.allocation_ratio, inventories.used,
     resource_providers.generation
 FROM inventories JOIN resource_classes ON resource_classes.id = inventories.resource_class_id JOIN
-    resource_providers ON resource_providers.id = inventories.resource_provider_id
+    resource_providers ON resource_providers.id = inventories.resource_provider_id JOIN
+    resource_providers AS root ON root.id = resource_providers.root_provider_id
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 -- on mysql
-SELECT resource_providers.name AS provider, resource_classes.name AS class_name, inventories.total,
-    inventories.reserved, inventories.allocation_ratio, inventories.used,
+SELECT resource_providers.name AS provider, root.name AS root, resource_classes.name AS class_name,
+    inventories.total, inventories.reserved, inventories.allocation_ratio, inventories.used,
     resource_providers.generation
 FROM inventories INNER JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
-    INNER JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id
+    INNER JOIN resource_providers ON resource_providers.id = inventories.resource_provider_id INNER
+    JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 

@@ -132,7 +132,7 @@ def test_every_declared_metric_is_counted_and_no_other(scrape: Scrape) -> None:
     suffixes = {d.Kind.HISTOGRAM: ("_sum", "_count", "_bucket")}
     declared = {
         f"{metric.name}{suffix}": set(metric.labels) | ({"le"} if suffix == "_bucket" else set())
-        for metric in d.SERVICE
+        for metric in (*d.SERVICE, d.BUILD, *d.PROCESSES)
         for suffix in suffixes.get(metric.kind, ("",))
     }
     counted = {

@@ -5,15 +5,18 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from placement import __version__
 from placement.compat.prometheus import FILE_SIZE, AllocatedFile
 from placement.errors import ConfigurationError
-from placement.metrics import directory
+from placement.metrics import directory, processes
+from placement.metrics.declarations import PROCESSES
 from tests.kit import metrics as kit
 from tests.kit.builders import make_database
 
@@ -205,3 +208,54 @@ def test_counts_that_cannot_be_added_stay_for_the_next_time(
     assert {path.name for path in tmp_path.glob("*.db")} == {"counter_gone.db"}
     sums = AllocatedFile.read_all_values_from_file(str(tmp_path / "counter_gone.db"))
     assert [(key, value) for key, value, *_ in sums] == [("a", 3.0)]
+
+
+def process_samples(counts: Path) -> dict[str, set[int]]:
+    """Which processes a metric of processes has a value for, by its name."""
+    found: dict[str, set[int]] = {}
+    for name, labels in kit.samples(processes.text(directory.processes(counts).items())):
+        found.setdefault(name, set()).add(int(labels.removeprefix("process=")))
+    return found
+
+
+def test_each_process_that_counts_is_shown_while_it_lives(tmp_path: Path) -> None:
+    workers = [start(tmp_path, "stay") for _ in range(2)]
+    living = {worker.pid for worker in workers}
+    assert process_samples(tmp_path) == {metric.name: living for metric in PROCESSES}
+    end(workers[0])
+    living.remove(workers[0].pid)
+    assert process_samples(tmp_path) == {metric.name: living for metric in PROCESSES}
+    end(workers[1])
+    assert process_samples(tmp_path) == {}
+
+
+def test_values_of_a_process_are_those_of_the_kernel(tmp_path: Path) -> None:
+    worker = start(tmp_path, "stay")
+    try:
+        said = kit.samples(processes.text(directory.processes(tmp_path).items()))
+        status = Path(f"/proc/{worker.pid}/status").read_text()
+        resident = int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) * 1024
+        label = f"process={worker.pid}"
+        assert said["process_resident_memory_bytes", label] == pytest.approx(resident, rel=0.05)
+        files = len(os.listdir(f"/proc/{worker.pid}/fd"))
+        assert said["process_open_fds", label] == files
+    finally:
+        end(worker)
+
+
+def test_another_program_with_the_number_of_a_process_is_not_shown(tmp_path: Path) -> None:
+    worker = start(tmp_path, "stay")
+    try:
+        for path in tmp_path.glob("*.db"):
+            os.utime(path, (0, 0))  # long before the program started
+        assert process_samples(tmp_path) == {}
+    finally:
+        end(worker)
+
+
+def test_the_release_is_shown(tmp_path: Path) -> None:
+    _settings, database = make_database(tmp_path)
+    with kit.counting(tmp_path / "metrics", inventory_seconds=0) as metrics:
+        said = kit.samples(metrics.text(database))
+    database.dispose()
+    assert kit.of(said, "placement_build_info") == {f"version={__version__}": 1}

@@ -1,0 +1,43 @@
+"""What each process of a service takes of the machine: CPU, memory, files."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from prometheus_client.process_collector import ProcessCollector
+
+from placement.metrics.declarations import PROCESSES
+from placement.metrics.text import family, labels
+
+_STARTED = "process_start_time_seconds"
+_CLOCK_TOLERANCE = 2.0  # seconds; the kernel counts the start of a process in ticks
+
+
+def text(counting: Iterable[tuple[int, Path]]) -> bytes:
+    """Return these metrics of the processes that have written the files.
+
+    Another program may have got the number of a process that is gone; it started after the last
+    write of that file, and is left out.
+    """
+    values = {}
+    for process, file in counting:
+        samples = _samples(process)
+        written = file.stat().st_mtime + _CLOCK_TOLERANCE
+        if samples.get(_STARTED, written) < written:
+            values[process] = samples
+    return b"".join(
+        family(
+            metric,
+            [
+                (labels({"process": str(process)}), samples[metric.name])
+                for process, samples in values.items()
+                if metric.name in samples
+            ],
+        )
+        for metric in PROCESSES
+    )
+
+
+def _samples(process: int) -> dict[str, float]:
+    """Return the values by name: none for a process that is gone, some for one of another user."""
+    families = ProcessCollector(pid=lambda: process, registry=None).collect()
+    return {sample.name: sample.value for family in families for sample in family.samples}
