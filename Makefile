@@ -1,7 +1,7 @@
 # Two commands: `make serve` and `make test`. Everything else is for developers.
 #
 #   make serve             a demonstration cloud on http://127.0.0.1:8778  (PORT=…, DB=…)
-#   make reset             forget the demonstration's data
+#   make reset             forget the demonstration's data, but for databases named with DB=…
 #   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
 #   make lint              ruff, mypy (strict), import-linter; deno's formatter and linter
 #   make format            what ruff and deno format, formatted
@@ -20,6 +20,9 @@ CLIENT := ./falcon_placement_client
 PROJECTS := pyproject.toml $(CLIENT)/pyproject.toml
 INSTALL ?= test
 INSTALLED := $(VENV)/installed-$(INSTALL)
+# What a developer has installed has it all; a reader needs no tests, no linters and no browser.
+DOCS_INSTALLED := $(firstword $(wildcard $(VENV)/installed-test $(VENV)/installed-locked) \
+  $(VENV)/installed-docs)
 DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 JAVASCRIPT := --quiet --config placement/explorer/deno.json
 OPEN ?= $(BIN)/python -m webbrowser
@@ -56,6 +59,7 @@ $(VENV)/installed-mysqlclient: locked/mysqlclient.txt | $(INSTALLED)
 
 extras-postgresql := [postgresql]
 extras-test := [test,lint,docs]
+extras-docs := [docs]
 
 serve: $(VENV)/installed-$(if $(filter postgresql%,$(DB)),postgresql,serve)
 	@BIN=$(BIN) PORT=$(PORT) DB='$(DB)' exec sh etc/serve-demo.sh
@@ -65,13 +69,14 @@ reset:
 	  ! kill -0 "$$(cat $$file 2>/dev/null)" 2>/dev/null || \
 	    { echo "make serve is running (process $$(cat $$file)): stop it first, with Ctrl-C"; exit 1; }; \
 	done
+	@sort -u .run/other-databases 2>/dev/null | sed 's/^/Left as it is: the database /' || true
 	rm -rf .run
 
 test: $(INSTALLED)
 	$(BIN)/python -m tests
 
 # Every warning is an error, so what is there after a build has no link that leads nowhere.
-docs: $(INSTALLED)
+docs: $(DOCS_INSTALLED)
 	$(BIN)/python -m sphinx --builder html --quiet --fresh-env --fail-on-warning --keep-going docs \
 	  docs/_build/html
 	@echo "The documentation: $(CURDIR)/docs/_build/html/index.html"

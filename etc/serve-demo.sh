@@ -3,6 +3,11 @@
 # Takes BIN (the virtualenv's bin), PORT and DB (a database URL) from the environment.
 set -eu
 mkdir -p .run
+case $DB in
+    *"$PWD/.run/"*) ;;
+    # make reset says that it leaves it. The file holds no password.
+    *) echo "${DB%%\?*}" | sed 's|//[^@]*@|//|' >>.run/other-databases ;;
+esac
 url="http://127.0.0.1:$PORT"
 pid_file=".run/server-$PORT.pid" # make reset looks at it
 

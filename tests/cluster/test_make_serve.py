@@ -119,6 +119,27 @@ def test_data_of_a_running_server_are_not_reset(demo: Demo) -> None:
     assert not (demo.home / ".run").exists()
 
 
+def test_a_reset_names_the_databases_that_it_leaves(tmp_path: Path) -> None:
+    home, other = tmp_path / "home", tmp_path / "other.db"
+    home.mkdir()
+    demo = Demo(home, f"sqlite:///{other}?timeout=5")
+    for database in ("postgresql+psycopg://me:secret@127.0.0.1:1/cloud", demo.environment["DB"]):
+        demo.environment["DB"] = database
+        demo.start()
+        if "sqlite" in database:
+            demo.await_answer()
+            demo.interrupt()
+        demo.said()
+    reset = demo.make("reset")
+    assert reset.returncode == 0
+    assert [line for line in reset.stdout.splitlines() if line.startswith("Left")] == [
+        "Left as it is: the database postgresql+psycopg://127.0.0.1:1/cloud",
+        f"Left as it is: the database sqlite:///{other}",
+    ]
+    assert not (home / ".run").exists()
+    assert other.exists()
+
+
 @pytest.mark.parametrize("seconds", [0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 4.0])
 def test_ctrl_c_at_any_time_is_quiet_and_leaves_no_process(demo: Demo, seconds: float) -> None:
     demo.start()
@@ -136,3 +157,16 @@ def test_postgresql_brings_its_driver(tmp_path: Path) -> None:
     command = ["make", "--dry-run", "serve", f"VENV={venv}", "DB=postgresql://localhost/placement"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert "--editable '.[postgresql]'" in done.stdout
+
+
+def test_documentation_installs_no_tests_and_no_linters(tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    venv.mkdir()
+    (venv / "pyvenv.cfg").touch()
+    command = ["make", "--dry-run", "docs", f"VENV={venv}", "OPEN="]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert "--editable '.[docs]'" in done.stdout
+    # A developer's environment has it all, and is not installed into a second time.
+    (venv / "installed-test").touch()
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert "pip install" not in done.stdout

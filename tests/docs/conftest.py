@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the pages; a warning is an error, as in `make docs`."""
+    """The folder of the pages; a warning is an error, and no more is installed (`make docs`)."""
     folder = tmp_path_factory.mktemp("docs")
     command = [
-        *(sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fresh-env"),
+        *(sys.executable, "-m", "tests.docs.alone", "--builder", "html", "--quiet", "--fresh-env"),
         *("--fail-on-warning", "--keep-going", "--doctree-dir", str(folder / "doctrees")),
         *(str(ROOT / "docs"), str(folder / "html")),
     ]

@@ -32,10 +32,12 @@ def test_the_example_of_a_client_prints_what_is_shown(
     assert capsys.readouterr().out == block("prints::")
 
 
-def test_the_lines_of_the_readme_print_what_stands_beside_them(
+def test_the_lines_of_the_readme_print_what_stands_beside_them_each_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = block("From Python a host is reported, asked for, claimed and released so::", README)
+    code = block("or any Python with ``pip install 'falcon-placement[client]'``::", README)
+    shown = re.findall(r"  # (.+)$", code, re.MULTILINE)
     with Service(tmp_path) as service, listening(service.application) as url:
-        exec(code.replace("http://127.0.0.1:8778", url), {})
-    assert capsys.readouterr().out.splitlines() == re.findall(r"  # (.+)$", code, re.MULTILINE)
+        for _run in range(2):
+            exec(code.replace("http://127.0.0.1:8778", url), {})
+            assert capsys.readouterr().out.splitlines() == shown
