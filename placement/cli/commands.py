@@ -51,6 +51,9 @@ COMMANDS = {
     "explain": Command(
         "show which hosts can serve a request, and why others cannot", "explain:set_up"
     ),
+    "samples": Command(
+        "write configurations, deployment files and dashboards to a directory", "samples:set_up"
+    ),
     "reshape": Command(
         "transform the provider trees of the database, with all services stopped", "reshape:set_up"
     ),

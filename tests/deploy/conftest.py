@@ -46,9 +46,10 @@ def new_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewMachine
 
 
 @pytest.fixture(scope="session")
-def image(new_machine: NewMachine) -> Image:
+def image(new_machine: NewMachine, tmp_path_factory: pytest.TempPathFactory) -> Image:
     """The service as the Containerfile installs it."""
-    return containerfile.build(new_machine)
+    context = containerfile.prepare(tmp_path_factory.mktemp("context"))
+    return containerfile.build(new_machine, context)
 
 
 @pytest.fixture

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from placement import cli
 from tests.deploy.machine import PYTHON, Machine
+from tests.kit.packages import build as build_package
+from tests.kit.packages import copy_checkout, copy_client
 from tests.kit.processes import REPOSITORY
 
 FILE = REPOSITORY / "etc/deploy/container/Containerfile"
@@ -39,11 +42,25 @@ class Image:
     command: list[str] = field(default_factory=list)
 
 
-def build(new_machine: Callable[[], Machine]) -> Image:
-    """Carry out the file; the image of its last stage."""
+def prepare(directory: Path) -> Path:
+    """Return a directory as an operator has it: samples, with both wheels in it."""
+    context = directory / "context"
+    assert cli.main(["samples", str(context)]) == 0
+    for copy in (copy_checkout, copy_client):
+        source, built = directory / copy.__name__, directory / f"built by {copy.__name__}"
+        source.mkdir()
+        built.mkdir()
+        wheel = build_package("wheel", copy(source), built)
+        wheel.rename(context / wheel.name)
+    return context
+
+
+def build(new_machine: Callable[[], Machine], context: Path) -> Image:
+    """Carry out the file that a directory has; the image of its last stage."""
     stages: dict[str, Image] = {}
     image: Image | None = None
-    for name, rest in instructions(FILE.read_text()):
+    text = (context / FILE.relative_to(REPOSITORY / "etc")).read_text()
+    for name, rest in instructions(text):
         if name == "ARG":
             continue  # the base image, in whose place the machine with its Python stands
         if name == "FROM":
@@ -51,19 +68,20 @@ def build(new_machine: Callable[[], Machine]) -> Image:
             stages[rest.partition(" AS ")[2]] = image
             continue
         assert image is not None
-        _carry_out(image, name, rest, stages)
+        _carry_out(image, name, rest, stages, context)
     assert image is not None
     return image
 
 
-def _carry_out(image: Image, name: str, rest: str, stages: dict[str, Image]) -> None:
+def _carry_out(image: Image, name: str, rest: str, stages: dict[str, Image], context: Path) -> None:
     match name:
         case "COPY" if rest.startswith("--from="):
             stage, source, target = rest.removeprefix("--from=").split()
             stages[stage].machine.copy_to(image.machine, source, target)
         case "COPY":
             *sources, target = rest.split()
-            _copy(image.machine, sources, target)
+            for source in sources:
+                _copy(image.machine, context, source, target)
         case "RUN":
             _run(image, rest)
         case "ENV":
@@ -81,17 +99,13 @@ def _carry_out(image: Image, name: str, rest: str, stages: dict[str, Image]) -> 
             raise NotImplementedError(name)
 
 
-def _copy(machine: Machine, sources: list[str], target: str) -> None:
-    for source in sources:
-        path = REPOSITORY / source
-        if path.is_dir():
-            script = (
-                'mkdir -p ".$2"; tar -C "$1" --exclude=__pycache__ -cf - . | tar -C ".$2" -xf -'
-            )
-            machine.prepare(script, str(path), target)
-        else:
-            name = target + Path(source).name if target.endswith("/") else target
-            machine.put(name, path.read_text())
+def _copy(machine: Machine, context: Path, pattern: str, target: str) -> None:
+    """Copy files to a directory, whose name ends with a slash."""
+    assert target.endswith("/")
+    paths = list(context.glob(pattern))
+    assert paths, pattern
+    for path in paths:
+        machine.prepare('mkdir -p ".$2"; cp "$1" ".$2"; chmod -R a+rX ".$2"', str(path), target)
 
 
 def _run(image: Image, command: str) -> None:

@@ -1,4 +1,4 @@
-"""What is built of a checkout has every package, and `migrations` as one of `placement`.
+"""What is built of a checkout has all packages; `migrations` and `etc` are those of `placement`.
 
 The client is a distribution of its own, which the service needs and which does not need it.
 """
@@ -6,7 +6,6 @@ The client is a distribution of its own, which the service needs and which does 
 from __future__ import annotations
 
 import ast
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -21,10 +20,15 @@ import falcon_placement_client
 import placement
 from tests.supply import locked
 
+from placement import cli
+from placement.cli import samples
+from tests.kit.packages import build, copy_checkout, copy_client
+
 ROOT = Path(__file__).parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 CLIENT = ROOT / "falcon_placement_client"
-BUILT_OF = ("pyproject.toml", "setup.cfg", "README.rst", "LICENSE", "placement", "migrations")
+# Of etc, what belongs to a source tree.
+SOURCE_ONLY = ("__init__.py", "generators/", "serve-demo.sh")
 REVISIONS = sorted(path.name for path in (ROOT / "migrations" / "versions").glob("*.py"))
 # What of the project a revision may import.
 ALLOWED = frozenset({"placement.db.tables"})
@@ -37,23 +41,13 @@ MAX_CLIENT_PACKAGES = 15  # in an empty environment, the client among them
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what a package is built of."""
-    copy = tmp_path_factory.mktemp("checkout")
-    for name in BUILT_OF:
-        if (ROOT / name).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-        else:
-            shutil.copy(ROOT / name, copy)
-    return copy
+    return copy_checkout(tmp_path_factory.mktemp("checkout"))
 
 
 @pytest.fixture(scope="module")
 def client_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the client is built of: its directory alone."""
-    copy = tmp_path_factory.mktemp("client") / CLIENT.name
-    ignored = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
-    shutil.copytree(CLIENT, copy, ignore=ignored)
-    return copy
+    return copy_client(tmp_path_factory.mktemp("client"))
 
 
 def run_isolated(code: str, cwd: Path) -> list[str]:
@@ -69,15 +63,25 @@ def run_isolated(code: str, cwd: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def build(kind: str, source: Path, directory: Path) -> Path:
-    """Build an `sdist`, a `wheel` or an `editable` wheel with setuptools; the path of the file."""
-    code = f"from setuptools import build_meta; build_meta.build_{kind}({str(directory)!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    (path,) = directory.iterdir()
-    return path
+@pytest.fixture(scope="module")
+def source(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an sdist holds."""
+    directory = tmp_path_factory.mktemp("sdist")
+    (directory / "file").mkdir()
+    sdist = build("sdist", checkout, directory / "file")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(directory, filter="data")
+    return directory / sdist.name.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of an sdist, unpacked."""
+    directory = tmp_path_factory.mktemp("wheel")
+    (directory / "file").mkdir()
+    with zipfile.ZipFile(build("wheel", source, directory / "file")) as archive:
+        archive.extractall(directory / "site")
+    return directory / "site"
 
 
 def in_package(names: list[str]) -> set[str]:
@@ -96,21 +100,14 @@ def expected(package: str) -> set[str]:
 def test_every_package_is_listed() -> None:
     directories = [path.parent for path in (ROOT / "placement").rglob("__init__.py")]
     names = [".".join(path.relative_to(ROOT).parts) for path in directories]
-    migrations = ["placement.migrations", "placement.migrations.versions"]
-    assert SETUPTOOLS["packages"] == sorted(names + migrations)
+    elsewhere = ["placement.migrations", "placement.migrations.versions", "placement.samples"]
+    assert SETUPTOOLS["packages"] == sorted(names + elsewhere)
 
 
-def test_sdist_and_the_wheel_of_it_have_the_migrations(checkout: Path, tmp_path: Path) -> None:
-    (tmp_path / "sdist").mkdir()
-    (tmp_path / "wheel").mkdir()
-    sdist = build("sdist", checkout, tmp_path / "sdist")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
-    source = tmp_path / sdist.name.removesuffix(".tar.gz")
+def test_sdist_and_the_wheel_of_it_have_the_migrations(source: Path, wheel: Path) -> None:
     files = {str(path.relative_to(source)) for path in (source / "migrations").rglob("*.*")}
     assert files == expected("migrations")
-    with zipfile.ZipFile(build("wheel", source, tmp_path / "wheel")) as wheel:
-        names = wheel.namelist()
+    names = [str(path.relative_to(wheel)) for path in wheel.rglob("*.*")]
     assert in_package(names) == expected("placement/migrations")
     assert not [name for name in names if name.startswith("migrations/")]
     tops = {name.partition("/")[0] for name in names if ".dist-info" not in name}
@@ -169,6 +166,64 @@ def test_both_distributions_have_the_same_licence() -> None:
     assert (CLIENT / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
+def files_of(directory: Path) -> dict[str, bytes]:
+    """The files below a directory, by their paths in it."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
+    }
+
+
+def write_samples(first: Path, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command with the package that is found in a directory; libraries are the tests'."""
+    code = (
+        "import sys; sys.meta_path[:] = [each for each in sys.meta_path if 'editable' not in"
+        f" repr(each).lower()]; sys.path.insert(0, {str(first)!r})\n"
+        "import placement, placement.cli\n"
+        f"assert placement.__file__.startswith({str(first)!r})\n"
+        f"sys.exit(placement.cli.main(['samples', {str(directory)!r}]))"
+    )
+    return subprocess.run(
+        [sys.executable, "-I", "-c", code],
+        cwd=directory.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_an_installed_wheel_writes_the_samples_of_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    done = write_samples(wheel, tmp_path / "samples")
+    assert (done.returncode, done.stderr) == (0, "")
+    written = files_of(tmp_path / "samples")
+    assert written == {
+        name: path.read_bytes() for name, path in samples.list_samples() if path.is_file()
+    }
+    assert done.stdout == f"{len(written)} files in {tmp_path / 'samples'}\n"
+    # All that the documents name, and nothing that only a source tree can use.
+    for name, content in files_of(ROOT / "etc").items():
+        if not name.startswith(SOURCE_ONLY):
+            assert written.pop(name) == content
+    assert written == {}
+    # The wheel carries what it writes, and the module of the package.
+    carried = files_of(wheel / "placement" / "samples").keys()
+    assert carried - {"__init__.py"} == dict(samples.list_samples()).keys()
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "placement.conf"])
+def test_samples_overwrite_nothing(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text("mine")
+    assert cli.main(["samples", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"placement: {tmp_path} is not empty: nothing was written\n"
+    assert files_of(tmp_path) == {name: b"mine"}
+
+
+def test_samples_that_cannot_be_written_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["samples", "/proc/samples"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("placement: /proc/samples: cannot write: ")
+
+
 @pytest.mark.parametrize("in_checkout", [True, False], ids=["in the checkout", "elsewhere"])
 def test_editable_installation_finds_the_migrations(
     checkout: Path, tmp_path: Path, in_checkout: bool
@@ -182,11 +237,13 @@ def test_editable_installation_finds_the_migrations(
     code = (
         f"{first}import site; site.addsitedir({str(site)!r})\n"
         "import placement, placement.migrations.versions as versions\n"
-        "print(placement.__file__, versions.__file__, sep='\\n')"
+        "from placement import samples\n"
+        "print(placement.__file__, versions.__file__, samples.__file__, sep='\\n')"
     )
     assert run_isolated(code, tmp_path) == [
         str(checkout / "placement" / "__init__.py"),
         str(checkout / "migrations" / "versions" / "__init__.py"),
+        str(checkout / "etc" / "__init__.py"),
     ]
 
 

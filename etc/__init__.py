@@ -1,0 +1,1 @@
+"""What `placement-manage samples` writes, and files for the source tree alone."""

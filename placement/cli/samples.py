@@ -1,0 +1,72 @@
+"""`placement-manage samples`: configurations, deployment files, dashboards, written to a directory.
+
+They are installed with the service, as data of the package `placement.samples`.
+"""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from oslo_config import cfg
+
+from placement.errors import ConfigurationError
+
+# Files, and directories of them. The package of a source tree has more.
+CONTENTS = (
+    "placement.conf",
+    "placement.conf.sample",
+    "policy.yaml.sample",
+    "gunicorn.conf.py",
+    "deploy",
+    "grafana-dashboard.json",
+    "prometheus-rules.yaml",
+    "demo-cloud.yaml",
+    "reshape-cloud.yaml",
+    "reshape",
+)
+
+
+def set_up(parser: Any) -> None:
+    """Give the parser of the command its arguments and its action."""
+    parser.description = (
+        "Writes configurations, files for systemd, proxies, containers and Kubernetes, a "
+        "dashboard, alerts and cloud files. The directory must be new or empty."
+    )
+    parser.set_defaults(action=_write)
+    parser.add_argument("directory", metavar="DIR", help="where to write them")
+
+
+def _write(conf: cfg.ConfigOpts) -> int:
+    """Write the files.  Raises ConfigurationError if that cannot be done."""
+    directory = Path(conf.category.directory)
+    samples = dict(list_samples())
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if any(directory.iterdir()):
+            raise ConfigurationError(f"{directory} is not empty: nothing was written")
+        for name, source in samples.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(source.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"{error.filename}: cannot write: {error.strerror}") from None
+    print(f"{len(samples)} files in {directory}")
+    return 0
+
+
+def list_samples() -> Iterator[tuple[str, Traversable]]:
+    """Yield the path of each sample below the directory, and the file itself."""
+    package = files("placement.samples")
+    for name in CONTENTS:
+        yield from _files(name, package / name)
+
+
+def _files(path: str, entry: Traversable) -> Iterator[tuple[str, Traversable]]:
+    if not entry.is_dir():
+        yield path, entry
+        return
+    for below in sorted(entry.iterdir(), key=lambda each: each.name):
+        if below.name != "__pycache__":
+            yield from _files(f"{path}/{below.name}", below)

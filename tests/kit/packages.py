@@ -1,0 +1,44 @@
+"""What is built of a checkout: sdists, wheels, editable installations."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "falcon_placement_client"
+BUILT_OF = (
+    "pyproject.toml", "setup.cfg", "README.rst", "LICENSE", "placement", "migrations", "etc",
+)  # fmt: skip
+
+
+def copy_checkout(directory: Path) -> Path:
+    """Copy what a package is built of, for a build leaves files there; the directory."""
+    for name in BUILT_OF:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, directory / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, directory)
+    return directory
+
+
+def copy_client(directory: Path) -> Path:
+    """Copy what the client is built of, which is its directory alone; the directory."""
+    copy = directory / CLIENT.name
+    ignored = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+    shutil.copytree(CLIENT, copy, ignore=ignored)
+    return copy
+
+
+def build(kind: str, source: Path, directory: Path) -> Path:
+    """Build an `sdist`, a `wheel` or an `editable` wheel with setuptools; the path of the file."""
+    code = f"from setuptools import build_meta; build_meta.build_{kind}({str(directory)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (path,) = directory.iterdir()
+    return path
