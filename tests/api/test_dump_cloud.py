@@ -193,7 +193,8 @@ def test_the_demonstration_cloud_goes_round(server: Server, empty: Server, tmp_p
     assert {each.name for each in load_file(tmp_path / "cloud.yaml").providers} == {
         each.name for each in load_file(DEMO).providers
     }
-    assert "uuid:" not in text  # they are made from the names
+    assert "uuid:" not in text.partition("\nconsumers:")[0]  # they are made from the names
+    assert len(load_file(tmp_path / "cloud.yaml").consumers) == 40
     load(tmp_path / "cloud.yaml", there)
     assert state(other) == state(one)
     assert dump(there, tmp_path / "again.yaml") == text
@@ -207,7 +208,7 @@ def test_what_is_deleted_while_it_is_read_is_left_out(
     if not pages:
         without_lists(monkeypatch)
     load(DEMO, url)
-    host = next(each for each in load_file(DEMO).providers if each.name == "numa-d01-node1-nic")
+    host = next(each for each in load_file(DEMO).providers if each.name == "numa-d03-node1-nic")
     tree = [host, *(each for each in load_file(DEMO).providers if each.parent_uuid == host.uuid)]
 
     def deleting(client: RestClient, path: str, member: str) -> list[Any]:
@@ -312,7 +313,7 @@ def test_a_server_with_pages_is_asked_little(
     paths.clear()
     without_lists(monkeypatch)
     assert dump(url, tmp_path / "again.yaml") == text
-    assert len(paths) == 5 + 4 * 202
+    assert len(paths) == 5 + 4 * 202 + len(load_file(DEMO).consumers)
 
 
 def test_consumers_can_be_left_out(server: Server, tmp_path: Path) -> None:

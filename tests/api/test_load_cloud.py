@@ -155,9 +155,11 @@ def test_demo_cloud_is_loaded_whole_and_only_once(load: Load, api: Api, writes: 
     cloud = load_file(DEMO)
     code, lines = load(DEMO)
     assert code == 0
+    assert "loading: 201 of 201 providers" in lines
     assert lines[-2:] == [
-        "loading: 201 of 201 providers",
+        "loading: 40 of 40 consumers",
         f"{DEMO}: 201 providers: 201 created, 0 changed, 0 as they were; "
+        "40 consumers: 40 created, 0 changed, 0 as they were; "
         "new resource classes: 1, new traits: 7",
     ]
     assert state(api, cloud) == wanted(cloud)

@@ -481,7 +481,12 @@ def test_demo_cloud_is_what_it_says() -> None:
     hosts = [provider for provider in roots if "COMPUTE_NODE" in provider.traits]
     sharing = [p for p in roots if "MISC_SHARES_VIA_AGGREGATE" in p.traits]
     assert (len(hosts), len(sharing), len(roots)) == (50, 3, 53)
-    assert len(DEMO.read_text().splitlines()) < 250
+    consumers = cloud.consumers
+    assert len(consumers) == 40
+    assert {each.consumer_type for each in consumers} == {"INSTANCE", "MIGRATION", "RESERVATION"}
+    assert len({each.project for each in consumers}) == 5
+    assert len({each.user for each in consumers}) == 6
+    assert len(DEMO.read_text().splitlines()) < 350
 
 
 def test_demo_cloud_uses_names_that_exist() -> None:
