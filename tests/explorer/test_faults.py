@@ -62,7 +62,7 @@ def test_a_slow_service_shows_that_something_goes_on(watch: Watch) -> None:
     # Whoever goes elsewhere meanwhile does not wait for it.
     page.unroute("**/resource_providers*")
     page.get_by_role("link", name="Consumer").click()
-    expect(page.get_by_role("heading", name="Consumer")).to_be_visible()
+    expect(page.get_by_role("heading", name="Consumer", exact=True)).to_be_visible()
 
 
 def test_what_a_role_may_not_see_is_told_plainly(watch: Watch) -> None:

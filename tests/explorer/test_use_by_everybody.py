@@ -37,12 +37,13 @@ def places(demo: Demo) -> dict[str, str]:
         "ask with an explanation": f"#ask?request={quote(json.dumps(REQUEST))}",
         "consumer": f"#consumer/{demo.consumers[0]}",
         "project": "#consumer?project=web",
+        "consumers": "#consumer",
     }
 
 
 NAMES = (
     "cloud", "cloud as a list", "tree", "tree without a name", "ask", "ask with an explanation",
-    "consumer", "project",
+    "consumer", "project", "consumers",
 )  # fmt: skip
 
 

@@ -61,6 +61,28 @@ def test_a_tile_tells_its_host_and_opens_its_tree(watch: Watch) -> None:
     expect(page.get_by_role("heading", name="compute-a01", level=1)).to_be_visible()
 
 
+def test_the_first_view_has_names_and_the_colours_of_the_class_that_is_used_most(
+    watch: Watch,
+) -> None:
+    watch.page.add_init_script("""
+      const write = CanvasRenderingContext2D.prototype.fillText;
+      window.written = [];
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        window.written.push(text);
+        return write.call(this, text, ...rest);
+      };
+    """)
+    page = watch.open()
+    loaded(page)
+    expect(page.get_by_label("Coloured by use of")).to_have_value("MEMORY_MB")
+    written = set(page.evaluate("window.written"))
+    assert {"compute-a01", "fpga-d04", "windows-b02", "none", "0%"} <= written
+    # On small tiles there is no room.
+    page.evaluate("window.written = []")
+    page.get_by_label("Tiles").select_option("20")
+    assert "compute-a01" not in page.evaluate("window.written")
+
+
 def test_the_cloud_is_grouped_by_a_trait(watch: Watch) -> None:
     page = watch.open("#cloud?group=trait&trait=HW_CPU_X86_AMD_SEV&as=list")
     loaded(page)
@@ -185,6 +207,41 @@ def test_candidates_are_cards_that_light_up_on_the_tree(watch: Watch) -> None:
     expect(marked.filter(has_text="group _FPGA")).to_contain_text("FPGA 1")
 
 
+EXAMPLES = (
+    "A small instance",
+    "Dedicated CPUs and an FPGA on one NUMA node",
+    "Two graphics cards, not the same one twice",
+    "A disk that several hosts share",
+)
+
+
+@pytest.mark.parametrize("title", EXAMPLES)
+def test_an_example_is_asked_with_one_click(watch: Watch, title: str) -> None:
+    page = watch.open("#ask")
+    page.get_by_role("group", name="Examples").get_by_role("button", name=title).click()
+    expect(page.locator(".answer h2").first).to_contain_text(re.compile("^[0-9]+ candidates"))
+    expect(page).to_have_url(re.compile("request="))
+
+
+def test_an_example_of_a_refusal_says_why(watch: Watch) -> None:
+    page = watch.open("#ask")
+    examples = page.get_by_role("group", name="Examples")
+    expect(examples.get_by_role("button")).to_have_count(len(EXAMPLES) + 1)
+    examples.get_by_role("button", name="More than any host has").click()
+    expect(page.get_by_role("heading", name="Why no host can serve this")).to_be_visible()
+
+
+def test_conditions_that_are_rare_are_folded_unless_they_are_used(watch: Watch) -> None:
+    page = watch.open("#ask")
+    expect(page.get_by_label("Required traits: add").first).to_be_visible()
+    expect(page.get_by_label("Forbidden traits: add").first).to_be_hidden()
+    page.get_by_text("More conditions").click()
+    expect(page.get_by_label("Forbidden traits: add").first).to_be_visible()
+    group = {"resources": {"VCPU": 2}, "forbidden": ["HW_CPU_X86_SGX"]}
+    page = watch.open(asking({"groups": {"": group}}))
+    expect(page.get_by_role("group", name="Forbidden traits").first).to_contain_text("SGX")
+
+
 def test_the_form_builds_a_request_of_groups(watch: Watch) -> None:
     page = watch.open("#ask")
     page.get_by_role("button", name="Add a group").click()
@@ -297,6 +354,31 @@ def test_examples_of_hosts_have_names(watch: Watch) -> None:
 
 
 # -- consumer -------------------------------------------------------------------------------
+
+
+def test_the_view_of_consumers_begins_with_a_list_of_them(watch: Watch) -> None:
+    page = watch.open("#consumer")
+    rows = page.locator("table.consumer-list tbody tr")
+    expect(rows).to_have_count(50)
+    page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(100)  # 40 of the cloud file and 60 of the tests
+    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
+    uuid = "c0ffee00-0000-4000-8000-000000000031"
+    row = rows.filter(has_text=uuid)
+    expect(row).to_contain_text("INSTANCE")
+    expect(row).to_contain_text("hedy")
+    expect(row).to_contain_text("numa-d01-node1 PCPU 8, MEMORY_MB 65,536")
+    row.get_by_role("link", name=uuid).click()
+    expect(page.get_by_role("heading", level=2)).to_have_text(f"INSTANCE {uuid}")
+
+
+def test_a_cloud_without_consumers_says_so(watch: Watch) -> None:
+    watch.page.route(
+        "**/resource_providers?limit=1000&include=allocations",
+        lambda route: route.fulfill(json={"resource_providers": []}),
+    )
+    page = watch.open("#consumer")
+    expect(page.locator(".state")).to_have_text("No consumer holds anything yet.")
 
 
 def test_a_consumer_is_drawn_on_its_trees(watch: Watch, demo: Demo) -> None:

@@ -4,12 +4,13 @@ import { field, fill, h, newId } from "./dom.js";
 import { SubtreeBoard } from "./subtree_board.js";
 import { tokens } from "./tokens.js";
 
-const GROUP_LISTS = [
-  ["required", "Required traits", "traits"],
+const REQUIRED = ["required", "Required traits", "traits"];
+const RARE_LISTS = [
   ["forbidden", "Forbidden traits", "traits"],
   ["member_of", "In aggregates", null],
   ["not_member_of", "Not in aggregates", null],
 ];
+const RARE = ["forbidden", "member_of", "not_member_of", "in_tree", "subtree", "can_split"];
 
 /** Edit a request in an element; onChange is told the request after each change. */
 export class AskForm {
@@ -69,14 +70,20 @@ export class AskForm {
       h("legend", {}, title),
       suffix ? field("Suffix", h("input", { value: suffix, size: 10, onchange: rename })) : null,
       this._resources(group),
-      this._lists(group),
+      this._lists(group, [REQUIRED]),
+      suffix ? this._isolated(suffix) : null,
       h(
-        "div",
-        { class: "controls" },
-        this._uuid(group, "in_tree", "In the tree of"),
-        this._uuid(group, "subtree", "At or below"),
-        suffix ? this._isolated(suffix) : null,
-        suffix ? null : this._splits(group),
+        "details",
+        { open: RARE.some((member) => group[member]?.length) },
+        h("summary", {}, "More conditions"),
+        this._lists(group, RARE_LISTS),
+        h(
+          "div",
+          { class: "controls" },
+          this._uuid(group, "in_tree", "In the tree of"),
+          this._uuid(group, "subtree", "At or below"),
+          suffix ? null : this._splits(group),
+        ),
       ),
       lone ? null : h(
         "button",
@@ -86,8 +93,8 @@ export class AskForm {
     );
   }
 
-  _lists(terms) {
-    return GROUP_LISTS.map(([member, label, options]) => {
+  _lists(terms, lists) {
+    return lists.map(([member, label, options]) => {
       const onChange = (values) => this._set(terms, member, values);
       return tokens(label, terms[member] ?? [], { options, onChange });
     });
@@ -208,7 +215,7 @@ export class AskForm {
       "details",
       { open: used },
       h("summary", {}, "The root of the tree"),
-      this._lists(root),
+      this._lists(root, [REQUIRED, ...RARE_LISTS]),
     );
   }
 

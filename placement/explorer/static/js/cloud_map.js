@@ -1,11 +1,14 @@
 // The hosts of a cloud as tiles on a canvas: ten thousand of them, drawn once and then only moved.
 
-import { colourOf, scale } from "./colours.js";
+import { colourOf, inkOn, scale } from "./colours.js";
 import { h } from "./dom.js";
+import { percent } from "./format.js";
 
 const GAP = 1;
 const TITLE = 22; // height of a group's title
 const SPACE = 10; // below a group
+const NAMED = 56; // least size of a tile that has room for a name
+const LONGEST = 14; // characters of a name on a tile
 
 /**
  * A map of tiles in groups, with a cursor that mouse and keys move.
@@ -25,13 +28,13 @@ export class CloudMap {
     this._onChoose = onChoose;
     this._groups = [];
     this._cursor = -1;
-    this._tiles = []; // all, in the order of drawing: {root, share, dimmed, x, y}
+    this._tiles = []; // all, in the order of drawing: {root, name, share, dimmed, x, y}
     this._picture = document.createElement("canvas");
     this._size = 14;
     this._listen();
   }
 
-  /** Draw groups of {title, tiles: [{root, share, dimmed}]}; size: of a tile, in pixels. */
+  /** Draw groups of {title, tiles: [{root, name, share, dimmed}]}; size: of a tile, in pixels. */
   show(groups, size) {
     const root = this._tiles[this._cursor]?.root;
     this._groups = groups;
@@ -78,7 +81,8 @@ export class CloudMap {
     const pen = this._picture.getContext("2d");
     pen.scale(ratio, ratio);
     const style = getComputedStyle(this.canvas);
-    pen.font = `600 13px ${style.fontFamily}`;
+    this._family = style.fontFamily;
+    pen.font = `600 13px ${this._family}`;
     pen.textBaseline = "middle";
     for (const group of this._groups) {
       pen.fillStyle = style.color;
@@ -111,7 +115,17 @@ export class CloudMap {
       pen.lineTo(tile.x + side - 2, tile.y + 2);
       pen.stroke();
     }
+    if (this._size >= NAMED) this._write(pen, tile, side);
     pen.globalAlpha = 1;
+  }
+
+  _write(pen, { name = "", share, x, y }, side) {
+    const text = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
+    pen.fillStyle = inkOn(this._colours, share);
+    pen.font = `600 11px ${this._family}`;
+    pen.fillText(text, x + 4, y + 12, side - 8);
+    pen.font = `11px ${this._family}`;
+    pen.fillText(share === null ? "none" : percent(share), x + 4, y + side - 10, side - 8);
   }
 
   _copy() {

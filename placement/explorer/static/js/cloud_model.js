@@ -1,7 +1,7 @@
 // What the page knows of the cloud: all providers, in pages as they were read.
 
 import { nextPage } from "./api.js";
-import { add, nothing } from "./capacity.js";
+import { add, nothing, share } from "./capacity.js";
 
 const PAGE = 1000; // providers
 const USUAL = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
@@ -103,6 +103,14 @@ export class Cloud {
     const order = (a, b) =>
       rank(a) - rank(b) || providers.get(b) - providers.get(a) || ORDER.compare(a, b);
     return [...providers.keys()].sort(order);
+  }
+
+  /** Return the usual class that is used most: the one worth looking at first. */
+  mostUsed() {
+    const sums = this.totals();
+    const usual = USUAL.filter((name) => sums.has(name));
+    const most = Math.max(...usual.map((name) => share(sums.get(name))));
+    return usual.find((name) => share(sums.get(name)) === most) ?? this.classes()[0] ?? "";
   }
 
   /** Return class -> what all providers of these trees have of it together. */

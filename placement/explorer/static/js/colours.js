@@ -28,6 +28,16 @@ function mixed(from, to, share) {
   return `rgb(${parts.join(" ")})`;
 }
 
+/** Return the colour of text on a tile: the one that stands out more against it. */
+export function inkOn(colours, share) {
+  const ground = colourOf(colours, share);
+  const parts = ground.startsWith("#")
+    ? ground.slice(1).match(/../g).map((pair) => parseInt(pair, 16))
+    : ground.match(/\d+/g).map(Number);
+  const [red, green, blue] = parts.map((part) => (part / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#10171c" : "#ffffff";
+}
+
 /** Return the colour of a share in a scale. */
 export function colourOf(colours, share) {
   if (share === null) return colours.none;

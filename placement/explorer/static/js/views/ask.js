@@ -2,6 +2,7 @@
 
 import { AskForm } from "../ask_form.js";
 import { announce, copyButton, fill, h } from "../dom.js";
+import { EXAMPLES } from "../examples.js";
 import { drawExplanation } from "../explanation.js";
 import { count, whole } from "../format.js";
 import { parse, RequestError, toQuery } from "../request.js";
@@ -63,6 +64,13 @@ export class AskView {
     fill(
       this._element,
       h("h1", {}, "Ask"),
+      h(
+        "div",
+        { class: "examples", role: "group", "aria-label": "Examples" },
+        EXAMPLES.map(([title, request]) =>
+          h("button", { type: "button", onclick: () => this._try(request) }, title)
+        ),
+      ),
       h(
         "div",
         { class: "beside ask" },

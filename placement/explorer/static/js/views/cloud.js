@@ -8,7 +8,7 @@ import { brief, count, percent, whole } from "../format.js";
 import { totalsTable } from "../totals.js";
 import { address, replace } from "../state.js";
 
-const SIZES = [6, 10, 14, 20, 28, 40, 56];
+const SIZES = [6, 10, 14, 20, 28, 40, 56, 88];
 const ROWS = 100; // hosts listed at a time
 const REFRESH = 30_000; // milliseconds
 const BETWEEN_DRAWINGS = 700; // milliseconds, while pages come in
@@ -211,7 +211,7 @@ export class CloudView {
     this._drawn = performance.now();
     const cloud = this._page.cloud;
     const classes = cloud.classes();
-    const name = classes.includes(this._choices.class) ? this._choices.class : classes[0] ?? "";
+    const name = classes.includes(this._choices.class) ? this._choices.class : cloud.mostUsed();
     fill(
       this._classes,
       classes.map((each) => h("option", { value: each, selected: each === name }, each)),
@@ -258,6 +258,7 @@ export class CloudView {
     const sum = this._page.cloud.sum(root, name);
     return {
       root,
+      name: this._page.cloud.names.get(root),
       sum,
       share: sum && share(sum),
       dimmed: this._matching !== null && !this._matching.has(root),

@@ -1,6 +1,7 @@
 // What one consumer holds, drawn on its trees; and what a project uses.
 
 import { nextPage } from "../api.js";
+import { ConsumerList } from "../consumer_list.js";
 import { field, fill, h } from "../dom.js";
 import { count, UUID, whole } from "../format.js";
 import { address } from "../state.js";
@@ -25,7 +26,7 @@ export class ConsumerView {
     fill(this._element, h("h1", {}, "Consumer"), this._form(path, project), this._body);
     if (path) await this._showConsumer(path);
     else if (project) await this._showProject(project);
-    else fill(this._body, h("p", { class: "empty" }, WHAT_IS_A_CONSUMER));
+    else await this._showAll();
   }
 
   _form(consumer, project) {
@@ -51,6 +52,12 @@ export class ConsumerView {
         h("button", {}, "Show"),
       ),
     );
+  }
+
+  async _showAll() {
+    const list = new ConsumerList(this._page);
+    fill(this._body, h("p", {}, WHAT_IS_A_CONSUMER), list.element);
+    await list.more();
   }
 
   async _showConsumer(uuid) {

@@ -1,0 +1,51 @@
+// Questions to begin with. They name standard classes and traits, so they suit any cloud; the
+// demonstration cloud serves all but the last.
+
+/** What each asks for, and the request. */
+export const EXAMPLES = [
+  [
+    "A small instance",
+    { groups: { "": { resources: { VCPU: 2, MEMORY_MB: 4096, DISK_GB: 20 } } }, limit: 20 },
+  ],
+  [
+    "Dedicated CPUs and an FPGA on one NUMA node",
+    {
+      groups: {
+        "_CPU": { resources: { PCPU: 4 } },
+        "_FPGA": { resources: { FPGA: 1 } },
+        "_NUMA": { required: ["HW_NUMA_ROOT"] },
+      },
+      same_subtree: [{ of: ["_NUMA", "_CPU", "_FPGA"], not: [] }],
+      limit: 20,
+    },
+  ],
+  [
+    "Two graphics cards, not the same one twice",
+    {
+      groups: {
+        "": { resources: { VCPU: 8, MEMORY_MB: 65536 } },
+        "_1": { resources: { PGPU: 1 } },
+        "_2": { resources: { PGPU: 1 } },
+      },
+      isolate: ["_1", "_2"],
+      limit: 20,
+    },
+  ],
+  [
+    "A disk that several hosts share",
+    {
+      groups: {
+        "": { resources: { VCPU: 4, MEMORY_MB: 16384 } },
+        "_DISK": {
+          resources: { DISK_GB: 100 },
+          required: ["MISC_SHARES_VIA_AGGREGATE"],
+        },
+      },
+      limit: 20,
+    },
+  ],
+  [
+    "More than any host has: why not?",
+    { groups: { "": { resources: { VCPU: 96, MEMORY_MB: 65536 } } }, limit: 20 },
+  ],
+];
