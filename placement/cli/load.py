@@ -5,8 +5,8 @@ from typing import Any
 
 from oslo_config import cfg
 
+from falcon_placement_client.command_client import RestClient
 from placement.cli import server
-from placement.client.command_client import RestClient
 from placement.errors import ConfigurationError
 from placement.loader import (
     Cloud,

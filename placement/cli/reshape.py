@@ -16,6 +16,7 @@ from oslo_config import cfg
 
 from falcon_placement_client.errors import ClientError
 from placement import console
+from placement.direct import PlacementDirect
 from placement.logs import escaped
 from placement.progress import progress
 from placement.reshape.draft import Misfit

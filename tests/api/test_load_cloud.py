@@ -12,6 +12,8 @@ import pytest
 import requests
 
 from falcon_placement_client.command_client import RestClient
+from placement import cli
+from placement.cli.load import UNNAMED
 from placement.loader import (
     Cloud,
     CloudProvider,

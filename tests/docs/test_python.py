@@ -35,7 +35,7 @@ def test_the_example_of_a_client_prints_what_is_shown(
 def test_the_lines_of_the_readme_print_what_stands_beside_them_each_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = block("or any Python with ``pip install 'falcon-placement[client]'``::", README)
+    code = block("``pip install ./falcon_placement_client``::", README)
     shown = re.findall(r"  # (.+)$", code, re.MULTILINE)
     with Service(tmp_path) as service, listening(service.application) as url:
         for _run in range(2):

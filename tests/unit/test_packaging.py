@@ -18,11 +18,10 @@ from packaging.requirements import Requirement
 
 import falcon_placement_client
 import placement
-from tests.supply import locked
-
 from placement import cli
 from placement.cli import samples
 from tests.kit.packages import build, copy_checkout, copy_client
+from tests.supply import locked
 
 ROOT = Path(__file__).parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
