@@ -11,15 +11,17 @@ from placement.api.microversion import Microversion
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
-from placement.objects.part_cache import PartCache
+from placement.objects.revision_cache import KeptText, KindCaches
+
+MAX_TEXT = 16 * 1024 * 1024  # bytes kept of one kind of text
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
     """The collaborators of every handler, made once by the application.
 
-    document: the API at a version, for a client that sees it below a prefix, as JSON. parts, lists:
-    the text of parts of providers, and of providers in lists.
+    document: the API at a version, for a client that sees it below a prefix, as JSON. parts: the
+    text of parts of providers, by part and version. lists: that of providers in lists, by view.
     """
 
     settings: Settings
@@ -27,8 +29,8 @@ class Service:
     trees: TreeCache
     document: Callable[[Microversion, str], bytes]
     tuning: SearchTuning = DEFAULT_TUNING
-    parts: PartCache = field(default_factory=PartCache)
-    lists: PartCache = field(default_factory=partial(PartCache, kinds=2))
+    parts: KindCaches[KeptText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
+    lists: KindCaches[KeptText] = field(default_factory=partial(KindCaches, 2, MAX_TEXT))
 
 
 class Rights(Protocol):

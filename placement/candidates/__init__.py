@@ -6,7 +6,7 @@ from placement.candidates.explanation import Explanation, explain, explain_trace
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.pipeline import find_candidates
 from placement.candidates.search.result import SearchResult
-from placement.candidates.trees.cache import TreeCache
+from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 
 __all__ = [

@@ -67,6 +67,11 @@ class Tree:
         """The provider without a parent."""
         return self.members[0]
 
+    @property
+    def size(self) -> int:
+        """How many providers it has."""
+        return len(self.members)
+
     def has(self, uuid: str) -> bool:
         """Whether the provider is a member."""
         return any(member.uuid == uuid for member in self.members)

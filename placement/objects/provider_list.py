@@ -1,7 +1,8 @@
 """The list of providers that meet a filter."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy.engine import Connection
@@ -9,10 +10,12 @@ from sqlalchemy.engine import Connection
 from placement.db.conditions import ProviderCondition, combined
 from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
-from placement.objects import catalog, identifiers
+from placement.objects import catalog, identifiers, provider_parts
 from placement.objects.known_names import KnownNames, NamesByKind
+from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
-from placement.objects.revisions import UNKNOWN
+from placement.objects.revision_cache import KeptText, RevisionCache, read_kinds
+from placement.objects.revisions import UNKNOWN, may_tear
 from placement.vocabulary import ConditionKind, IdCondition
 
 
@@ -122,6 +125,45 @@ def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
     rows = statements.page(condition, page.after or "", page.size + 1).rows(conn)
     providers = list(map(_provider, rows[: page.size]))
     return ProviderList(providers, are_more=len(rows) > page.size)
+
+
+PartTexts = dict[Part, dict[int, KeptText]]
+
+# Makes text of the values of a part; the revisions are those that the values are known to be of.
+RenderPart = Callable[[Part, ByProvider, Mapping[int, int]], dict[int, KeptText]]
+
+
+def find_with_parts(
+    conn: Connection,
+    selection: ProviderSelection,
+    caches: Mapping[Part, RevisionCache[KeptText]],
+    render: RenderPart,
+    seen: Callable[[ProviderList], object],
+) -> tuple[ProviderList, PartTexts, bool]:
+    """Return the providers to list, parts of what they have, and whether all is of one state.
+
+    Parts are read between two looks at the list. What has the same revision in both is kept; the
+    rest is at least as new as the generations that come with it. caches: of each part that is
+    wanted. seen: is called with the list before parts are read, and may raise.
+    """
+    listed = find(conn, selection)
+    seen(listed)
+    earlier = listed.revisions
+
+    @cache
+    def look_again() -> ProviderList:
+        return find(conn, selection) if may_tear(conn) else listed
+
+    def load(missing: Mapping[int, int], parts: Collection[Part]) -> PartTexts:
+        values = provider_parts.read(conn, missing, parts)
+        unchanged = dict(earlier.items() & look_again().revisions.items())
+        return {part: render(part, by_id, unchanged) for part, by_id in values.items()}
+
+    texts = read_kinds(caches, earlier, load)
+    latest = look_again()
+    if (latest.revisions, latest.are_more) == (earlier, listed.are_more):
+        return latest, texts, True
+    return listed, texts, False
 
 
 def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:

@@ -11,6 +11,7 @@ import orjson
 import pytest
 import sqlalchemy as sa
 
+from placement.api.handler import MAX_TEXT
 from placement.api.history import LATEST
 from placement.api.resources import providers
 from placement.api.responses import providers as written
@@ -19,7 +20,6 @@ from placement.api.shapes import View
 from placement.db import tables as t
 from placement.db.conditions import ProviderCondition
 from placement.db.statements import provider_list
-from placement.objects.part_cache import MOST
 from placement.objects.provider_parts import Part
 from placement.objects.providers import Provider
 from tests.kit.cloud import Stock, aggregate_uuid, building, provider_uuid
@@ -272,8 +272,8 @@ def test_a_list_in_pieces_is_the_same_as_one_in_a_piece(
 def test_there_is_room_for_the_text_of_lists_that_are_kept() -> None:
     uuid, name, prefix = provider_uuid(1), "compute-1.rack-12.region-1.example.org", "/placement"
     provider = Provider(uuid, name, 10**6, uuid, uuid, None, 1)
-    _text, size = provider_texts([provider], View(LATEST, prefix))[1]
-    assert MOST / 2 < providers.MOST_KEPT * size <= MOST
+    size = provider_texts([provider], View(LATEST, prefix))[1].size
+    assert MAX_TEXT / 2 < providers.MOST_KEPT * size <= MAX_TEXT
 
 
 def test_many_changed_providers_are_read_with_all_others(

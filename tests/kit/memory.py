@@ -48,7 +48,7 @@ def memory_of_trees(directory: Path, cloud: Cloud) -> Memory:
         with_text = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
     database.dispose()
-    return Memory(trees / cache.providers, with_text / cache.providers)
+    return Memory(trees / cache.size, with_text / cache.size)
 
 
 def _read(

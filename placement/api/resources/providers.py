@@ -1,18 +1,15 @@
 """`/resource_providers`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import partial
-from types import MappingProxyType
 
-from orjson import Fragment
 from sqlalchemy.engine import Connection
 
 from placement.api import query, tags
 from placement.api.handler import NOW, Call, Reply, newest
 from placement.api.history import Feature
 from placement.api.responses.providers import (
-    ProviderText,
     ProviderTexts,
     WithParts,
     part_texts,
@@ -20,10 +17,11 @@ from placement.api.responses.providers import (
     text_view,
 )
 from placement.api.shapes import View
-from placement.objects import provider_list, provider_parts, providers, revisions
-from placement.objects.provider_list import ProviderList, ProviderSelection
+from placement.objects import provider_list, provider_parts, providers
+from placement.objects.provider_list import PartTexts, ProviderList, ProviderSelection
 from placement.objects.provider_parts import Part
 from placement.objects.providers import Provider
+from placement.objects.revision_cache import KeptText
 from placement.objects.unset import UNSET
 
 # Providers of a list whose text the memory has room for. To write that of each takes longer than
@@ -53,22 +51,15 @@ def _newest(listed: ProviderList) -> datetime | str:
 
 def _page(
     call: Call, conn: Connection, selection: ProviderSelection, included: Collection[Part]
-) -> tuple[ProviderList, Mapping[Part, Mapping[int, Fragment]], str | None]:
-    """Return a page, the parts of its providers, and its tag.
-
-    Parts are read between two looks at the page, and kept of those trees that have the same
-    revision in both. Others are at least as new as the generations that come with them.
-    """
-    listed = provider_list.find(conn, selection)
-    tag = tags.of_page(call, listed)
-    parts, new_texts = _parts(call, conn, listed.providers, included, listed.revisions)
-    again = provider_list.find(conn, selection) if revisions.may_tear(conn) else listed
-    unchanged = dict(listed.revisions.items() & again.revisions.items())
-    for part, texts in new_texts.items():
-        call.service.parts.keep((part, call.version), unchanged, texts)
-    if (again.revisions, again.are_more) == (listed.revisions, listed.are_more):
-        return again, parts, tag
-    return listed, parts, None
+) -> tuple[ProviderList, PartTexts, str | None]:
+    """Return a page, the parts of its providers, and its tag."""
+    caches = {part: call.service.parts.of((part, call.version)) for part in included}
+    render = partial(part_texts, view=View(call.version))
+    tag_of = partial(tags.of_page, call)
+    listed, parts, is_true = provider_list.find_with_parts(
+        conn, selection, caches, render, seen=tag_of
+    )
+    return listed, parts, tag_of(listed) if is_true else None
 
 
 def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> Reply:
@@ -84,45 +75,19 @@ def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> R
     return Reply(200, WithParts(listed.providers), changed_at=_newest(listed), tag=tag)
 
 
-def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[ProviderText] | None:
-    """Return the providers to list, by their ids: out of memory, or read and kept there.
-
-    None where they are too many to be kept.
-    """
-    cache, view = call.service.lists, text_view(View(call.version, call.mount))
+def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[KeptText] | None:
+    """Return the providers to list, by their ids; None where they are too many to be kept."""
+    view = text_view(View(call.version, call.mount))
     seen = provider_list.revisions(conn, selection)
     if len(seen) > MOST_KEPT:
         return None
-    texts = cache.known(view, seen)
-    if len(texts) < len(seen):
-        providers = provider_list.read(conn, selection, seen.keys() - texts.keys())
+
+    def load(missing: Mapping[int, int]) -> dict[int, KeptText]:
         # What has changed since is not known to be whole; and some may be gone.
-        unchanged = {each.id: each.revision for each in providers}.items() & seen.items()
-        texts |= cache.keep(view, dict(unchanged), provider_texts(providers, view))
+        return provider_texts(provider_list.read(conn, selection, missing.keys()), view)
+
+    texts = call.service.lists.of(view).read(seen, load)
     return [texts[row_id] for row_id in seen if row_id in texts]
-
-
-def _parts(
-    call: Call,
-    conn: Connection,
-    listed: Sequence[Provider],
-    included: Collection[Part],
-    known_at: Mapping[int, int] = MappingProxyType({}),
-) -> tuple[dict[Part, dict[int, Fragment]], dict[Part, dict[int, tuple[Fragment, int]]]]:
-    """Return the parts of providers, by their ids, and those that were read, with their sizes.
-
-    known_at: the revisions at which those may be used that are in memory.
-    """
-    cache, view = call.service.parts, View(call.version)
-    ids = [provider.id for provider in listed]
-    parts = {part: cache.known((part, call.version), known_at) for part in included}
-    missing = [part for part in included if len(parts[part]) < len(ids)]
-    unknown_ids = {row_id for part in missing for row_id in ids if row_id not in parts[part]}
-    new_texts: dict[Part, dict[int, tuple[Fragment, int]]] = {}
-    for part, by_provider in provider_parts.read(conn, unknown_ids, missing).items():
-        new_texts[part] = part_texts(part, by_provider, view)
-        parts[part] |= {row_id: text for row_id, (text, _size) in new_texts[part].items()}
-    return parts, new_texts
 
 
 def create_resource_provider(call: Call) -> Reply:
@@ -151,9 +116,10 @@ def show_resource_provider(call: Call) -> Reply:
     tag_of = partial(tags.of_provider, call)
     with database.read_trees() as conn:
 
-        def read(provider: Provider) -> Mapping[Part, Mapping[int, Fragment]]:
-            parts, _new_texts = _parts(call, conn, [provider], included)
-            return parts
+        def read(provider: Provider) -> PartTexts:
+            values = provider_parts.read(conn, [provider.id], included)
+            view = View(call.version)
+            return {part: part_texts(part, by_id, {}, view) for part, by_id in values.items()}
 
         provider, parts = providers.get_with(conn, call.path["uuid"], read, tag_of)
     changed_at = NOW if parts else provider.changed_at or NOW

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -38,6 +37,8 @@ from placement.api.shapes import (
 from placement.api.versioned import Versioned
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
+from placement.objects.revision_cache import KeptText
+from placement.objects.revisions import UNKNOWN
 
 # What a provider has -> the first version whose links lead there.
 LINKS = {
@@ -77,6 +78,9 @@ class _ProviderLinks:
         return lambda uuid: fragment(uuid.join(between))
 
 
+NO_PARTS: Mapping[Part, Mapping[int, KeptText]] = MappingProxyType({})
+
+
 class WithParts(NamedTuple):
     """Providers, and those parts of what they have that are to be shown.
 
@@ -85,7 +89,7 @@ class WithParts(NamedTuple):
     """
 
     providers: Sequence[Provider]
-    parts: Mapping[Part, Mapping[int, orjson.Fragment]] = MappingProxyType({})
+    parts: Mapping[Part, Mapping[int, KeptText]] = NO_PARTS
     more: str | None = None
 
 
@@ -99,22 +103,23 @@ _PARTS: Mapping[Part, Shape] = {
 
 
 def part_texts(
-    part: Part, by_provider: ByProvider, view: View
-) -> dict[int, tuple[orjson.Fragment, int]]:
-    """Return provider id -> JSON text of the part, and how many bytes it adds in memory.
+    part: Part, by_provider: ByProvider, revisions: Mapping[int, int], view: View
+) -> dict[int, KeptText]:
+    """Return provider id -> JSON text of the part; revisions: those that it is known to be of.
 
     What providers have in common is one text: most hosts have the traits of their model.
     """
     render = _PARTS[part].renderer(view)
-    texts: dict[int, tuple[orjson.Fragment, int]] = {}
-    common: dict[int, orjson.Fragment] = {}
+    texts: dict[int, KeptText] = {}
+    common: dict[int, orjson.Fragment] = {}  # by identity, of values that `by_provider` holds
     for provider_id, value in by_provider.items():
-        fragment, size = common.get(id(value)), 0
+        fragment, size = common.get(id(value)), PART_OVERHEAD
         if fragment is None:
             text = _copy(orjson.dumps(render(value)))
-            fragment, size = orjson.Fragment(text), len(text)
-            common[id(value)] = fragment
-        texts[provider_id] = (fragment, PART_OVERHEAD + size)
+            size += len(text)
+            fragment = common[id(value)] = orjson.Fragment(text)
+        revision = revisions.get(provider_id, UNKNOWN)
+        texts[provider_id] = KeptText(fragment, revision, size)
     return texts
 
 
@@ -159,7 +164,7 @@ class _Listed(Array):
             for part, by_provider in listing.parts.items():
                 name = part.value
                 for provider, members in zip(listing.providers, rendered, strict=True):
-                    members[name] = by_provider[provider.id]
+                    members[name] = by_provider[provider.id].text
             return rendered
 
         return render
@@ -168,17 +173,10 @@ class _Listed(Array):
 _LISTED = _Listed(PROVIDER)
 
 
-class ProviderText(NamedTuple):
-    """A provider of a list as text, and when it was changed last."""
-
-    text: bytes
-    changed_at: datetime | None
-
-
 class ProviderTexts(NamedTuple):
     """Providers without parts, each of them text already."""
 
-    providers: Sequence[ProviderText]
+    providers: Sequence[KeptText]
 
 
 # Version -> the first one at which a provider without parts has the same text.
@@ -190,16 +188,14 @@ def text_view(view: View) -> View:
     return view._replace(version=v(_SINCE.at(view.version)))
 
 
-def provider_texts(
-    providers: Iterable[Provider], view: View
-) -> dict[int, tuple[ProviderText, int]]:
-    """Return provider id -> what it is in a list, and how many bytes that takes in memory."""
+def provider_texts(providers: Iterable[Provider], view: View) -> dict[int, KeptText]:
+    """Return provider id -> what the provider is in a list."""
     render = PROVIDER.renderer(view)
-    texts: dict[int, tuple[ProviderText, int]] = {}
+    texts: dict[int, KeptText] = {}
     for provider in providers:
         text = _copy(orjson.dumps(render(provider)))
         size = PROVIDER_OVERHEAD + len(text)
-        texts[provider.id] = (ProviderText(text, provider.changed_at), size)
+        texts[provider.id] = KeptText(text, provider.revision, size, provider.changed_at)
     return texts
 
 

@@ -19,7 +19,7 @@ from placement import deadline, events
 from placement.candidates.budget import Budget
 from placement.candidates.claims.choices import Choice, Demand, DemandSearches, trees_after
 from placement.candidates.model import Tree
-from placement.candidates.trees.cache import TreeCache
+from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import Settings
 from placement.db.engine import Database
@@ -104,8 +104,7 @@ def claim(
                 continue
             if revision is not None:
                 # The next search need not read what is known.
-                for tree in attempt.trees:
-                    cache.put(replace(tree, revision=revision))
+                cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
             events.tell(Event.CLAIM, consumers=len(demands), tries=tries + 1)
             return [
                 Claimed(each.consumer, each.allocations, candidate.mappings, FIRST_GENERATION)

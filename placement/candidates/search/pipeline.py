@@ -31,7 +31,6 @@ from placement.candidates.search.interleave import interleave, unique
 from placement.candidates.search.result import SearchResult, SearchStats, trees_of
 from placement.candidates.search.split_search import SplitSearches
 from placement.candidates.trace import Trace
-from placement.candidates.trees.cache import TreeCache
 from placement.candidates.trees.conditions import sharing_root_condition, tree_conditions
 from placement.candidates.trees.open_roots import OpenRoots
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
@@ -45,7 +44,7 @@ from placement.candidates.trees.sharing import (
     sharing_of,
     sharing_pool,
 )
-from placement.candidates.trees.store import NO_TREES, TreeStore
+from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import DeadlineExceeded, SearchExhausted

@@ -11,14 +11,17 @@ from falcon_placement_client.inventory import Stock
 from placement import events, stopwatch
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.model import Member, Root, Tree
-from placement.candidates.trees.cache import TreeCache
 from placement.candidates.trees.interned import Interned
 from placement.db.statements import trees as statements
 from placement.events import Event
 from placement.objects import identifiers, revisions
+from placement.objects.revision_cache import RevisionCache
 
 # The work of reading a provider and making it part of a tree.
 LOOKS_PER_PROVIDER = 15 * LOOKS_PER_STEP
+
+# One tree for each root; the size is the number of providers.
+TreeCache = RevisionCache[Tree]
 
 NO_TREES: Mapping[int, Tree] = MappingProxyType({})
 
@@ -63,18 +66,11 @@ class TreeStore:
 
     def known_first(self, roots: Sequence[Root]) -> list[Sequence[Root]]:
         """Divide roots into those whose trees need not be read, and the others."""
-        trees = self._known(roots)
-        if len(trees) in {0, len(roots)}:
+        known = self._cache.get(dict(roots)).keys() | self._ahead.keys()
+        cached = [root for root in roots if root.id in known]
+        if len(cached) in {0, len(roots)}:
             return [roots]
-        at_hand = [root for root in roots if root.id in trees]
-        return [at_hand, [root for root in roots if root.id not in trees]]
-
-    def _known(self, roots: Sequence[Root]) -> dict[int, Tree]:
-        """Return root id -> tree, of those that need not be read."""
-        trees = self._cache.get(roots)
-        if self._ahead:
-            trees |= {root.id: self._ahead[root.id] for root in roots if root.id in self._ahead}
-        return trees
+        return [cached, [root for root in roots if root.id not in known]]
 
     def pinned(self) -> Collection[Tree]:
         """Return the trees that the request needs throughout."""
@@ -83,21 +79,24 @@ class TreeStore:
 
     def _get(self, roots: Sequence[Root]) -> dict[int, Tree]:
         """Return root id -> tree."""
-        trees = self._known(roots)
-        missing = [root for root in roots if root.id not in trees]
-        cached = len(trees)
-        for tree in self._load(missing):
-            self._cache.put(tree)
-            trees[tree.id] = tree
+        seen = dict(roots)
+        ahead = {root_id: self._ahead[root_id] for root_id in self._ahead.keys() & seen.keys()}
+        for root_id in ahead:
+            del seen[root_id]
+        missing: list[int] = []
+
+        def load(revisions: Mapping[int, int]) -> dict[int, Tree]:
+            missing.extend(revisions)
+            return self._load(revisions)
+
+        trees = self._cache.read(seen, load) | ahead
         if trees:
-            kept = self._cache.providers
+            cached, kept = len(roots) - len(missing), self._cache.size
             events.tell(Event.TREES, cached=cached, loaded=len(missing), kept=kept)
         return trees
 
-    def _load(self, roots: Sequence[Root]) -> list[Tree]:
-        if not roots:
-            return []
-        seen = dict(roots)
+    def _load(self, seen: Mapping[int, int]) -> dict[int, Tree]:
+        """Read the trees of roots that were seen at these revisions."""
         rows = statements.members(seen).rows(self._conn)
         self._spend(LOOKS_PER_PROVIDER * len(rows))
         # Hosts of one model have the same traits, which are most of what there is to read: their
@@ -122,11 +121,10 @@ class TreeStore:
                     _one_set(frozenset(map(identifiers.key, aggregates))),
                 )
             )
-        return [
-            _tree(Root(root.id, revision_by_root[root.id]), rows_by_root[root.id])
-            for root in roots
-            if root.id in revision_by_root
-        ]
+        return {
+            root_id: _tree(Root(root_id, revision), rows_by_root[root_id])
+            for root_id, revision in revision_by_root.items()
+        }
 
     def _trait_names(
         self, sets: Collection[frozenset[int]]

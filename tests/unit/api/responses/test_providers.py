@@ -38,9 +38,9 @@ def hosts(number: int) -> list[Provider]:
 def test_the_text_of_a_part_takes_hardly_more_memory_than_it_is_said_to() -> None:
     traits = {number: [f"CUSTOM_{number}"] for number in range(1000)}
     with traced():
-        texts = part_texts(Part.TRAITS, traits, View(v("2.0")))
+        texts = part_texts(Part.TRAITS, traits, {}, View(v("2.0")))
         taken, _peak = tracemalloc.get_traced_memory()
-    assert taken < 3 * sum(size for _text, size in texts.values())
+    assert taken < 3 * sum(text.size for text in texts.values())
 
 
 def test_the_text_of_a_provider_takes_no_more_memory_than_it_is_said_to() -> None:
@@ -48,7 +48,7 @@ def test_the_text_of_a_provider_takes_no_more_memory_than_it_is_said_to() -> Non
     with traced():
         texts = provider_texts(providers, View(LATEST))
         taken, _peak = tracemalloc.get_traced_memory()
-    assert 0 < taken <= sum(size for _text, size in texts.values())
+    assert 0 < taken <= sum(text.size for text in texts.values())
 
 
 def test_a_long_list_takes_little_more_memory_than_its_text() -> None:

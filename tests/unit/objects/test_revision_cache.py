@@ -1,0 +1,163 @@
+"""What is kept of trees and providers is found again at the same revision, and only there."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from placement.objects.revision_cache import KindCaches, RevisionCache, read_kinds
+
+
+class Value(NamedTuple):
+    name: str
+    revision: int
+    size: int = 10
+
+
+def cache_of(max_size: int = 100, **values: Value) -> RevisionCache[Value]:
+    """Return a cache in which values were put one after the other; a1 is the value of id 1."""
+    cache = RevisionCache[Value](max_size)
+    for name, value in values.items():
+        cache.put({int(name[1:]): value})
+    return cache
+
+
+def no_load(missing: Mapping[int, int], *_: object) -> Mapping[int, Value]:
+    raise AssertionError(missing)
+
+
+def test_a_value_is_found_at_its_revision_only() -> None:
+    cache = cache_of(a1=Value("a", 11), a2=Value("b", 12))
+    assert cache.get({1: 11, 2: 12}) == {1: Value("a", 11), 2: Value("b", 12)}
+    assert cache.get({1: 11, 2: 99, 3: 11}) == {1: Value("a", 11)}
+
+
+def test_another_revision_takes_the_place_of_the_one_before_it() -> None:
+    cache = cache_of(a1=Value("a", 77))
+    # A snapshot may be older than what is kept; a reader of the newer one puts it back.
+    for revision in (78, 77, 78):
+        newest = Value("b", revision)
+        cache.put({1: newest})
+        assert cache.get({1: revision})[1] is newest
+        assert (len(cache), cache.size) == (1, 10)
+
+
+def test_the_same_revision_is_kept_as_it_is() -> None:
+    kept = Value("a", 77)
+    cache = cache_of(a1=kept)
+    cache.put({1: Value("a", 77)})
+    assert cache.get({1: 77})[1] is kept
+
+
+def test_content_of_no_known_revision_is_never_kept() -> None:
+    cache = cache_of(a1=Value("a", 0))
+    assert cache.read({2: 0}, lambda missing: {2: Value("b", 0)}) == {2: Value("b", 0)}
+    assert cache.get({1: 0, 2: 0}) == {}
+    assert (len(cache), cache.size) == (0, 0)
+
+
+def test_those_used_least_go_where_there_is_too_much() -> None:
+    cache = cache_of(30, a1=Value("a", 1), a2=Value("b", 1), a3=Value("c", 1))
+    assert cache.get({1: 1})  # is used now
+    cache.put({2: Value("b", 2)})  # so is what has changed
+    cache.put({4: Value("d", 1)})
+    assert cache.get({1: 1, 2: 2, 3: 1, 4: 1}).keys() == {1, 2, 4}
+    cache.put({5: Value("e", 1, size=25)})
+    assert cache.get({1: 1, 2: 2, 4: 1, 5: 1}).keys() == {5}
+
+
+def test_replaced_values_take_no_room() -> None:
+    cache = cache_of(20, a1=Value("a", 1))
+    for revision in range(1, 50):
+        cache.put({2: Value("b", revision, size=7)})
+        cache.put({2: Value("b", revision + 50)})
+    assert cache.get({1: 1})
+    assert cache.size == 20
+
+
+def test_what_is_too_much_by_itself_leaves_all_as_it_is() -> None:
+    cache = cache_of(20, a1=Value("a", 1))
+    cache.put({number: Value("x", 2) for number in (1, 2, 3)})
+    assert cache.get({1: 1}) == {1: Value("a", 1)}
+    assert cache.size == 10
+
+
+def loading(loads: list[Mapping[int, int]], **values: Value) -> Callable[..., dict[int, Value]]:
+    """Return what notes what it is to load, and loads these values."""
+
+    def load(missing: Mapping[int, int]) -> dict[int, Value]:
+        loads.append(dict(missing))
+        return {int(name[1:]): value for name, value in values.items()}
+
+    return load
+
+
+def test_what_is_missing_is_loaded_at_once_and_kept() -> None:
+    cache, loads = cache_of(a1=Value("a", 1)), list[Mapping[int, int]]()
+    seen = {1: 1, 2: 5, 3: 6}
+    load = loading(loads, b2=Value("b", 5), b3=Value("c", 6))
+    expected = {1: Value("a", 1), 2: Value("b", 5), 3: Value("c", 6)}
+    assert cache.read(seen, load) == expected
+    assert loads == [{2: 5, 3: 6}]
+    assert cache.read(seen, no_load) == expected
+
+
+def test_what_has_changed_since_it_was_seen_is_returned_and_not_kept() -> None:
+    cache, loads = cache_of(), list[Mapping[int, int]]()
+    load = loading(loads, b1=Value("later", 2), b2=Value("torn", 0), b3=Value("not asked", 9))
+    entries = cache.read({1: 1, 2: 5, 4: 1}, load)  # 4 is gone
+    assert {number: value.name for number, value in entries.items()} == {
+        1: "later", 2: "torn", 3: "not asked"
+    }  # fmt: skip
+    assert len(cache) == 0
+
+
+def test_kinds_are_loaded_together_and_kept_apart() -> None:
+    caches = {
+        "known": cache_of(a1=Value("a", 1)),
+        "partly": cache_of(a1=Value("b", 1)),
+        "not": cache_of(),
+    }
+    caches["known"].put({2: Value("c", 1)})
+    loads = []
+
+    def load(missing: Mapping[int, int], kinds: object) -> dict[str, dict[int, Value]]:
+        loads.append((dict(missing), kinds))
+        values = {number: Value("new", 1) for number in missing}
+        return {"partly": values, "not": values}
+
+    entries = read_kinds(caches, {1: 1, 2: 1}, load)
+    assert loads == [({1: 1, 2: 1}, ["partly", "not"])]
+    assert [value.name for value in entries["known"].values()] == ["a", "c"]
+    assert caches["partly"].get({1: 1})[1].name == "b"
+    assert {kind: len(cache) for kind, cache in caches.items()} == dict.fromkeys(caches, 2)
+
+
+def test_the_kinds_that_were_used_last_are_kept() -> None:
+    caches = KindCaches[Value](2, 100)
+    for kind in ("j", "k", "j", "l"):
+        caches.of(kind).put({1: Value(kind, 1)})
+    found = {kind: caches.of(kind).get({1: 1}) for kind in ("j", "l")}
+    assert found == {kind: {1: Value(kind, 1)} for kind in ("j", "l")}
+    assert caches.of("k").get({1: 1}) == {}
+
+
+def test_threads_share_it() -> None:
+    cache = RevisionCache[Value](100)
+    wrong: list[object] = []
+
+    def churn(seed: int) -> None:
+        for number in range(2000):
+            wanted = {(seed + number) % 15: number % 7 + 1}
+            entries = cache.read(
+                wanted, lambda missing: {each: Value("", of) for each, of in missing.items()}
+            )
+            if {each: entry.revision for each, entry in entries.items()} != wanted:
+                wrong.append(entries)
+
+    threads = [threading.Thread(target=churn, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert cache.size == 10 * len(cache) <= 100
