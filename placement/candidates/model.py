@@ -6,14 +6,37 @@ from typing import Any, NamedTuple
 
 from falcon_placement_client.inventory import Stock
 
-# Slot -> the members of a pool, by position, that could serve it alone.
+
+class OptionList(tuple[int, ...]):
+    """The members of a pool, by position, that could serve a slot alone.
+
+    PERF: hashed by identity, for they are long; slots with equal ones share one object.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+# Slot -> the members that could serve it alone.
 Options = Sequence[Sequence[int]]
+
 
 # Slot -> the member of a pool, by position, that serves it. A number below 0 is that of a split.
 Assignment = tuple[int, ...]
 
 # What several members of a pool serve together: (position, units) of each.
 Split = tuple[tuple[int, int], ...]
+
+
+class Stocks(dict[str, Stock]):
+    """Resource class -> what a provider has of it; never changed once it is made.
+
+    PERF: hashed by identity. Equal ones in memory are one object (`trees.store`), so hosts that are
+    used alike are found without a look at what they have.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 class Root(NamedTuple):
@@ -31,7 +54,7 @@ class Member(NamedTuple):
 
     uuid: str
     parent: int
-    stocks: Mapping[str, Stock]
+    stocks: Stocks
     traits: frozenset[str]
     aggregates: frozenset[str]
     id: int = 0
@@ -40,7 +63,7 @@ class Member(NamedTuple):
         """Return the provider as it is with these amounts (class -> units) used as well."""
         used = {name: self.stocks[name].used + amount for name, amount in amounts.items()}
         changed = {name: self.stocks[name]._replace(used=total) for name, total in used.items()}
-        return self._replace(stocks={**self.stocks, **changed})
+        return self._replace(stocks=Stocks({**self.stocks, **changed}))
 
 
 @dataclass(slots=True, eq=False, frozen=True)

@@ -6,7 +6,7 @@ refused only when no placed and no possible provider can be the ancestor of all.
 stands outside a subtree: which one it is, is known when all its groups are placed.
 """
 
-from placement.candidates.constraints.base import Constraint, Undo
+from placement.candidates.constraints.base import Constraint, Undo, build_constraints
 from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
 from placement.candidates.constraints.isolation import Isolation, PartialIsolation
@@ -38,4 +38,5 @@ __all__ = [
     "SameSubtree",
     "SplitCapacity",
     "Undo",
+    "build_constraints",
 ]

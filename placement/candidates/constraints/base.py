@@ -7,15 +7,18 @@ To add one: a subclass in a module of this package, and its name in `CONSTRAINTS
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import ClassVar, Self
 
 from placement.candidates.budget import Spend
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
 Undo = Callable[[], object]
+
+# Options of slots that are compared in the time of a look.
+OPTIONS_PER_LOOK = 4
 
 
 class Constraint(ABC):
@@ -45,14 +48,16 @@ class Constraint(ABC):
 
     @classmethod
     @abstractmethod
-    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+    ) -> Sequence[Self]:
         """Make the conditions of this kind that the pool has to meet.
 
-        spend: is told of work that takes more than a few looks at providers, here and later.
-        Slots that ask the same share a list of options.
+        options: equal ones are one object. spend: is told of work that takes more than a few looks
+        at providers, here and later.
         """
 
-    def narrow(self, options: Options) -> Options:
+    def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
         """Return the options without those that can be part of no answer."""
         return options
 
@@ -70,3 +75,33 @@ class Constraint(ABC):
 
         None, with nothing changed, when the placement makes the condition impossible.
         """
+
+
+def build_constraints(
+    kinds: Iterable[type[Constraint]], plan: SearchPlan, pool: Pool, options: Options, spend: Spend
+) -> tuple[list[Constraint], Sequence[OptionList]]:
+    """Return the conditions of these kinds on a pool, and the options that they leave."""
+    narrowed: Sequence[OptionList] = _shared(options, spend)
+    constraints: list[Constraint] = []
+    for kind in kinds:
+        for constraint in kind.build(plan, pool, narrowed, spend):
+            narrowed = constraint.narrow(narrowed)
+            constraints.append(constraint)
+    return constraints, narrowed
+
+
+def _shared(options: Options, spend: Spend) -> list[OptionList]:
+    """Return the options, of which equal ones are one object."""
+    distinct: dict[tuple[int, ...], OptionList] = {}
+    shared: list[OptionList] = []
+    latest: Sequence[int] | None = None
+    for providers in options:
+        if providers is latest:  # PERF: slots that ask the same have one list already
+            shared.append(shared[-1])
+            continue
+        spend(len(providers) // OPTIONS_PER_LOOK)
+        latest, key = providers, tuple(providers)
+        if key not in distinct:
+            distinct[key] = OptionList(key)
+        shared.append(distinct[key])
+    return shared

@@ -7,7 +7,7 @@ from typing import Self
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import Matching, all_providers
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
@@ -25,7 +25,7 @@ class Capacity(Constraint):
 
     def __init__(
         self,
-        options: Mapping[int, Sequence[int]],
+        options: Mapping[int, OptionList],
         amounts: Mapping[int, int],
         room: Mapping[int, int],
         spend: Spend = free,
@@ -60,7 +60,9 @@ class Capacity(Constraint):
         return tuple(classes)
 
     @classmethod
-    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+    ) -> Sequence[Self]:
         """Make conditions for each class that several slots ask for."""
         return [
             cls._of_slots(name, amounts, pool, options, spend)
@@ -70,10 +72,15 @@ class Capacity(Constraint):
 
     @classmethod
     def _of_slots(
-        cls, name: str, amounts: Mapping[int, int], pool: Pool, options: Options, spend: Spend
+        cls,
+        name: str,
+        amounts: Mapping[int, int],
+        pool: Pool,
+        options: Sequence[OptionList],
+        spend: Spend,
     ) -> Self:
         servers = {slot: options[slot] for slot in amounts}
-        room = room_of(name, pool, all_providers(servers))
+        room = room_of(name, pool, all_providers(servers.values()))
         spend(2 * len(room) + len(amounts))
         return cls(servers, amounts, room, spend)
 

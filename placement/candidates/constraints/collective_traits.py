@@ -6,7 +6,7 @@ from typing import Self
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import all_providers
-from placement.candidates.model import Member, Options, Pool
+from placement.candidates.model import Member, OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.stats import TraitSet
 from placement.candidates.trace import Refusal
@@ -50,17 +50,19 @@ class CollectiveTraits(Constraint):
         return tuple([member.traits for member in pool.members])
 
     @classmethod
-    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+    ) -> Sequence[Self]:
         """Make one condition for the unsuffixed group."""
         trait_sets = plan.collective_traits
         slots = plan.unsuffixed_slots
-        servers = all_providers({slot: options[slot] for slot in slots})
+        servers = all_providers([options[slot] for slot in slots])
         spend(len(servers) * len(trait_sets) + len(slots) * (len(servers) + len(trait_sets)))
         bits = {position: bits_met(trait_sets, pool.members[position]) for position in servers}
         covers = {slot: {provider: bits[provider] for provider in options[slot]} for slot in slots}
         return (cls(covers, (1 << len(trait_sets)) - 1, spend),)
 
-    def narrow(self, options: Options) -> Options:
+    def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
         """A trait set that one slot alone can meet decides that slot's provider."""
         narrowed = list(options)
         for place in range(self._needed.bit_length()):
@@ -70,9 +72,9 @@ class CollectiveTraits(Constraint):
             (slot,) = bringers
             self._spend(2 * len(narrowed[slot]))
             bits = self._covers[slot]
-            narrowed[slot] = [
-                provider for provider in narrowed[slot] if bits[provider] >> place & 1
-            ]
+            narrowed[slot] = OptionList(
+                [provider for provider in narrowed[slot] if bits[provider] >> place & 1]
+            )
             self._possible[slot] = _union(bits[provider] for provider in narrowed[slot])
         return narrowed
 

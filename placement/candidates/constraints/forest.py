@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.matching import Matching, all_providers
-from placement.candidates.model import Pool
+from placement.candidates.model import OptionList, Pool
 
 NOBODY = -1
 
@@ -36,20 +36,20 @@ class Forest:
         self.parents = parents
         self._spend = spend
         self._first, self._end = _number(parents)
-        # By the identity of lists of options, which slots that ask the same share.
-        self._counts: dict[int, Sequence[int]] = {}
-        self._hosts: dict[tuple[bool, tuple[int, ...]], CommonAncestors] = {}
+        self._counts: dict[OptionList, Sequence[int]] = {}
+        # By what they are found from: whether slots are isolated, and options with their number.
+        self._hosts: dict[tuple[bool, frozenset[tuple[OptionList, int]]], CommonAncestors] = {}
 
     def covers(self, top: int, provider: int) -> bool:
         """Whether the provider is `top` or below it."""
         return self._first[top] <= self._first[provider] < self._end[top]
 
-    def counts(self, options: Sequence[int]) -> Sequence[int]:
+    def counts(self, options: OptionList) -> Sequence[int]:
         """Return how many of the options are in the subtree of each provider."""
-        counts = self._counts.get(id(options))
+        counts = self._counts.get(options)
         if counts is None:
             self._spend(2 * len(self.parents))
-            counts = self._counts[id(options)] = self._count(options)
+            counts = self._counts[options] = self._count(options)
         return counts
 
     def _count(self, options: Sequence[int]) -> Sequence[int]:
@@ -62,12 +62,12 @@ class Forest:
                 counts[parent] += counts[provider]
         return counts
 
-    def hosts(self, options: Sequence[Sequence[int]], *, isolated: bool) -> "CommonAncestors":
+    def hosts(self, options: Sequence[OptionList], *, isolated: bool) -> "CommonAncestors":
         """Return who could be above all that serve some slots, given the options of each.
 
-        isolated: the slots use different providers. The lists must live as long as the forest.
+        isolated: the slots use different providers.
         """
-        key = isolated, tuple(sorted(map(id, options)))
+        key = isolated, frozenset(Counter(options).items())
         hosts = self._hosts.get(key)
         if hosts is None:
             hosts = self._hosts[key] = CommonAncestors(self, options, isolated, self._spend)
@@ -106,11 +106,11 @@ class CommonAncestors:
     """
 
     def __init__(
-        self, forest: Forest, options: Sequence[Sequence[int]], isolated: bool, spend: Spend
+        self, forest: Forest, options: Sequence[OptionList], isolated: bool, spend: Spend
     ) -> None:
         self._forest = forest
         self._spend = spend
-        self._serving: dict[int, Sequence[bool]] = {}
+        self._serving: dict[OptionList, Sequence[bool]] = {}
         hosts = self._find(options, isolated)
         self.exist = bool(hosts)
         spend(2 * len(forest.parents))
@@ -119,7 +119,7 @@ class CommonAncestors:
             nearest_above = self.nearest[parent] if parent >= 0 else NOBODY
             self.nearest.append(provider if provider in hosts else nearest_above)
 
-    def _find(self, options: Sequence[Sequence[int]], isolated: bool) -> set[int]:
+    def _find(self, options: Sequence[OptionList], isolated: bool) -> set[int]:
         """Find the hosts, children before parents.
 
         Counting comes first: a subtree must have enough options of each list, one for each slot
@@ -127,16 +127,15 @@ class CommonAncestors:
         and a matching decides. A provider above a host needs neither: what can be placed below
         the host can be placed below it.
         """
-        lists = {id(providers): providers for providers in options}
-        askers = Counter(map(id, options))
+        askers = Counter(options)
         needed = [
-            (self._forest.counts(providers), askers[key] if isolated else 1)
-            for key, providers in lists.items()
+            (self._forest.counts(providers), number if isolated else 1)
+            for providers, number in askers.items()
         ]
-        needs_matching = isolated and len(lists) > 1
+        needs_matching = isolated and len(askers) > 1
         hosts: set[int] = set()
         above_hosts: set[int] = set()
-        candidates = sorted(all_providers(lists), reverse=True)
+        candidates = sorted(all_providers(askers), reverse=True)
         self._spend(len(candidates) * len(needed))
         for provider in candidates:
             if any(counts[provider] < least for counts, least in needed):
@@ -154,17 +153,16 @@ class CommonAncestors:
             line.add(provider)
             provider = self._forest.parents[provider]
 
-    def _seats_all(self, top: int, options: Sequence[Sequence[int]]) -> bool:
+    def _seats_all(self, top: int, options: Sequence[OptionList]) -> bool:
         """Whether the subtree has a provider of its own for every slot."""
-        inside: dict[int, Sequence[int]] = {}
-        for providers in options:
-            if id(providers) not in inside:
-                self._spend(len(providers))
-                inside[id(providers)] = [
-                    provider for provider in providers if self._forest.covers(top, provider)
-                ]
-        by_slot = {slot: inside[id(providers)] for slot, providers in enumerate(options)}
-        seats = dict.fromkeys(all_providers(by_slot), 1)
+        covers = self._forest.covers
+        inside: dict[OptionList, OptionList] = {}
+        for providers in set(options):
+            self._spend(len(providers))
+            below = [provider for provider in providers if covers(top, provider)]
+            inside[providers] = OptionList(below)
+        by_slot = {slot: inside[providers] for slot, providers in enumerate(options)}
+        seats = dict.fromkeys(all_providers(inside.values()), 1)
         return Matching(by_slot, seats, self._spend).complete()
 
     def above(self, host: int) -> int:
@@ -172,12 +170,12 @@ class CommonAncestors:
         parent = self._forest.parents[host]
         return self.nearest[parent] if parent >= 0 else NOBODY
 
-    def serving(self, options: Sequence[int]) -> Sequence[bool]:
+    def serving(self, options: OptionList) -> Sequence[bool]:
         """Return for each host whether it or one above it is among the options."""
-        serving = self._serving.get(id(options))
+        serving = self._serving.get(options)
         if serving is None:
             self._spend(2 * len(self.nearest))
-            serving = self._serving[id(options)] = self._find_serving(options)
+            serving = self._serving[options] = self._find_serving(options)
         return serving
 
     def _find_serving(self, options: Sequence[int]) -> Sequence[bool]:

@@ -8,7 +8,7 @@ from typing import Self
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.matching import Matching, all_providers
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
@@ -21,9 +21,9 @@ class Isolation(Constraint):
 
     code = Refusal.ISOLATE
 
-    def __init__(self, options: Mapping[int, Sequence[int]], spend: Spend = free) -> None:
+    def __init__(self, options: Mapping[int, OptionList], spend: Spend = free) -> None:
         self.slots = frozenset(options)
-        self._matching = Matching(options, dict.fromkeys(all_providers(options), 1), spend)
+        self._matching = Matching(options, dict.fromkeys(all_providers(options.values()), 1), spend)
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
@@ -31,7 +31,9 @@ class Isolation(Constraint):
         return len(plan.isolated_slots) > 1 and not plan.shared_slots
 
     @classmethod
-    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+    ) -> Sequence[Self]:
         """Make one condition for all suffixed groups."""
         spend(len(plan.isolated_slots))
         return (cls({slot: options[slot] for slot in plan.isolated_slots}, spend),)
@@ -52,25 +54,25 @@ class PartialIsolation(Constraint):
 
     The look-ahead is a matching for each list of options that other slots have: every isolated
     slot has a provider of its own, and one is left for the slots of that list, which may all share
-    it. isolated, shared: slot -> providers that may serve it; slots that ask the same share a list.
+    it. isolated, shared: slot -> providers that may serve it; equal ones are one object.
     """
 
     code = Refusal.ISOLATE
 
     def __init__(
         self,
-        isolated: Mapping[int, Sequence[int]],
-        shared: Mapping[int, Sequence[int]],
+        isolated: Mapping[int, OptionList],
+        shared: Mapping[int, OptionList],
         spend: Spend = free,
     ) -> None:
         self.slots = frozenset(isolated) | frozenset(shared)
         self._isolated = frozenset(isolated)
         # One slot of each list stands for all that have it: they may share its provider.
-        standing = {id(providers): slot for slot, providers in shared.items()}
+        standing = {providers: slot for slot, providers in shared.items()}
         self._matchings: dict[int, Matching] = {}
         for slot in standing.values():
             options = {**isolated, slot: shared[slot]}
-            seats = dict.fromkeys(all_providers(options), 1)
+            seats = dict.fromkeys(all_providers(options.values()), 1)
             self._matchings[slot] = Matching(options, seats, spend)
         self._shared = {slot: frozenset(shared[slot]) for slot in standing.values()}
         self._spend = spend
@@ -84,7 +86,9 @@ class PartialIsolation(Constraint):
         return bool(plan.isolated_slots and plan.shared_slots)
 
     @classmethod
-    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+    ) -> Sequence[Self]:
         """Make one condition for all suffixed groups."""
         isolated = {slot: options[slot] for slot in plan.isolated_slots}
         shared = {slot: options[slot] for slot in plan.shared_slots}

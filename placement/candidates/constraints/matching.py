@@ -1,11 +1,12 @@
 """The look-ahead of isolation and capacity: every open slot keeps a provider free for it."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Undo
+from placement.candidates.model import OptionList
 
 # What it takes to seat a slot, besides the providers looked at.
 LOOKS_PER_MOVE = 10
@@ -131,8 +132,6 @@ class Matching:
             provider = vacated
 
 
-def all_providers(options: Mapping[int, Sequence[int]]) -> set[int]:
-    """Return the providers that may serve any of the slots, most of which share their options."""
-    # PERF: without a step in Python for each slot, of which there may be thousands.
-    distinct = dict(zip(map(id, options.values()), options.values(), strict=True))
-    return set().union(*distinct.values())
+def all_providers(options: Iterable[OptionList]) -> set[int]:
+    """Return the providers among any of the options, most of which are one object."""
+    return set().union(*set(options))

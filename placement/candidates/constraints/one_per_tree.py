@@ -5,7 +5,7 @@ from typing import Self
 
 from placement.candidates.budget import Spend
 from placement.candidates.constraints.base import Constraint, Undo
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
@@ -30,7 +30,9 @@ class OnePerTree(Constraint):
         return not plan.request.nested and len(plan.slots) > 1
 
     @classmethod
-    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+    ) -> Sequence[Self]:
         """Make one condition for all slots."""
         trees = [pool.tree(position).id for position in range(len(pool.members))]
         return (cls(range(len(plan.slots)), trees),)

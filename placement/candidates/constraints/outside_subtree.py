@@ -13,7 +13,7 @@ from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.forest import Forest, pool_parents
 from placement.candidates.constraints.same_subtree import LOOKS_PER_RULE
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
@@ -24,15 +24,15 @@ LOOKS_PER_TOP = 6
 class OutsideSubtree(Constraint):
     """No provider of a slot outside is in the subtree of the top of those inside.
 
-    inside, outside: slot -> providers that may serve it; slots that ask the same share a list.
+    inside, outside: slot -> providers that may serve it; equal ones are best one object.
     """
 
     code = Refusal.SAME_SUBTREE
 
     def __init__(
         self,
-        inside: Mapping[int, Sequence[int]],
-        outside: Mapping[int, Sequence[int]],
+        inside: Mapping[int, OptionList],
+        outside: Mapping[int, OptionList],
         forest: Forest,
         spend: Spend = free,
     ) -> None:
@@ -40,27 +40,25 @@ class OutsideSubtree(Constraint):
         self.slots = frozenset(inside) | frozenset(outside)
         self._forest = forest
         self._spend = spend
-        self._list_of = {slot: id(providers) for slot, providers in inside.items()}
-        self._options = {id(providers): frozenset(providers) for providers in inside.values()}
-        self._open = Counter(self._list_of.values())  # lists by how many slots are not placed
+        self._options = inside
+        # Options of slots inside -> how many of these are not placed, and the same as a set.
+        self._open = Counter(inside.values())
+        self._servers = {providers: frozenset(providers) for providers in self._open}
         self._tops = self._find_tops(inside, outside)
         self._inside: list[int] = []  # providers placed
         self._outside: list[int] = []
 
     def _find_tops(
-        self, inside: Mapping[int, Sequence[int]], outside: Mapping[int, Sequence[int]]
-    ) -> dict[int, None]:
+        self, inside: Mapping[int, OptionList], outside: Mapping[int, OptionList]
+    ) -> set[int]:
         """Return the providers above options of all slots inside, with options of all outside."""
-        hosts = self._forest.hosts(list(inside.values()), isolated=False).nearest
-        lists = {id(providers): providers for providers in outside.values()}
-        self._spend(len(hosts) * (1 + LOOKS_PER_TOP * len(lists)))
-        tops: dict[int, None] = {}
-        for provider, host in enumerate(hosts):
-            if provider == host and all(
-                self._forest.counts(providers)[host] < len(providers)
-                for providers in lists.values()
-            ):
-                tops[provider] = None
+        nearest = self._forest.hosts(list(inside.values()), isolated=False).nearest
+        lists = set(outside.values())
+        self._spend(len(nearest) * (1 + LOOKS_PER_TOP * len(lists)))
+        tops = {provider for provider, host in enumerate(nearest) if provider == host}
+        for providers in lists:
+            counts = self._forest.counts(providers)
+            tops = {top for top in tops if counts[top] < len(providers)}
         return tops
 
     @classmethod
@@ -74,7 +72,9 @@ class OutsideSubtree(Constraint):
         return tuple([member.parent for member in pool.members])
 
     @classmethod
-    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+    ) -> Sequence[Self]:
         """Make one condition for each rule with negated groups, on one forest."""
         forest = Forest(pool_parents(pool), spend)
         constraints = []
@@ -93,26 +93,26 @@ class OutsideSubtree(Constraint):
     def add(self, slot: int, provider: int) -> Undo | None:
         """Place the provider, as long as some provider can be the top."""
         undo = self._place(slot, provider)
-        if any(map(self._can_be_top, self._lines())):
+        if any(map(self._can_be_top, self._possible_tops())):
             return undo
         undo()
         return None
 
     def _place(self, slot: int, provider: int) -> Undo:
-        kind = self._list_of.get(slot)
-        placed = self._outside if kind is None else self._inside
+        options = self._options.get(slot)
+        placed = self._outside if options is None else self._inside
         placed.append(provider)
-        if kind is not None:
-            self._open[kind] -= 1
+        if options is not None:
+            self._open[options] -= 1
 
         def undo() -> None:
             placed.pop()
-            if kind is not None:
-                self._open[kind] += 1
+            if options is not None:
+                self._open[options] += 1
 
         return undo
 
-    def _lines(self) -> Iterable[int]:
+    def _possible_tops(self) -> Iterable[int]:
         """Yield the tops at or above a provider placed inside; all while none is placed."""
         if not self._inside:
             yield from self._tops
@@ -134,4 +134,4 @@ class OutsideSubtree(Constraint):
 
     def _may_serve(self, top: int) -> bool:
         """Whether an open slot inside may be served by the top."""
-        return any(self._open[kind] and top in options for kind, options in self._options.items())
+        return any(number and top in self._servers[each] for each, number in self._open.items())

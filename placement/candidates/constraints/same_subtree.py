@@ -11,7 +11,7 @@ from typing import Self
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.forest import Forest, pool_parents
-from placement.candidates.model import Options, Pool
+from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
@@ -23,7 +23,7 @@ class SameSubtree(Constraint):
     """Some provider that serves a slot has the providers of all slots in its subtree.
 
     A *host* is a provider that could be that one. options: slot -> providers that may serve it;
-    equal lists are best the same list. isolated: the slots use different providers.
+    equal ones are best one object. isolated: the slots use different providers.
     """
 
     code = Refusal.SAME_SUBTREE
@@ -31,7 +31,7 @@ class SameSubtree(Constraint):
 
     def __init__(
         self,
-        options: Mapping[int, Sequence[int]],
+        options: Mapping[int, OptionList],
         forest: Forest,
         *,
         isolated: bool = False,
@@ -41,12 +41,11 @@ class SameSubtree(Constraint):
         self._forest = forest
         self._spend = spend
         self._hosts = forest.hosts(list(options.values()), isolated=isolated)
-        self._serving = {
-            slot: self._hosts.serving(providers) for slot, providers in options.items()
-        }
-        # Slots that ask the same share what hosts can serve them, and are counted together.
-        self._distinct = {id(serving): serving for serving in self._serving.values()}
-        self._open = Counter(map(id, self._serving.values()))
+        self._options = options
+        # Slots with the same options are counted together: how many of them are open, and for each
+        # host whether it or one above it may serve them.
+        self._open = Counter(options.values())
+        self._serving = {providers: self._hosts.serving(providers) for providers in self._open}
         self._times_placed: Counter[int] = Counter()
         self._placed: list[tuple[int, int]] = []
         self._tops: list[int] = []  # with each placement: the lowest host above all placed
@@ -62,7 +61,9 @@ class SameSubtree(Constraint):
         return tuple([member.parent for member in pool.members])
 
     @classmethod
-    def build(cls, plan: SearchPlan, pool: Pool, options: Options, spend: Spend) -> Sequence[Self]:
+    def build(
+        cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
+    ) -> Sequence[Self]:
         """Make one condition for each set of groups, on one forest."""
         forest = Forest(pool_parents(pool), spend)
         constraints = []
@@ -83,11 +84,11 @@ class SameSubtree(Constraint):
         top = self._lowest_host_above(provider)
         if top < 0:
             return None
-        kind = id(self._serving[slot])
-        self._open[kind] -= 1
+        options = self._options[slot]
+        self._open[options] -= 1
         # Whether the host serves already, or itself or one above it may serve an open slot.
         if top != provider and not self._times_placed[top] and not self._may_serve(top):
-            self._open[kind] += 1
+            self._open[options] += 1
             return None
         self._times_placed[provider] += 1
         self._placed.append((slot, provider))
@@ -107,11 +108,11 @@ class SameSubtree(Constraint):
 
     def _may_serve(self, top: int) -> bool:
         """Whether an open slot may be served by a host at or above `top`."""
-        self._spend(len(self._distinct))
-        return any(self._open[kind] and serving[top] for kind, serving in self._distinct.items())
+        self._spend(len(self._serving))
+        return any(number and self._serving[options][top] for options, number in self._open.items())
 
     def _undo(self) -> None:
         slot, provider = self._placed.pop()
         self._tops.pop()
         self._times_placed[provider] -= 1
-        self._open[id(self._serving[slot])] += 1
+        self._open[self._options[slot]] += 1

@@ -7,7 +7,7 @@ from placement.candidates.budget import Spend, free
 from placement.candidates.constraints.base import Undo
 from placement.candidates.constraints.capacity import Capacity, by_least_amount, room_of
 from placement.candidates.constraints.matching import all_providers
-from placement.candidates.model import Options, Pool, Split
+from placement.candidates.model import OptionList, Pool, Split
 from placement.candidates.plan import SearchPlan
 
 # A split by its number.
@@ -26,7 +26,7 @@ class SplitCapacity(Capacity):
         self,
         splittable: int,
         split: SplitOf,
-        options: Mapping[int, Sequence[int]],
+        options: Mapping[int, OptionList],
         amounts: Mapping[int, int],
         room: Mapping[int, int],
         spend: Spend = free,
@@ -57,7 +57,7 @@ class SplitCapacity(Capacity):
         cls,
         plan: SearchPlan,
         pool: Pool,
-        options: Options,
+        options: Sequence[OptionList],
         givers: Mapping[int, Iterable[int]],
         split: SplitOf,
         spend: Spend,
@@ -74,7 +74,7 @@ class SplitCapacity(Capacity):
             for amounts in list(by_least_amount(others)) or [others]:
                 servers = {other: options[other] for other in amounts}
                 room = room_of(
-                    name, pool, all_providers(servers).union(options[slot], givers[slot])
+                    name, pool, all_providers(servers.values()).union(options[slot], givers[slot])
                 )
                 spend(2 * len(room) + len(amounts))
                 units = {slot: amount, **amounts}

@@ -4,13 +4,13 @@ Hosts of one model are alike in all that a search looks at. Of those, one is sea
 others have its assignments, or its refusal.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
-from placement.candidates.constraints import CONSTRAINTS, Constraint
-from placement.candidates.model import Assignment, Member, Options, Pool
+from placement.candidates.constraints import CONSTRAINTS, Constraint, build_constraints
+from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
 from placement.candidates.search.assignments import Assignments, Solutions
@@ -95,7 +95,7 @@ class AnchorSearches:
         self._budget = budget
         self._trace = trace
         self._kinds = [kind for kind in CONSTRAINTS if kind.applies(plan)]
-        self._by_features: dict[Hashable, tuple[Sequence[Member], Beginning]] = {}
+        self._by_features: dict[Hashable, Beginning] = {}
         # Some requests know providers by name, and in some clouds no two hosts are used alike.
         self._seeks_twins = not plan.names_providers
         self._singles = 0  # pools that had no twin
@@ -107,11 +107,10 @@ class AnchorSearches:
         if not self._seeks_twins or len(pool.members) > MOST_SHAPES_MEMBERS:
             return self._search(pool, self._beginning(pool))
         features = _features(pool)
-        twin = self._by_features.get(features)
-        if twin is not None:
+        beginning = self._by_features.get(features)
+        if beginning is not None:
             # What is known of one is known of the other. Its first assignment is a step, as it is
             # where a pool of that shape is known.
-            _members, beginning = twin
             self.twins += 1
             looks = LOOKS_PER_STEP + len(pool.members)
             if beginning.assignments is None:
@@ -123,8 +122,7 @@ class AnchorSearches:
         self._singles += 1
         self._seeks_twins = self._singles <= MOST_SINGLES + TWINS_PAY * self.twins
         if self._has_room(pool):
-            # With its members: nothing else has their identity while they are in memory.
-            self._by_features[features] = pool.members, beginning
+            self._by_features[features] = beginning
         return self._search(pool, beginning)
 
     def _beginning(self, pool: Pool) -> Beginning:
@@ -237,22 +235,17 @@ class AnchorSearches:
 
 
 def _features(pool: Pool) -> Hashable:
-    """Return all of a pool but its names.
-
-    Hosts that are used alike share what they have of stock, so its identity is looked at. Others
-    are not equal here, though they may well be of one shape.
-    """
-    # Which sharing providers there are besides says `reached`.
+    """Return all of a pool but its names; `reached` says which sharing providers there are."""
     own = () if pool.anchor is None else pool.anchor.members
     members = [
-        (parent, id(stocks), traits, aggregates)
+        (parent, stocks, traits, aggregates)
         for _uuid, parent, stocks, traits, aggregates, _id in own
     ]
     return (*members, pool.reached) if pool.reached else tuple(members)
 
 
 def solutions(
-    kinds: Iterable[type[Constraint]],
+    kinds: Collection[type[Constraint]],
     plan: SearchPlan,
     pool: Pool,
     options: Options,
@@ -260,9 +253,7 @@ def solutions(
     refuse: Callable[[Refusal], None],
 ) -> Solutions:
     """Yield the assignments, as `assignments` does, under constraints of these kinds."""
-    constraints: list[Constraint] = []
-    for kind in kinds:
-        for constraint in kind.build(plan, pool, options, budget.spend):
-            options = constraint.narrow(options)
-            constraints.append(constraint)
+    constraints: Sequence[Constraint] = ()
+    if kinds:
+        constraints, options = build_constraints(kinds, plan, pool, options, budget.spend)
     return (yield from assignments(options, constraints, budget, refuse))

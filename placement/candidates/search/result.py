@@ -63,18 +63,19 @@ class SearchResult:
 def trees_of(candidates: Iterable[Candidate]) -> list[Tree]:
     """Return the trees that some candidate takes something from, each once."""
     trees: dict[str, Tree] = {}
-    # PERF: where pools have the same sharing providers, one assignment takes from the same of them.
-    # Way to serve -> whether it takes from the anchor's tree too; None: without sharing providers.
-    known: dict[Hashable, bool] = {None: True}
+    # PERF: an assignment takes from the same sharing providers wherever pools reach the same ones.
+    # What decides that -> whether it takes from the anchor's tree, too.
+    uses_anchor: dict[Hashable, bool] = {}
     for candidate in candidates:
-        pool, way = candidate.pool, None
+        pool = candidate.pool
         if pool.sharing:
-            way = candidate.wording, id(pool.sharing), len(pool.members), candidate.assignment
-        takes_own = known.get(way)
-        if takes_own is None:
-            givers = candidate.trees
-            known[way] = pool.anchor in givers
-            trees |= {tree.uuid: tree for tree in givers}
-        elif takes_own and pool.anchor is not None:
+            key = candidate.wording, pool.reached, len(pool.members), candidate.assignment
+            if key not in uses_anchor:
+                used_trees = candidate.trees
+                uses_anchor[key] = pool.anchor in used_trees
+                trees |= {tree.uuid: tree for tree in used_trees}
+            if not uses_anchor[key]:
+                continue
+        if pool.anchor is not None:
             trees[pool.anchor.uuid] = pool.anchor
     return list(trees.values())

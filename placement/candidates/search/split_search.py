@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import partial
 
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
-from placement.candidates.constraints import CollectiveTraits, Constraint, SplitCapacity
+from placement.candidates.constraints import CollectiveTraits, SplitCapacity, build_constraints
 from placement.candidates.constraints.collective_traits import bits_met
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
@@ -116,11 +116,7 @@ class SplitSearches(AnchorSearches):
     ) -> Solutions:
         """Yield the assignments in which these slots may be split."""
         spend = self._budget.spend
-        constraints: list[Constraint] = []
-        for kind in self._kinds:
-            for constraint in kind.build(self._plan, pool, options, spend):
-                options = constraint.narrow(options)
-                constraints.append(constraint)
+        constraints, options = build_constraints(self._kinds, self._plan, pool, options, spend)
         if self._plan.collective_traits:
             constraints.append(self._collective_traits(pool, options, splits))
             options = constraints[-1].narrow(options)

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from falcon_placement_client.inventory import Stock
 from placement import events, stopwatch
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
-from placement.candidates.model import Member, Root, Tree
+from placement.candidates.model import Member, Root, Stocks, Tree
 from placement.candidates.trees.interned import Interned
 from placement.db.statements import trees as statements
 from placement.events import Event
@@ -145,7 +145,7 @@ class _Row(NamedTuple):
     id: int
     parent_id: int | None
     uuid: str
-    stocks: Mapping[str, Stock]
+    stocks: Stocks
     traits: frozenset[str]
     aggregates: frozenset[str]
 
@@ -168,10 +168,9 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
 
 _one_set: Interned[frozenset[str]] = Interned()
 _one_stock: Interned[Stock] = Interned()
-_one_mapping: Interned[Mapping[str, Stock]] = Interned(most=1000)
+_one_mapping: Interned[Stocks] = Interned(most=1000)
 
 
-def _stocks(fields: Iterable[Sequence[Any]]) -> Mapping[str, Stock]:
-    """Return class -> stock."""
-    stocks = {intern(name): _one_stock(Stock(*amounts)) for name, *amounts in fields}
+def _stocks(fields: Iterable[Sequence[Any]]) -> Stocks:
+    stocks = Stocks({intern(name): _one_stock(Stock(*amounts)) for name, *amounts in fields})
     return _one_mapping(stocks, (*stocks, *stocks.values()))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.model import Member, Pool, SharingMember, Tree
+from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.search.candidate import Candidate, longest_text
@@ -12,7 +12,7 @@ NONE: frozenset[str] = frozenset()
 
 
 def member(name: str, parent: int = -1) -> Member:
-    return Member(name, parent, {}, NONE, NONE)
+    return Member(name, parent, Stocks(), NONE, NONE)
 
 
 def tree(root_id: int, *names: str) -> Tree:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import Stock, fits
-from placement.candidates.model import Member, Pool, SharingMember, Tree
+from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.requirements import Requirement
@@ -36,7 +36,7 @@ def member(
     traits: frozenset[str] = frozenset(),
     aggregates: frozenset[str] = frozenset(),
 ) -> Member:
-    return Member("host", -1, {"VCPU": stock}, traits, aggregates)
+    return Member("host", -1, Stocks({"VCPU": stock}), traits, aggregates)
 
 
 @pytest.mark.parametrize(

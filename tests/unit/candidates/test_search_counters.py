@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.model import Member, Pool, SharingMember, Tree
+from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
 from placement.candidates.search.anchors import MOST_SINGLES, AnchorSearches
@@ -28,12 +28,12 @@ from placement.candidates.trees.sharing import AnchorPools
 
 def tree(name: str, children: Sequence[int], traits: Sequence[frozenset[str]] = ()) -> Tree:
     """A root with DISK_GB and one child for each number, which has so many VGPU."""
-    root = Member(name, -1, {"DISK_GB": Stock(100, 0, 1, 100, 1)}, frozenset(), frozenset())
+    root = Member(name, -1, Stocks({"DISK_GB": Stock(100, 0, 1, 100, 1)}), frozenset(), frozenset())
     below = [
         Member(
             f"{name}-{position}",
             0,
-            {"VGPU": Stock(units, 0, 1, units, 1)},
+            Stocks({"VGPU": Stock(units, 0, 1, units, 1)}),
             traits[position] if traits else frozenset(),
             frozenset(),
         )
@@ -127,13 +127,13 @@ def test_hosts_take_turns() -> None:
 
 def test_a_trait_that_only_one_slot_can_bring_decides_that_slot_first() -> None:
     """Ten classes on a hundred providers; two traits that no choice of VGPU has together."""
-    members = [Member("host", -1, {}, frozenset(), frozenset())]
+    members = [Member("host", -1, Stocks(), frozenset(), frozenset())]
     names = [f"CUSTOM_{each}" for each in range(9)]
     for position in range(100):
-        stocks = {name: Stock(1, 0, 1, 1, 1) for name in names}
+        stocks = Stocks({name: Stock(1, 0, 1, 1, 1) for name in names})
         members.append(Member(f"p{position}", 0, stocks, frozenset(), frozenset()))
     for trait in ("CUSTOM_X", "CUSTOM_Y"):
-        stock = {"VGPU": Stock(1, 0, 1, 1, 1)}
+        stock = Stocks({"VGPU": Stock(1, 0, 1, 1, 1)})
         members.append(Member(trait, 0, stock, frozenset([trait]), frozenset()))
     group = RequestGroup(
         "",
@@ -150,13 +150,17 @@ def test_a_trait_that_only_one_slot_can_bring_decides_that_slot_first() -> None:
 def test_one_subtree_too_small_for_all_groups_is_left_out_before_the_search() -> None:
     """Two NUMA nodes: 8 devices below the first, 9 below the second; 9 groups want one node."""
     numa = frozenset(["HW_NUMA_ROOT"])
-    members = [Member("host", -1, {}, frozenset(), frozenset())]
+    members = [Member("host", -1, Stocks(), frozenset(), frozenset())]
     for node, devices in enumerate((8, 9)):
         parent = len(members)
-        members.append(Member(f"numa{node}", 0, {}, numa, frozenset()))
+        members.append(Member(f"numa{node}", 0, Stocks(), numa, frozenset()))
         members += [
             Member(
-                f"d{node}-{each}", parent, {"VGPU": Stock(1, 0, 1, 1, 1)}, frozenset(), frozenset()
+                f"d{node}-{each}",
+                parent,
+                Stocks({"VGPU": Stock(1, 0, 1, 1, 1)}),
+                frozenset(),
+                frozenset(),
             )
             for each in range(devices)
         ]
@@ -190,9 +194,9 @@ def test_spent_steps_end_the_search() -> None:
 
 def chain(levels: int) -> Tree:
     """A provider below a provider, all with VGPU."""
+    stocks = Stocks({"VGPU": Stock(100, 0, 1, 100, 1)})
     members = tuple(
-        Member(f"p{level}", level - 1, {"VGPU": Stock(100, 0, 1, 100, 1)}, frozenset(), frozenset())
-        for level in range(levels)
+        Member(f"p{level}", level - 1, stocks, frozenset(), frozenset()) for level in range(levels)
     )
     return Tree(1, "p0", 1, members, frozenset())
 
@@ -313,7 +317,7 @@ def test_hosts_of_one_shape_share_a_refusal() -> None:
 
 def beside(name: str, stocks: dict[str, int], *aggregates: str) -> Tree:
     """A tree of one provider in aggregates."""
-    stock = {kind: Stock(total, 0, 1, total, 1) for kind, total in stocks.items()}
+    stock = Stocks({kind: Stock(total, 0, 1, total, 1) for kind, total in stocks.items()})
     keys = frozenset(aggregates)
     return Tree(hash(name), name, 1, (Member(name, -1, stock, frozenset(), keys),), keys)
 
@@ -340,7 +344,7 @@ def test_a_host_of_the_same_disks_whose_tree_is_larger_is_searched_anew() -> Non
     disk = beside("disk", {"DISK_GB": 100}, "rack")
     small = beside("small", {"VGPU": 1}, "rack")
     large = tree("large", [1])
-    root = large.root._replace(stocks={})
+    root = large.root._replace(stocks=Stocks())
     large = Tree(7, "large", 1, (root, *large.members[1:]), frozenset(["rack"]))
     request = CandidateRequest((RequestGroup("", (("VGPU", 1), ("DISK_GB", 1))),))
     anchors = AnchorSearches(SearchPlan(request), Budget(10**6), Trace())
@@ -410,16 +414,16 @@ def test_a_request_for_one_tree_tells_it_from_others_that_are_used_alike() -> No
     "other",
     [
         {"parent": 0},
-        {"stocks": {"VGPU": Stock(1, 1, 1, 1, 1)}},
+        {"stocks": Stocks({"VGPU": Stock(1, 1, 1, 1, 1)})},
         {"traits": frozenset[str]()},
         {"aggregates": frozenset[str]()},
     ],
 )
 def test_hosts_that_differ_in_one_thing_are_told_apart(other: dict[str, Any]) -> None:
     """A card with a port below it; on the other host the port is not as the request says."""
-    card = Member("card", 0, {"PGPU": Stock(1, 0, 1, 1, 1)}, frozenset(), frozenset())
-    port = Member("port", 1, {"VGPU": Stock(1, 0, 1, 1, 1)}, TRAITS[1], AGGREGATES[1])
-    root = Member("root", -1, {}, frozenset(), frozenset())
+    card = Member("card", 0, Stocks({"PGPU": Stock(1, 0, 1, 1, 1)}), frozenset(), frozenset())
+    port = Member("port", 1, Stocks({"VGPU": Stock(1, 0, 1, 1, 1)}), TRAITS[1], AGGREGATES[1])
+    root = Member("root", -1, Stocks(), frozenset(), frozenset())
     hosts = [
         Tree(number, "root", 1, (root, card, below), AGGREGATES[1])
         for number, below in enumerate((port, port._replace(**other), port))
@@ -433,11 +437,11 @@ def test_hosts_that_differ_in_one_thing_are_told_apart(other: dict[str, Any]) ->
     assert [candidate.pool.anchor for candidate in candidates] == [hosts[0], hosts[2]]
 
 
-STOCKS: list[dict[str, Stock]] = [
-    {},
-    {"VGPU": Stock(1, 0, 1, 1, 1)},
-    {"VGPU": Stock(4, 1, 1, 4, 1)},
-    {"VGPU": Stock(4, 0, 2, 4, 2), "PGPU": Stock(1, 0, 1, 1, 1)},
+STOCKS = [
+    Stocks(),
+    Stocks({"VGPU": Stock(1, 0, 1, 1, 1)}),
+    Stocks({"VGPU": Stock(4, 1, 1, 4, 1)}),
+    Stocks({"VGPU": Stock(4, 0, 2, 4, 2), "PGPU": Stock(1, 0, 1, 1, 1)}),
 ]
 MEMBERS = st.tuples(
     st.integers(0, 2),
@@ -455,7 +459,7 @@ MEMBERS = st.tuples(
     st.booleans(),
 )
 def test_a_host_has_the_candidates_that_it_has_beside_no_other(
-    drawn: list[list[tuple[int, dict[str, Stock], frozenset[str], frozenset[str]]]],
+    drawn: list[list[tuple[int, Stocks, frozenset[str], frozenset[str]]]],
     groups: int,
     with_trait: bool,
     in_rack: bool,
@@ -540,13 +544,13 @@ def test_isolated_groups_that_leave_nothing_to_others_are_refused_before_the_fir
 
 def branches(width: int) -> Tree:
     """A root, so many branches that have PGPU, and below each three leaves that have VGPU."""
-    members = [Member("root", -1, {}, frozenset(), frozenset())]
+    members = [Member("root", -1, Stocks(), frozenset(), frozenset())]
     for branch in range(width):
-        stock = {"PGPU": Stock(1, 0, 1, 1, 1)}
+        stock = Stocks({"PGPU": Stock(1, 0, 1, 1, 1)})
         members.append(Member(f"branch{branch}", 0, stock, frozenset(), frozenset()))
         parent = len(members) - 1
         for leaf in range(3):
-            stock = {"VGPU": Stock(1, 0, 1, 1, 1)}
+            stock = Stocks({"VGPU": Stock(1, 0, 1, 1, 1)})
             name = f"leaf{branch}-{leaf}"
             members.append(Member(name, parent, stock, frozenset(), frozenset()))
     return Tree(1, "root", 1, tuple(members), frozenset())

@@ -7,7 +7,7 @@ import pytest
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import free
-from placement.candidates.model import Member, Root, SharingMember, Tree
+from placement.candidates.model import Member, Root, SharingMember, Stocks, Tree
 from placement.candidates.terms import (
     ForbiddenTrait,
     InTree,
@@ -30,7 +30,8 @@ NONE: frozenset[str] = frozenset()
 
 def tree(root_id: int, name: str, *aggregates: frozenset[str]) -> Tree:
     members = tuple(
-        Member(f"{name}{place}", place - 1, {}, NONE, each) for place, each in enumerate(aggregates)
+        Member(f"{name}{place}", place - 1, Stocks(), NONE, each)
+        for place, each in enumerate(aggregates)
     )
     return Tree(root_id, members[0].uuid, 1, members, NONE.union(*aggregates))
 

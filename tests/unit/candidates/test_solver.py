@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import Capacity, Constraint, Isolation
-from placement.candidates.model import Assignment
+from placement.candidates.model import Assignment, OptionList
 from placement.candidates.search.solver import assignments
 from placement.candidates.trace import Refusal
 
@@ -31,8 +31,8 @@ def solve(
             return found, end.value, refusals
 
 
-def by_slot(options: Sequence[Sequence[int]]) -> Mapping[int, Sequence[int]]:
-    return dict(enumerate(options))
+def by_slot(options: Sequence[Sequence[int]]) -> Mapping[int, OptionList]:
+    return dict(enumerate(map(OptionList, options)))
 
 
 @given(OPTIONS)

@@ -12,7 +12,7 @@ from placement.api.history import v
 from placement.api.responses.candidate_texts import WAYS, Spelled, texts
 from placement.api.responses.candidates import REQUEST
 from placement.api.shapes import Renderer, View
-from placement.candidates.model import Member, Pool, Tree
+from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, Slot
 from placement.candidates.search.candidate import Candidate, SplitWording
@@ -29,7 +29,7 @@ VERSIONS = ("1.10", "1.12", "1.34", "2.0")
 
 
 def pool(uuids: Sequence[str]) -> Pool:
-    members = tuple(Member(uuid, -1, {}, NONE, NONE) for uuid in uuids)
+    members = tuple(Member(uuid, -1, Stocks(), NONE, NONE) for uuid in uuids)
     return Pool(Tree(1, uuids[0], 1, members, NONE), members, ())
 
 

@@ -18,15 +18,16 @@ from placement.candidates.constraints import (
     Undo,
 )
 from placement.candidates.constraints.forest import Forest
+from placement.candidates.model import OptionList
 
-Options = Mapping[int, Sequence[int]]
+Options = Mapping[int, OptionList]
 Steps = Sequence[tuple[int, bool]]
 Judge = Callable[[bool, Mapping[int, int]], None]
 Possible = Callable[[Mapping[int, int]], bool]
 
 OPTIONS = st.lists(
     st.lists(st.integers(0, 4), min_size=1, max_size=5, unique=True), min_size=1, max_size=5
-).map(lambda found: dict(enumerate(found)))
+).map(lambda found: dict(enumerate(map(OptionList, found))))
 
 
 def completions(options: Options, placed: Mapping[int, int]) -> list[tuple[int, ...]]:
@@ -174,7 +175,7 @@ def test_isolated_slots_beside_one_kind_of_others_are_refused_when_nothing_is_le
 ) -> None:
     """Not sooner; and at once where the slots that may share a provider ask the same."""
     alone = {slot: providers for slot, providers in options.items() if slot < isolated}
-    kind = list(options.get(isolated, ()))
+    kind = OptionList(options.get(isolated, ()))
     shared = {slot: kind for slot in options if slot >= isolated}
     if not shared:
         return
@@ -270,7 +271,7 @@ def test_collective_traits_refuse_just_what_no_other_provider_can_mend(
             total |= covers[slot][provider]
         return total
 
-    options = {slot: list(known) for slot, known in covers.items()}
+    options = {slot: OptionList(known) for slot, known in covers.items()}
 
     def judge(accepted: bool, placed: Mapping[int, int]) -> None:
         mended = union(placed)

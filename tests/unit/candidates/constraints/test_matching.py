@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.candidates.constraints.matching import Matching, all_providers
+from placement.candidates.model import OptionList
 
 PROVIDERS = range(5)
 OPTIONS = st.lists(
@@ -75,5 +76,5 @@ def test_work_is_told_before_a_refusal_too() -> None:
 
 
 def test_all_providers_are_those_of_any_slot() -> None:
-    shared = [1, 2]
-    assert all_providers({0: shared, 1: shared, 2: [2, 3]}) == {1, 2, 3}
+    shared = OptionList([1, 2])
+    assert all_providers([shared, shared, OptionList([2, 3])]) == {1, 2, 3}

@@ -4,7 +4,7 @@ import random
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.explanation.screens import Screen
-from placement.candidates.model import Member, Pool, Tree
+from placement.candidates.model import Member, Pool, Stocks, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.terms import (
@@ -34,12 +34,14 @@ def any_pool(rng: random.Random) -> Pool:
         Member(
             f"member-{position}",
             position - 1 if position == 0 else rng.randrange(position),
-            {
+            Stocks(
+                {
                 name: Stock(rng.randint(0, 8), rng.randint(0, 4), rng.randint(1, 2),
                             rng.randint(1, 8), rng.randint(1, 2))
                 for name in ("VCPU", "DISK_GB")
                 if rng.random() < 0.8
-            },
+                }
+            ),
             some(rng, TRAITS),
             some(rng, AGGREGATES),
         )
@@ -94,7 +96,7 @@ def test_a_mask_is_empty_just_where_the_requirement_is_met() -> None:
 def test_what_is_remembered_of_traits_and_aggregates_is_bounded() -> None:
     checks = TermChecks((RequiredTraits(frozenset({"A"})), MemberOf(frozenset({"x"}))))
     for number in range(25_000):
-        member = Member("m", -1, {}, frozenset({f"T{number}"}), frozenset({f"g{number}"}))
+        member = Member("m", -1, Stocks(), frozenset({f"T{number}"}), frozenset({f"g{number}"}))
         tree = Tree(1, "m", 1, (member,), member.aggregates)
         assert each_mask(checks.masks(Pool(tree, (member,), ()))) == [(0, 3)]
     assert all(len(answers) <= 10_000 for _reads, _role, answers in checks._answers)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from placement.candidates.model import Member, Pool, SharingMember, Tree
+from placement.candidates.model import Member, Pool, SharingMember, Stocks, Tree
 from placement.candidates.terms import MemberOf, NotMemberOf, RequiredTraits, Term, TermChecks
 from placement.candidates.terms.checks import LOOKS_PER_TERM
 from placement.candidates.terms.checks import meeting as passing
@@ -13,7 +13,7 @@ NONE: frozenset[str] = frozenset()
 
 
 def member(name: str, *aggregates: str, traits: frozenset[str] = NONE, parent: int = 0) -> Member:
-    return Member(name, parent, {}, traits, frozenset(aggregates))
+    return Member(name, parent, Stocks(), traits, frozenset(aggregates))
 
 
 def pool(root: Member, *others: Member, disk: Member | None = None) -> Pool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from placement.candidates.model import Member, Tree
+from placement.candidates.model import Member, Stocks, Tree
 from placement.candidates.terms import (
     GROUP_TERMS,
     ROOT_TERMS,
@@ -146,7 +146,7 @@ def test_a_term_is_judged_alone_as_it_is_with_others(
 )
 def test_a_term_of_places_allows_positions(term: PlaceTerm, positions: set[int]) -> None:
     members = [
-        Member(name, parent, {}, frozenset(), frozenset())
+        Member(name, parent, Stocks(), frozenset(), frozenset())
         for parent, name in enumerate(("root", "child", "leaf"), -1)
     ]
     tree = Tree(1, "root", 1, tuple(members), frozenset())
