@@ -1,6 +1,6 @@
 """What a request asks of every anchor, worked out once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from placement.candidates.model import Pool, Tree
 from placement.candidates.request import CandidateRequest, Slot
@@ -13,62 +13,52 @@ MOST_SUMS = 256  # of amounts of one class that rooms are compared with
 
 
 class SearchPlan:
-    """The slots of a request and what they have to meet alone and together.
-
-    slots: one for each suffixed group, one for each class of the unsuffixed group.
-    requirements: what a slot asks of one provider, once for slots that ask the same.
-    collective_terms: those that the unsuffixed slots must meet together, and their trait sets.
-    splittable: slots that several providers may serve in parts; none in a plan without splits.
-    names_providers: it asks for the tree of some provider, or for what is below it.
-    isolated_slots: those whose provider serves no other suffixed group.
-    shared_slots: those of the other suffixed groups.
-    contended_classes: classes that several slots ask for, each as a whole.
-    contended_splits: splittable slots of classes that others ask for, too.
-    sums: contended class -> what any of its slots may take together, in order.
-    combined_amounts: class -> units that one provider gives when it serves every slot.
-    """
+    """The slots of a request and what they have to meet alone and together."""
 
     split = False  # candidates serve each slot whole
 
     def __init__(self, request: CandidateRequest, *, splits: bool = False) -> None:
         """splits: several providers serve at least one of the classes that may be split."""
         self.request = request
+        # One for each suffixed group, one for each class of the unsuffixed group.
         self.slots = slots_of(request)
-        self.unsuffixed_slots = self._slots_where(suffixed=False)
+        self.unsuffixed_slots, suffixed = _by_suffix(self.slots)
+        self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
+        # Those that several providers may serve in parts; none in a plan without splits.
         self.splittable = self._splittable() if splits else ()
         # Whether one provider serves the whole unsuffixed group.
         self.alone = len(self.unsuffixed_slots) == 1 and not splits
+        # What a slot asks of one provider, once for slots that ask the same.
         self.requirements: list[Requirement] = requirements(self.slots, alone=self.alone)
-        self.names_providers = any(of_kind(group.terms, PlaceTerm) for group in request.groups)
-        self._root_checks = TermChecks(request.root)
-        suffixed = self._slots_where(suffixed=True)
-        isolated = {slot for slot in suffixed if self.slots[slot].group.suffix in request.isolate}
-        self.isolated_slots = tuple(sorted(isolated))
-        self.shared_slots = tuple(slot for slot in suffixed if slot not in isolated)
+        # What the unsuffixed slots must meet together, and its trait sets.
         self.collective_terms = self._collective_terms()
-        self.collective_traits = tuple(term.any_of for term in self.collective_terms)
-        self._slot_by_suffix = {self.slots[slot].group.suffix: slot for slot in suffixed}
+        self.collective_traits = tuple([term.any_of for term in self.collective_terms])
+        self._root_checks = TermChecks(request.root)
+        # Whether it asks for the tree of some provider, or for what is below it.
+        self.names_providers = any(of_kind(group.terms, PlaceTerm) for group in request.groups)
+        # Suffixed groups whose provider serves no other suffixed group, and the other ones.
+        suffixes = request.isolate & self._slot_by_suffix.keys()
+        isolated = {self._slot_by_suffix[suffix] for suffix in suffixes}
+        self.isolated_slots = tuple(sorted(isolated))
+        self.shared_slots = tuple([slot for slot in suffixed if slot not in isolated])
         self._amounts = _amounts_by_class(self.slots)
-        self.contended_classes = self._contended_classes()
-        self.contended_splits = self._contended_splits()
-        self.sums = {
-            name: _sums(list(self._amounts[name].values())) for name in self.contended_classes
-        }
-        self.combined_amounts = {
-            name: sum(amounts.values()) for name, amounts in self._amounts.items()
-        }
+        # Classes that several slots ask for, each as a whole; splittable slots of such classes.
+        self.contended_classes, self.contended_splits = self._contended()
+        # Contended class -> what any of its slots may take together, in order.
+        self.sums = {name: _sums(self._amounts[name].values()) for name in self.contended_classes}
 
-    def _slots_where(self, *, suffixed: bool) -> tuple[int, ...]:
-        return tuple(
-            position for position, slot in enumerate(self.slots) if slot.group.suffixed == suffixed
-        )
+    @property
+    def combined_amounts(self) -> Mapping[str, int]:
+        """Class -> units that one provider gives when it serves every slot."""
+        return {name: sum(amounts.values()) for name, amounts in self._amounts.items()}
 
     def _splittable(self) -> tuple[int, ...]:
-        return tuple(
-            slot
-            for slot in self.unsuffixed_slots
-            if self.slots[slot].resources[0][0] in self.slots[slot].group.can_split
-        )
+        slots = []
+        for slot in self.unsuffixed_slots:
+            group, ((name, _units),) = self.slots[slot]
+            if name in group.can_split:
+                slots.append(slot)
+        return tuple(slots)
 
     def _collective_terms(self) -> tuple[RequiredTraits, ...]:
         """A single provider must meet them all by itself, which is no matter of several slots."""
@@ -78,6 +68,21 @@ class SearchPlan:
             if not group.suffixed:
                 return of_kind(group.terms, RequiredTraits)
         return ()
+
+    def _contended(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return the classes that several slots ask for, or else the slot that may be split."""
+        classes: list[str] = []
+        splits: list[int] = []
+        for name, amounts in self._amounts.items():
+            if len(amounts) == 1:
+                continue
+            # A class has one slot of the unsuffixed group.
+            splittable = amounts.keys() & self.splittable
+            if splittable:
+                splits += splittable
+            else:
+                classes.append(name)
+        return tuple(classes), tuple(sorted(splits))
 
     def terms_of(self, slot: Slot) -> Sequence[Term]:
         """Return the terms that the provider of a slot must meet by itself."""
@@ -119,6 +124,15 @@ class SearchPlan:
         )
 
 
+def _by_suffix(slots: Sequence[Slot]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the slots of the unsuffixed group, and those of the others."""
+    unsuffixed: list[int] = []
+    suffixed: list[int] = []
+    for position, slot in enumerate(slots):
+        (suffixed if slot.group.suffixed else unsuffixed).append(position)
+    return tuple(unsuffixed), tuple(suffixed)
+
+
 def _amounts_by_class(slots: Sequence[Slot]) -> dict[str, dict[int, int]]:
     """Return class -> slot -> units."""
     amounts: dict[str, dict[int, int]] = {}
@@ -128,7 +142,7 @@ def _amounts_by_class(slots: Sequence[Slot]) -> dict[str, dict[int, int]]:
     return amounts
 
 
-def _sums(amounts: Sequence[int]) -> Sequence[int]:
+def _sums(amounts: Collection[int]) -> Sequence[int]:
     """Return the sums of some of the amounts, in order; all numbers where there are too many."""
     sums = {0}
     for amount in amounts:

@@ -51,9 +51,18 @@ LOOKS_PER_PART = 24
 # What it takes to try a size for a part of a set, or to go back to the part before it.
 LOOKS_PER_TRIAL = 4
 
-# The kinds up to a depth: the counts chosen, sums of all chosen, sums of any of them, and what they
-# bring.
-_State = tuple[int, tuple[_Count, ...], Sums, Sums, int]
+
+class _State(NamedTuple):
+    """How many of each of the first kinds are chosen."""
+
+    # How many kinds were looked at, and those with a count.
+    depth: int = 0
+    counts: tuple[_Count, ...] = ()
+    # What all that are chosen can add up to, and what any of them can.
+    sums: Sums = NOTHING
+    any_sums: Sums = NOTHING
+    # What those that are chosen bring.
+    brings: int = 0
 
 
 class Splits:
@@ -92,39 +101,44 @@ class Splits:
             return
         kinds = self._kinds(needed, crowds or {})
         rests = self._rests(kinds)
-        states: list[_State] = [(0, (), NOTHING, NOTHING, 0)]
+        states = [_State()]
         while states:
-            depth, chosen, sums, any_sums, brings = states.pop()
-            # Step back where the other kinds cannot complete the amount, or what is to be brought.
-            rest, rest_brings = rests[depth]
-            self._spend(1 + len(sums.runs) + len(rest.runs))
-            if needed & ~(brings | rest_brings) or not sums.completes(rest, self._amount):
-                continue
-            if depth == len(kinds):
+            state = states.pop()
+            if state.depth == len(kinds) or self._is_dead_end(state, rests[state.depth], needed):
                 continue
             # None of the next kind, then one, two and so on; the most, pushed last, go on first.
-            kind = kinds[depth]
-            states.append((depth + 1, chosen, sums, any_sums, brings))
-            earlier = any_sums
-            brings |= kind.brings
-            for count in range(1, len(kind.members) + 1):
-                sums = sums.plus(kind.sizes, self._amount)
-                self._spend(sums.looks)
-                if not sums.runs:
-                    break
-                any_sums = any_sums.maybe(kind.sizes, self._amount)
-                self._spend(2 * any_sums.looks)
-                counts = (*chosen, _Count(kind, count, earlier))
-                if any_sums.has(self._amount):
+            states.append(state._replace(depth=state.depth + 1))
+            for more in self._with_next(state, kinds[state.depth]):
+                if more.any_sums.has(self._amount):
                     # Some of these may serve already. If they can without one, so can they with
                     # more; if all of them do, whoever joins them is one too many.
-                    if self._can_do_with_less(counts):
+                    if self._can_do_with_less(more.counts):
                         break
-                    if self._complete(_sizes(counts), optional=False) is not None:
-                        if not needed & ~brings:
-                            yield from self._sets_of(counts)
+                    if self._complete(_sizes(more.counts), optional=False) is not None:
+                        if not needed & ~more.brings:
+                            yield from self._sets_of(more.counts)
                         break
-                states.append((depth + 1, counts, sums, any_sums, brings))
+                states.append(more)
+
+    def _is_dead_end(self, state: _State, rest: tuple[Sums, int], needed: int) -> bool:
+        """Whether the other kinds cannot complete the amount, or what is to be brought."""
+        sums, brings = rest
+        self._spend(1 + len(state.sums.runs) + len(sums.runs))
+        lacks = needed & ~(state.brings | brings)
+        return bool(lacks) or not state.sums.completes(sums, self._amount)
+
+    def _with_next(self, state: _State, kind: _Kind) -> Iterator[_State]:
+        """Yield the states with one of the next kind, with two and so on, while there is room."""
+        sums, any_sums = state.sums, state.any_sums
+        for times in range(1, len(kind.members) + 1):
+            sums = sums.plus(kind.sizes, self._amount)
+            self._spend(sums.looks)
+            if not sums.runs:
+                return
+            any_sums = any_sums.maybe(kind.sizes, self._amount)
+            self._spend(2 * any_sums.looks)
+            counts = (*state.counts, _Count(kind, times, state.any_sums))
+            yield _State(state.depth + 1, counts, sums, any_sums, state.brings | kind.brings)
 
     def _kinds(self, needed: int, crowds: Mapping[int, float]) -> list[_Kind]:
         """Return the kinds, those with the largest parts first; sizes in units."""
