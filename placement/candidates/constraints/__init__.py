@@ -9,10 +9,8 @@ stands outside a subtree: which one it is, is known when all its groups are plac
 from placement.candidates.constraints.base import Constraint, Undo, build_constraints
 from placement.candidates.constraints.capacity import Capacity
 from placement.candidates.constraints.collective_traits import CollectiveTraits
-from placement.candidates.constraints.isolation import Isolation, PartialIsolation
-from placement.candidates.constraints.one_per_tree import OnePerTree
-from placement.candidates.constraints.outside_subtree import OutsideSubtree
-from placement.candidates.constraints.same_subtree import SameSubtree
+from placement.candidates.constraints.isolation import Isolation, OnePerTree, PartialIsolation
+from placement.candidates.constraints.same_subtree import OutsideSubtree, SameSubtree
 from placement.candidates.constraints.split_capacity import SplitCapacity
 
 # In this order they are built and checked. CollectiveTraits narrows what the others look at.

@@ -13,9 +13,8 @@ from placement.candidates.constraints import CONSTRAINTS, Constraint, build_cons
 from placement.candidates.model import Assignment, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.requirements import Requirement
-from placement.candidates.search.assignments import Assignments, Solutions
 from placement.candidates.search.candidate import Candidate
-from placement.candidates.search.solver import assignments
+from placement.candidates.search.solver import Assignments, Solutions, assignments
 from placement.candidates.stats import SERVED, UNSERVED, WRONG_ROOT, Outcome
 from placement.candidates.trace import WITHOUT_CAPACITY, Refusal, Trace
 

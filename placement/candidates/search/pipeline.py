@@ -25,10 +25,17 @@ from placement.candidates.model import Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.anchors import AnchorSearches, Search
-from placement.candidates.search.answer_bounds import MAX_ANSWER_SIZE, Limit, Text
 from placement.candidates.search.candidate import Candidate, longest_text
-from placement.candidates.search.interleave import interleave, unique
-from placement.candidates.search.result import SearchResult, SearchStats, trees_of
+from placement.candidates.search.result import (
+    MAX_ANSWER_SIZE,
+    Limit,
+    SearchResult,
+    SearchStats,
+    Text,
+    interleave,
+    trees_of,
+    unique,
+)
 from placement.candidates.search.split_search import SplitSearches
 from placement.candidates.trace import Trace
 from placement.candidates.trees.conditions import sharing_root_condition, tree_conditions

@@ -1,15 +1,100 @@
-"""What a search returns: candidates, their trees, and what it took."""
+"""What a search returns: candidates in their order and within bounds, their trees, what it took."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Self
 
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
 from placement.candidates.model import Tree
-from placement.candidates.search.anchors import AnchorSearches
+from placement.candidates.request import CandidateRequest
+from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.trace import Trace
 from placement.config import CandidateSettings
+
+MAX_CANDIDATES = "max_allocation_candidates"
+MAX_ANSWER_SIZE = "max_answer_size"
+
+
+def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[Candidate]:
+    """Yield the candidates of all searches.
+
+    Breadth first: one of each search as the searches arrive, then again one of each that has
+    more. Depth first: all of one search before the next.
+    """
+    waiting: deque[Search] = deque()
+    for search in searches:
+        candidate = search.next()
+        while candidate is not None:
+            yield candidate
+            if breadth_first:
+                break
+            candidate = search.next()
+        # Most hosts have one candidate for a flavor: those are not kept.
+        if not search.exhausted:
+            waiting.append(search)
+    while waiting:
+        search = waiting.popleft()
+        candidate = search.next()
+        if candidate is not None:
+            yield candidate
+        if not search.exhausted:
+            waiting.append(search)
+
+
+def unique(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Yield each candidate once: sharing providers alone may serve at several anchors."""
+    earlier: set[tuple[str, ...]] = set()
+    for candidate in candidates:
+        providers = candidate.providers
+        if providers not in earlier:
+            earlier.add(providers)
+            yield candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many candidates an answer may have, by which option; None: the request says so."""
+
+    count: int
+    option: str | None
+
+    @classmethod
+    def of(cls, request: CandidateRequest, settings: CandidateSettings, longest: int) -> Self:
+        """longest: bytes that a candidate's text has at the most."""
+        by_size = max(1, settings.max_answer_size // longest)
+        bounds = (
+            cls(request.limit, None) if request.limit is not None else None,
+            cls(settings.maximum, MAX_CANDIDATES) if settings.maximum is not None else None,
+            cls(by_size, MAX_ANSWER_SIZE),
+        )
+        # Of equal ones the first counts.
+        return min((bound for bound in bounds if bound is not None), key=attrgetter("count"))
+
+
+class Text:
+    """Ends answers before their text grows too long, where candidates differ in size.
+
+    cut: the answer was ended.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.cut = False
+        self._most = most
+
+    def within(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Yield candidates as long as all of them have room; at least one."""
+        size = 0
+        for candidate in candidates:
+            longest = candidate.longest_text
+            if size and size + longest > self._most:
+                self.cut = True
+                return
+            size += longest
+            yield candidate
+
 
 # The part of the bound on work that an explanation may do whatever the search has done.
 LEAST_SHARE = 4

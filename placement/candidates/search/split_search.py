@@ -15,9 +15,8 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
 from placement.candidates.requirements import Requirement
 from placement.candidates.search.anchors import AnchorSearches, Beginning, Search
-from placement.candidates.search.assignments import Solutions
 from placement.candidates.search.candidate import Candidate, SplitWording
-from placement.candidates.search.solver import assignments
+from placement.candidates.search.solver import Solutions, assignments
 from placement.candidates.search.splits import Giver, SplitNumbers, Splits
 from placement.candidates.stats import WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace

@@ -1,9 +1,9 @@
 """From roots to trees: out of the cache, and out of the database what is not there."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from sys import intern
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy.engine import Connection
 
@@ -12,10 +12,15 @@ from placement import events, stopwatch
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.model import Member, Root, Stocks, Tree
 from placement.candidates.trees.interned import Interned
+from falcon_placement_client.inventory import Stock
 from placement.db.statements import trees as statements
 from placement.events import Event
 from placement.objects import identifiers, revisions
 from placement.objects.revision_cache import RevisionCache
+
+T = TypeVar("T")
+
+MAX_INTERNED = 10_000  # values of one kind, of which some may be in no tree any more
 
 # The work of reading a provider and making it part of a tree.
 LOOKS_PER_PROVIDER = 15 * LOOKS_PER_STEP
@@ -164,6 +169,28 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
         waiting += [(child, position) for child in children.get(row.id, ())]
     aggregates = _one_set(frozenset(name for member in members for name in member.aggregates))
     return Tree(root.id, members[0].uuid, root.revision, tuple(members), aggregates)
+
+
+class Interned(Generic[T]):
+    """The values of one kind, each once; all are forgotten when there are many.
+
+    Thousands of hosts have the same traits and stocks. What they share takes memory once, and a
+    search compares it by identity first.
+    """
+
+    def __init__(self, most: int = MAX_INTERNED) -> None:
+        """`most`: values that are known at a time."""
+        self._most = most
+        self._values: dict[Hashable | T, T] = {}
+
+    def __call__(self, value: T, key: Hashable = None) -> T:
+        """Return the one object for this value.
+
+        key: what no two values share that differ, for values that cannot be hashed.
+        """
+        if len(self._values) >= self._most:
+            self._values.clear()
+        return self._values.setdefault(value if key is None else key, value)
 
 
 _one_set: Interned[frozenset[str]] = Interned()

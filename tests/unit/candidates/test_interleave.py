@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from placement.candidates.search.anchors import Search
 from placement.candidates.search.candidate import Candidate
-from placement.candidates.search.interleave import interleave, unique
+from placement.candidates.search.result import interleave, unique
 
 
 class Scripted:

@@ -19,7 +19,7 @@ from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, RequestGroup, SubtreeRule
 from placement.candidates.search.anchors import MOST_SINGLES, AnchorSearches
 from placement.candidates.search.candidate import Candidate
-from placement.candidates.search.interleave import interleave
+from placement.candidates.search.result import interleave
 from placement.candidates.search.split_search import LOOKS_PER_SPLITS, SplitSearches
 from placement.candidates.terms import InTree, MemberOf, RequiredTraits, Term
 from placement.candidates.trace import Refusal, Trace

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placement.candidates.trees.windows import (
+from placement.candidates.trees.roots import (
     Window,
     WindowResult,
     first_size,
