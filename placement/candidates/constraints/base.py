@@ -10,12 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import ClassVar, Self
 
-from placement.candidates.budget import Spend
+from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.model import OptionList, Options, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
 
 Undo = Callable[[], object]
+
+# What it takes to make a constraint, besides its slots and what is looked at in the pool.
+LOOKS_PER_CONSTRAINT = 8 * LOOKS_PER_STEP
 
 # Options of slots that are compared in the time of a look.
 OPTIONS_PER_LOOK = 4
@@ -85,6 +88,7 @@ def build_constraints(
     constraints: list[Constraint] = []
     for kind in kinds:
         for constraint in kind.build(plan, pool, narrowed, spend):
+            spend(LOOKS_PER_CONSTRAINT + 5 * len(constraint.slots))
             narrowed = constraint.narrow(narrowed)
             constraints.append(constraint)
     return constraints, narrowed

@@ -35,7 +35,6 @@ class Isolation(Constraint):
         cls, plan: SearchPlan, pool: Pool, options: Sequence[OptionList], spend: Spend
     ) -> Sequence[Self]:
         """Make one condition for all suffixed groups."""
-        spend(len(plan.isolated_slots))
         return (cls({slot: options[slot] for slot in plan.isolated_slots}, spend),)
 
     def feasible(self) -> bool:
@@ -92,7 +91,6 @@ class PartialIsolation(Constraint):
         """Make one condition for all suffixed groups."""
         isolated = {slot: options[slot] for slot in plan.isolated_slots}
         shared = {slot: options[slot] for slot in plan.shared_slots}
-        spend(len(isolated) + len(shared))
         return (cls(isolated, shared, spend),)
 
     def feasible(self) -> bool:

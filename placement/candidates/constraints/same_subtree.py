@@ -12,18 +12,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Self
 
-from placement.candidates.budget import Spend, free
+from placement.candidates.budget import LOOKS_PER_STEP, Spend, free
 from placement.candidates.constraints.base import Constraint, Undo
 from placement.candidates.constraints.forest import Forest, pool_parents
 from placement.candidates.model import OptionList, Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.trace import Refusal
-
-# What it takes to make a condition of a rule.
-LOOKS_PER_RULE = 64
-
-# What it takes to see whether a provider can be the top, besides what is placed.
-LOOKS_PER_TOP = 6
 
 
 class SameSubtree(Constraint):
@@ -75,7 +69,6 @@ class SameSubtree(Constraint):
         forest = Forest(pool_parents(pool), spend)
         constraints = []
         for rule in plan.request.same_subtree:
-            spend(LOOKS_PER_RULE + 4 * len(rule.inside))
             joined = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
             # All are served by different providers where at most one of them may share its own.
             isolated = len(joined.keys() - set(plan.isolated_slots)) <= 1
@@ -158,7 +151,7 @@ class OutsideSubtree(Constraint):
         """Return the providers above options of all slots inside, with options of all outside."""
         nearest = self._forest.hosts(list(inside.values()), isolated=False).nearest
         lists = set(outside.values())
-        self._spend(len(nearest) * (1 + LOOKS_PER_TOP * len(lists)))
+        self._spend(len(nearest) * (1 + LOOKS_PER_STEP * len(lists)))
         tops = {provider for provider, host in enumerate(nearest) if provider == host}
         for providers in lists:
             counts = self._forest.counts(providers)
@@ -184,7 +177,6 @@ class OutsideSubtree(Constraint):
         constraints = []
         for rule in plan.request.same_subtree:
             if rule.outside:
-                spend(LOOKS_PER_RULE + 4 * (len(rule.inside) + len(rule.outside)))
                 inside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.inside))}
                 outside = {slot: options[slot] for slot in sorted(map(plan.slot_of, rule.outside))}
                 constraints.append(cls(inside, outside, forest, spend))
@@ -228,7 +220,7 @@ class OutsideSubtree(Constraint):
             provider = self._forest.parents[provider]
 
     def _can_be_top(self, top: int) -> bool:
-        self._spend(LOOKS_PER_TOP + 3 * (len(self._inside) + len(self._outside)))
+        self._spend(LOOKS_PER_STEP + 3 * (len(self._inside) + len(self._outside)))
         covers = self._forest.covers
         return (
             all(covers(top, provider) for provider in self._inside)

@@ -26,9 +26,6 @@ MOST_SHAPES_MEMBERS = 1000
 MOST_SINGLES = 64
 TWINS_PAY = 3
 
-# Work that is told to the budget at once: telling it takes as long as a look.
-MANY_LOOKS = 1000
-
 # Spells out what an assignment says.
 Spell = Callable[[SearchPlan, Pool, Assignment], Candidate]
 
@@ -132,20 +129,15 @@ class AnchorSearches:
 
         # Who could serve each slot alone.
         size = len(pool.members)
-        looks = 2 * LOOKS_PER_STEP + size * len(self._plan.contended_classes)
+        self._budget.spend(2 * LOOKS_PER_STEP + size * len(self._plan.contended_classes))
         options: list[Sequence[int]] = [()] * len(self._plan.slots)
         for requirement in self._plan.requirements:
-            looks += LOOKS_PER_STEP + size * requirement.looks
-            if looks > MANY_LOOKS:
-                self._budget.spend(looks)
-                looks = 0
+            self._budget.spend(LOOKS_PER_STEP + size * requirement.looks)
             providers = requirement.providers(pool)
             if not providers:
-                self._budget.spend(looks)
                 return self._unmet(pool, requirement)
             for slot in requirement.slots:
                 options[slot] = providers
-        self._budget.spend(looks)
         if pool.sharing and self._all_from_elsewhere(pool, options):
             return Beginning(UNSERVED)
         return self._together(

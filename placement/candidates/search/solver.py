@@ -39,7 +39,7 @@ def assignments(
         if not constraint.feasible():
             refuse(constraint.code)
             return constraint.code
-    choices = _choices(options, constraints, budget, offers or {})
+    choices = _choices(options, constraints, offers or {})
     providers = [-1] * len(choices)  # by slot
     deepest = len(choices) - 1
     refusal: Refusal | None = None
@@ -63,15 +63,11 @@ def assignments(
 
 
 def _choices(
-    options: Options,
-    constraints: Sequence[Constraint],
-    budget: Budget,
-    offers: Mapping[int, Offer],
+    options: Options, constraints: Sequence[Constraint], offers: Mapping[int, Offer]
 ) -> "list[_Choice]":
     """Return the choice of each slot, in the order of search, with the constraints that see it."""
     by_slot: list[list[Constraint]] = [[] for _slot in options]
     for constraint in constraints:
-        budget.spend(len(constraint.slots))
         for slot in constraint.slots:
             by_slot[slot].append(constraint)
     order = _search_order(options, constraints)

@@ -10,14 +10,14 @@ from functools import partial
 from placement.candidates.budget import LOOKS_PER_STEP, Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity, build_constraints
 from placement.candidates.constraints.collective_traits import bits_met
-from placement.candidates.model import Assignment, Options, Pool
+from placement.candidates.model import Assignment, Options, Pool, Split
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
 from placement.candidates.requirements import Requirement
 from placement.candidates.search.anchors import AnchorSearches, Beginning, Search
 from placement.candidates.search.candidate import Candidate, SplitWording
 from placement.candidates.search.solver import Solutions, assignments
-from placement.candidates.search.splits import Giver, SplitNumbers, Splits
+from placement.candidates.search.splits import Giver, Splits
 from placement.candidates.stats import WRONG_ROOT, Outcome
 from placement.candidates.trace import Refusal, Trace
 
@@ -202,6 +202,28 @@ def by_room(pool: Pool, name: str, positions: Iterable[int]) -> list[int]:
         return stock.used - stock.capacity, members[position].uuid
 
     return sorted(positions, key=order)
+
+
+class SplitNumbers:
+    """Numbers below 0 for splits, so that they stand among the positions of an assignment.
+
+    Equal hosts have equal splits, which are kept once.
+    """
+
+    def __init__(self) -> None:
+        self._splits: list[Split] = []
+        self._numbers: dict[Split, int] = {}
+
+    def number(self, split: Split) -> int:
+        """Return the number of a split."""
+        number = self._numbers.setdefault(split, -1 - len(self._splits))
+        if -1 - number == len(self._splits):
+            self._splits.append(split)
+        return number
+
+    def split(self, number: int) -> Split:
+        """Return the split with a number."""
+        return self._splits[-1 - number]
 
 
 class _BitsOfSplits(dict[int, int]):

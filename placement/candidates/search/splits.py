@@ -131,12 +131,10 @@ class Splits:
         """Yield the states with one of the next kind, with two and so on, while there is room."""
         sums, any_sums = state.sums, state.any_sums
         for times in range(1, len(kind.members) + 1):
-            sums = sums.plus(kind.sizes, self._amount)
-            self._spend(sums.looks)
+            sums = self._with_part(sums, kind.sizes)
             if not sums.runs:
                 return
-            any_sums = any_sums.maybe(kind.sizes, self._amount)
-            self._spend(2 * any_sums.looks)
+            any_sums = self._with_optional(any_sums, kind.sizes)
             counts = (*state.counts, _Count(kind, times, state.any_sums))
             yield _State(state.depth + 1, counts, sums, any_sums, state.brings | kind.brings)
 
@@ -163,10 +161,23 @@ class Splits:
         for kind in reversed(kinds):
             sums, brings = rests[-1]
             for _member in kind.members:
-                sums = sums.maybe(kind.sizes, self._amount)
-                self._spend(2 * sums.looks)
+                sums = self._with_optional(sums, kind.sizes)
             rests.append((sums, brings | kind.brings))
         return rests[::-1]
+
+    # The work of sums is counted where they are made, whatever they are made for.
+
+    def _with_part(self, sums: Sums, sizes: range) -> Sums:
+        """Return the sums with one more part."""
+        sums = sums.plus(sizes, self._amount)
+        self._spend(sums.looks)
+        return sums
+
+    def _with_optional(self, sums: Sums, sizes: range) -> Sums:
+        """Return the sums with one more part or without."""
+        sums = sums.maybe(sizes, self._amount)
+        self._spend(2 * sums.looks)
+        return sums
 
     def _can_do_with_less(self, counts: Sequence[_Count]) -> bool:
         """Whether the amount can be served without some provider of those chosen.
@@ -180,8 +191,7 @@ class Splits:
                 # With one less of this kind: any of those before it, and any of those after it.
                 others = earlier
                 for _member in range(count - 1):
-                    others = others.maybe(kind.sizes, self._amount)
-                    self._spend(2 * others.looks)
+                    others = self._with_optional(others, kind.sizes)
                 self._spend(len(others.runs) + len(later.runs))
                 if others.completes(later, self._amount):
                     less = [*counts[:place], _Count(kind, count - 1, earlier), *counts[place + 1 :]]
@@ -189,8 +199,7 @@ class Splits:
                     if exact or self._complete(_sizes(less), optional=True) is not None:
                         return True
             for _member in range(count):
-                later = later.maybe(kind.sizes, self._amount)
-                self._spend(2 * later.looks)
+                later = self._with_optional(later, kind.sizes)
         return False
 
     def _complete(self, sizes: Sequence[range], *, optional: bool) -> tuple[int, ...] | None:
@@ -198,12 +207,11 @@ class Splits:
 
         optional: parts may be left out, and are 0. None where there are no such parts.
         """
+        add = self._with_optional if optional else self._with_part
         # What each part and those after it can add up to.
         rests = [NOTHING]
         for part_sizes in reversed(sizes):
-            add = rests[-1].maybe if optional else rests[-1].plus
-            rests.append(add(part_sizes, self._amount))
-            self._spend((1 + optional) * rests[-1].looks)
+            rests.append(add(rests[-1], part_sizes))
         rests.reverse()
         if not rests[0].has(self._amount):
             return None
@@ -274,25 +282,3 @@ def _selections(counts: Sequence[_Count]) -> Iterator[list[int]]:
             chosen.append(members)
             following = counts[len(iterators)]
             iterators.append(combinations(following.kind.members, following.times))
-
-
-class SplitNumbers:
-    """Numbers below 0 for splits, so that they stand among the positions of an assignment.
-
-    Equal hosts have equal splits, which are kept once.
-    """
-
-    def __init__(self) -> None:
-        self._splits: list[Split] = []
-        self._numbers: dict[Split, int] = {}
-
-    def number(self, split: Split) -> int:
-        """Return the number of a split."""
-        number = self._numbers.setdefault(split, -1 - len(self._splits))
-        if -1 - number == len(self._splits):
-            self._splits.append(split)
-        return number
-
-    def split(self, number: int) -> Split:
-        """Return the split with a number."""
-        return self._splits[-1 - number]

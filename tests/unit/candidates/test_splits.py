@@ -14,7 +14,8 @@ from falcon_placement_client.inventory import Stock, fits, sizes
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.model import Split
 from placement.candidates.search import sums
-from placement.candidates.search.splits import LOOKS_PER_TRIAL, Giver, SplitNumbers, Splits
+from placement.candidates.search.split_search import SplitNumbers
+from placement.candidates.search.splits import LOOKS_PER_TRIAL, Giver, Splits
 from placement.candidates.search.sums import LOOKS_PER_RUN, NOTHING, Sums, largest_first
 
 STOCKS = st.builds(
