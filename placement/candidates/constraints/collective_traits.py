@@ -37,7 +37,9 @@ class CollectiveTraits(Constraint):
         self._spend = spend
         self._possible = {slot: _union(bits.values()) for slot, bits in covers.items()}
         self._open = set(covers)
-        self._placed: list[tuple[int, int]] = []  # slot, bits of its provider
+        # The slots that are placed, and the bits of their providers.
+        self._placed: list[int] = []
+        self._placed_bits: list[int] = []
 
     @classmethod
     def applies(cls, plan: SearchPlan) -> bool:
@@ -58,31 +60,36 @@ class CollectiveTraits(Constraint):
         slots = plan.unsuffixed_slots
         servers = all_providers([options[slot] for slot in slots])
         spend(len(servers) * len(trait_sets) + len(slots) * (len(servers) + len(trait_sets)))
-        bits = {position: bits_met(trait_sets, pool.members[position]) for position in servers}
-        covers = {slot: {provider: bits[provider] for provider in options[slot]} for slot in slots}
-        return (cls(covers, (1 << len(trait_sets)) - 1, spend),)
+        bits: dict[int, int] = {}
+        for position in servers:
+            bits[position] = bits_met(trait_sets, pool.members[position])
+        covers: dict[int, Mapping[int, int]] = {}
+        for slot in slots:
+            covers[slot] = {provider: bits[provider] for provider in options[slot]}
+        all_bits = (1 << len(trait_sets)) - 1
+        return (cls(covers, all_bits, spend),)
 
     def narrow(self, options: Sequence[OptionList]) -> Sequence[OptionList]:
         """A trait set that one slot alone can meet decides that slot's provider."""
         narrowed = list(options)
-        for place in range(self._needed.bit_length()):
-            bringers = [slot for slot, bits in self._possible.items() if bits >> place & 1]
-            if len(bringers) != 1 or bringers[0] in self._splittable:
+        for number in range(self._needed.bit_length()):
+            bit = 1 << number
+            slots = [slot for slot, bits in self._possible.items() if bits & bit]
+            if len(slots) != 1 or slots[0] in self._splittable:
                 continue
-            (slot,) = bringers
+            (slot,) = slots
             self._spend(2 * len(narrowed[slot]))
             bits = self._covers[slot]
-            narrowed[slot] = OptionList(
-                [provider for provider in narrowed[slot] if bits[provider] >> place & 1]
-            )
-            self._possible[slot] = _union(bits[provider] for provider in narrowed[slot])
+            positions = [provider for provider in narrowed[slot] if bits[provider] & bit]
+            narrowed[slot] = OptionList(positions)
+            self._possible[slot] = _union(map(bits.__getitem__, positions))
         return narrowed
 
     def needs(self, slot: int) -> int:
         """Return the bits of trait sets that no other slot brings or can bring."""
         self._spend(len(self.slots))
-        others = _union(self._possible[other] for other in self._open if other != slot)
-        return self._needed & ~(others | _union(bits for _slot, bits in self._placed))
+        others = _union(map(self._possible.__getitem__, self._open - {slot}))
+        return self._needed & ~(others | _union(self._placed_bits))
 
     def feasible(self) -> bool:
         """Whether all slots together could meet every trait set."""
@@ -90,28 +97,31 @@ class CollectiveTraits(Constraint):
 
     def _within_reach(self) -> bool:
         self._spend(len(self.slots))
-        bits = _union(bits for _slot, bits in self._placed)
-        bits |= _union(self._possible[slot] for slot in self._open)
-        return bits & self._needed == self._needed
+        possible = _union(map(self._possible.__getitem__, self._open))
+        return self._needed & ~(possible | _union(self._placed_bits)) == 0
 
     def add(self, slot: int, provider: int) -> Undo | None:
         """Count what the provider brings, as long as open slots can bring the rest."""
         self._open.discard(slot)
-        self._placed.append((slot, self._covers[slot][provider]))
+        self._placed.append(slot)
+        self._placed_bits.append(self._covers[slot][provider])
         if self._within_reach():
             return self._undo
         self._undo()
         return None
 
     def _undo(self) -> None:
-        slot, _bits = self._placed.pop()
-        self._open.add(slot)
+        self._placed_bits.pop()
+        self._open.add(self._placed.pop())
 
 
 def bits_met(trait_sets: Sequence[TraitSet], member: Member) -> int:
     """Return a bit for each of the trait sets that the member meets."""
-    met = [not trait_set.isdisjoint(member.traits) for trait_set in trait_sets]
-    return sum(1 << place for place, holds in enumerate(met) if holds)
+    mask = 0
+    for number, trait_set in enumerate(trait_sets):
+        if not trait_set.isdisjoint(member.traits):
+            mask |= 1 << number
+    return mask
 
 
 def _union(masks: Iterable[int]) -> int:

@@ -240,12 +240,8 @@ def sharing_alone(
         return
     sets: dict[frozenset[str], Sequence[SharingProvider]] = {}
     for reached in statements.reached_sets(aggregates, root).rows(conn):
-        providers = [
-            provider
-            for provider in sharing.providers
-            if not reached.isdisjoint(reach[provider.uuid])
-        ]
-        sets.setdefault(frozenset(provider.uuid for provider in providers), providers)
+        providers = [each for each in sharing.providers if reached & reach[each.uuid]]
+        sets.setdefault(frozenset([each.uuid for each in providers]), providers)
     yield from sets.values()
 
 

@@ -110,26 +110,16 @@ class TreeStore:
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
         confirms = revisions.confirms(self._conn)
         rows_by_root: dict[int, list[_Row]] = {}
-        revision_by_root: dict[int, int] = {}
+        roots: list[Root] = []
         for root_id, row_id, parent_id, revision, uuid, fields, trait_ids, aggregates in rows:
             if row_id == root_id:
                 # What has changed since the root was read is not known to be whole.
                 is_true = confirms and revision == seen[root_id]
-                revision_by_root[root_id] = seen[root_id] if is_true else revisions.UNKNOWN
-            rows_by_root.setdefault(root_id, []).append(
-                _Row(
-                    row_id,
-                    parent_id,
-                    uuid,
-                    stocks[fields],
-                    names[trait_ids],
-                    _one_set(frozenset(map(identifiers.key, aggregates))),
-                )
-            )
-        return {
-            root_id: _tree(Root(root_id, revision), rows_by_root[root_id])
-            for root_id, revision in revision_by_root.items()
-        }
+                roots.append(Root(root_id, revision if is_true else revisions.UNKNOWN))
+            keys = _one_set(frozenset(map(identifiers.key, aggregates)))
+            row = _Row(row_id, parent_id, uuid, stocks[fields], names[trait_ids], keys)
+            rows_by_root.setdefault(root_id, []).append(row)
+        return {root.id: _tree(root, rows_by_root[root.id]) for root in roots}
 
     def _trait_names(
         self, sets: Collection[frozenset[int]]
@@ -137,11 +127,11 @@ class TreeStore:
         """Return the names of sets of traits, by the ids."""
         trait_ids = frozenset[int]().union(*sets)
         names: dict[int, str] = dict(statements.trait_names(trait_ids).rows(self._conn))
-        return {
+        named: dict[frozenset[int], frozenset[str]] = {}
+        for ids in sets:
             # A row may outlive its trait in a damaged database.
-            ids: _one_set(frozenset(names[trait_id] for trait_id in ids if trait_id in names))
-            for ids in sets
-        }
+            named[ids] = _one_set(frozenset(map(names.__getitem__, ids & names.keys())))
+        return named
 
 
 class _Row(NamedTuple):
@@ -167,7 +157,7 @@ def _tree(root: Root, rows: Iterable[_Row]) -> Tree:
         row_id = row.id if members else root.id  # one object for the id of a root
         members.append(Member(row.uuid, parent, row.stocks, row.traits, row.aggregates, row_id))
         waiting += [(child, position) for child in children.get(row.id, ())]
-    aggregates = _one_set(frozenset(name for member in members for name in member.aggregates))
+    aggregates = _one_set(frozenset().union(*[member.aggregates for member in members]))
     return Tree(root.id, members[0].uuid, root.revision, tuple(members), aggregates)
 
 
