@@ -50,7 +50,10 @@ LoadKinds = Callable[[Mapping[int, int], Collection[Kind]], Mapping[Kind, Mappin
 
 
 class RevisionCache(Generic[Entry]):
-    """Entries of one kind by id, those used last; shared by the threads of a process."""
+    """Entries of one kind by id, those used last; shared by the threads of a process.
+
+    The order of use is kept from the time on when it is half full.
+    """
 
     def __init__(self, max_size: int) -> None:
         """max_size: of all entries together, in the unit of their sizes."""
@@ -83,11 +86,14 @@ class RevisionCache(Generic[Entry]):
         entries: dict[int, Entry] = {}
         with self._lock:
             known, use = self._entries.get, self._entries.move_to_end
+            # PERF: which were used last matters where some will have to go.
+            in_order = 2 * self._size > self._max_size
             for entry_id, revision in revisions.items():
                 entry = known(entry_id)
                 if entry is not None and entry.revision == revision:
-                    use(entry_id)
                     entries[entry_id] = entry
+                    if in_order:
+                        use(entry_id)
         return entries
 
     def put(self, entries: Mapping[int, Entry]) -> None:
