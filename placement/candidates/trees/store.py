@@ -11,8 +11,6 @@ from falcon_placement_client.inventory import Stock
 from placement import events, stopwatch
 from placement.candidates.budget import LOOKS_PER_STEP, Spend
 from placement.candidates.model import Member, Root, Stocks, Tree
-from placement.candidates.trees.interned import Interned
-from falcon_placement_client.inventory import Stock
 from placement.db.statements import trees as statements
 from placement.events import Event
 from placement.objects import identifiers, revisions
