@@ -60,6 +60,11 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
             raise RestError("the identity has no endpoint of placement; state one with --url")
     except ClientException as error:
         raise RestError(f"the identity cannot be used: {reason(error)}") from None
+    except Exception as error:
+        # keystoneauth1 has no class of its own for an option that is missing.
+        if type(error) is not Exception:
+            raise
+        raise RestError(f"the identity cannot be used: {error}") from None
     return adapter
 
 

@@ -127,10 +127,7 @@ def _for_first_line(request: _Request, version: Version) -> _Request:
 
 def _members_beyond(request: _Request, version: Version) -> Iterator[str]:
     """Yield the paths of the members that a version of 1.x cannot say."""
-    root = request.get("root") or {}
-    yield from (f"root.{member}" for member in ("member_of", "not_member_of") if root.get(member))
-    if _has_choice(root):
-        yield "root.required"
+    yield from _root_members_beyond(request.get("root") or {})
     if any(rule.get("not") for rule in request.get("same_subtree") or ()):
         yield "same_subtree"
     if request.get("explain"):
@@ -141,6 +138,14 @@ def _members_beyond(request: _Request, version: Version) -> Iterator[str]:
                 yield path_of("groups", suffix, member)
         if version < ANY_TRAITS and _has_choice(group):
             yield path_of("groups", suffix, "required")
+
+
+def _root_members_beyond(root: Mapping[str, Any]) -> Iterator[str]:
+    for member in ("member_of", "not_member_of"):
+        if root.get(member):
+            yield f"root.{member}"
+    if _has_choice(root):
+        yield "root.required"
 
 
 def _has_choice(terms: Mapping[str, Any]) -> bool:

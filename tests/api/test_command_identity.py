@@ -198,6 +198,10 @@ def test_without_an_identity_service_a_token_is_sent_as_it_is(
             "the identity cannot be used: connection refused",
         ),
         (
+            {**USER, "OS_PASSWORD": ""},
+            "the identity cannot be used: password is a required attribute",
+        ),
+        (
             {**APPLICATION, "OS_AUTH_TYPE": "nothing"},
             "the identity cannot be used: The plugin nothing could not be found",
         ),

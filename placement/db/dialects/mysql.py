@@ -13,6 +13,7 @@ from placement.config import DatabaseSettings
 from placement.db.dialects import mysqlclient
 from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
+from placement.errors import ConfigurationError
 
 LOCK = "placement schema"
 LOCK_TIMEOUT = 600  # seconds
@@ -146,8 +147,15 @@ class MySql(Dialect):
 
     @contextmanager
     def migration_lock(self, conn: Connection) -> Iterator[None]:
-        """Take a named lock, which the processes of one node of a cluster share."""
-        conn.exec_driver_sql(f"SELECT GET_LOCK('{LOCK}', {LOCK_TIMEOUT})")
+        """Take a named lock, which the processes of one node of a cluster share.
+
+        Raises ConfigurationError if another process keeps it for too long.
+        """
+        if conn.exec_driver_sql(f"SELECT GET_LOCK('{LOCK}', {LOCK_TIMEOUT})").scalar() != 1:
+            raise ConfigurationError(
+                f"another process has been migrating the database for {LOCK_TIMEOUT} seconds: "
+                "try again when it has ended"
+            )
         try:
             yield
             # Its migrations commit one by one anyway; the next process must see the last one.

@@ -14,6 +14,7 @@ from placement.db.constructs import in_written_order, insert_unless_present
 from placement.db.dialects import DIALECTS, Dialect, Role, dialect_named, dialect_of_url
 from placement.db.json_rows import JsonRows
 from placement.db.pools import make_pool
+from placement.errors import ConfigurationError
 from tests.kit.builders import settings
 
 SETTINGS = settings("sqlite://").database
@@ -24,6 +25,7 @@ class Recorder:
     """A driver's connection, or SQLAlchemy's, that notes statements and answers nothing."""
 
     invalidated = False
+    locked: int | None = 1  # what GET_LOCK answers
 
     def __init__(self) -> None:
         self.statements: list[str] = []
@@ -37,6 +39,9 @@ class Recorder:
     def exec_driver_sql(self, statement: str) -> "Recorder":
         self.statements.append(statement)
         return self
+
+    def scalar(self) -> int | None:
+        return self.locked
 
     def first(self) -> object:
         return None
@@ -156,6 +161,17 @@ def test_a_migration_that_fails_lets_go_unless_the_connection_is_gone(
         raise RuntimeError
     assert "COMMIT" not in migrating.statements
     assert any("RELEASE" in statement for statement in migrating.statements) == released
+
+
+@pytest.mark.parametrize("locked", [0, None])
+def test_mysql_migrates_nothing_while_another_process_does(
+    migrating: Recorder, locked: int | None
+) -> None:
+    migrating.locked = locked
+    lock = dialect_named("mysql").migration_lock(cast(Connection, migrating))
+    with pytest.raises(ConfigurationError, match="another process has been migrating"), lock:
+        raise AssertionError
+    assert [statement.split("(")[0] for statement in migrating.statements] == ["SELECT GET_LOCK"]
 
 
 def test_a_server_without_galera_is_asked_for_no_synchronisation(migrating: Recorder) -> None:
