@@ -5,7 +5,8 @@ hosts out, and what the request could do without.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from falcon_placement_client.json_request import JsonRequest
@@ -17,31 +18,7 @@ NameOf = Callable[[str], str]  # UUID of a provider -> what people call it
 
 BAR = 24  # columns
 EXAMPLES = 3  # hosts named for a reason
-
-MEANINGS: Mapping[str, str] = {
-    "root_trait_missing": "the root lacks a required trait",
-    "root_trait_forbidden": "the root has a forbidden trait",
-    "root_aggregate": "the root is in the wrong aggregates",
-    "no_inventory": "no provider has the class",
-    "min_unit": "the amount is below min_unit",
-    "max_unit": "the amount is above max_unit",
-    "step_size": "the amount is no multiple of step_size",
-    "capacity": "that much is not left",
-    "trait_missing": "a required trait is missing",
-    "trait_forbidden": "a forbidden trait is there",
-    "not_in_aggregate": "not in the aggregates",
-    "in_forbidden_aggregate": "in a forbidden aggregate",
-    "in_tree": "in another tree",
-    "subtree": "not in the subtree",
-    "collective_traits": "no combination of providers has all required traits",
-    "capacity_sum": "not enough is left for all groups together",
-    "isolate": "too few providers to keep groups apart",
-    "same_subtree": "no subtree serves these groups together",
-    "budget": "not known: the bound on work was reached",
-}
-
-# What is asked of groups together.
-JOINS = frozenset({"collective_traits", "capacity_sum", "isolate", "same_subtree", "budget"})
+BETWEEN_CAUSES = "; "  # in a detail
 
 # Member of a request as JSON -> what is different without one of its conditions.
 _DROPS: Mapping[str, str] = {
@@ -74,10 +51,13 @@ def lines(
     if explanation.get("together"):
         conditions = _conditions(request)
         yield from _funnel("All groups together", conditions, explanation["together"], terminal)
-    yield from _reasons(explanation["blocked"], terminal, name_of)
+    joins = {step["code"] for step in explanation.get("together", ())}
+    yield from _reasons(explanation["blocked"], joins, terminal, name_of)
     yield from _relaxations(explanation["relaxations"], terminal)
     if "providers" in explanation:
-        yield from _hosts(explanation["providers"], terminal, name_of)
+        steps = chain(*explanation["groups"].values(), explanation["blocked"])
+        meanings = {step["code"]: _meaning(step) for step in steps}
+        yield from _hosts(explanation["providers"], meanings, terminal, name_of)
 
 
 def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
@@ -134,14 +114,25 @@ def _funnel(
 
 def _reason(step: Mapping[str, Any]) -> str:
     """Return the meaning of a code, and what was asked."""
-    meaning = MEANINGS.get(step["code"], step["code"])
+    meaning = _meaning(step)
     return f"{meaning}: {step['detail']}" if step.get("detail") else meaning
 
 
+def _meaning(step: Mapping[str, Any]) -> str:
+    return str(step.get("meaning") or step["code"])  # none from a server of an earlier build
+
+
 def _reasons(
-    blocked: Sequence[Mapping[str, Any]], terminal: Terminal, name_of: NameOf
+    blocked: Sequence[Mapping[str, Any]],
+    joins: Collection[str],
+    terminal: Terminal,
+    name_of: NameOf,
 ) -> Iterator[str]:
-    """Yield what left hosts out, with the names of some."""
+    """Yield what left hosts out, with the names of some.
+
+    joins: the codes of what joins groups. Their details say what is asked; others also what is
+    there, a line for each cause.
+    """
     if not blocked:
         return
     yield ""
@@ -151,9 +142,13 @@ def _reasons(
         group = f" (group {entry['group']})" if entry.get("group") else ""
         first = f"  {entry['hosts']:>{digits},}  "
         indent = " " * len(first)
-        # What joins groups says in the detail what it asks, and else what is there.
-        said = entry["detail"] if entry["detail"] and entry["code"] not in JOINS else _reason(entry)
-        yield from terminal.wrap(f"{said}{group}  [{entry['code']}]", indent, first)
+        if entry["code"] in joins or not entry["detail"]:
+            causes = [_reason(entry)]
+        else:
+            causes = entry["detail"].split(BETWEEN_CAUSES)
+        causes[0] += f"{group}  [{entry['code']}]"
+        for number, cause in enumerate(causes):
+            yield from terminal.wrap(cause, indent, indent if number else first)
         names = [name_of(uuid) for uuid in entry["examples"][:EXAMPLES]]
         more = ", …" if entry["hosts"] > len(names) else ""
         for row in terminal.wrap(f"{', '.join(names)}{more}", indent):
@@ -196,7 +191,10 @@ def _value(value: Any) -> str:
 
 
 def _hosts(
-    providers: Sequence[Mapping[str, Any]], terminal: Terminal, name_of: NameOf
+    providers: Sequence[Mapping[str, Any]],
+    meanings: Mapping[str, str],
+    terminal: Terminal,
+    name_of: NameOf,
 ) -> Iterator[str]:
     """Yield a paragraph for each host that is told about by itself."""
     yield ""
@@ -204,11 +202,12 @@ def _hosts(
     if not providers:
         yield "  every host that was looked at can serve it"
     for entry in providers:
-        yield from terminal.wrap(_host(entry, name_of), "      ", "  ")
+        meaning = meanings.get(entry["code"], entry["code"])
+        yield from terminal.wrap(_host(entry, meaning, name_of), "      ", "  ")
 
 
-def _host(entry: Mapping[str, Any], name_of: NameOf) -> str:
-    parts = [f"{name_of(entry['host'])}: {MEANINGS.get(entry['code'], entry['code'])}"]
+def _host(entry: Mapping[str, Any], meaning: str, name_of: NameOf) -> str:
+    parts = [f"{name_of(entry['host'])}: {meaning}"]
     if entry.get("group"):
         parts[0] += f" (group {entry['group']})"
     if entry.get("provider") not in (None, entry["host"]):

@@ -21,9 +21,10 @@ from placement.candidates import (
 )
 from placement.candidates.budget import LOOKS_PER_STEP
 from placement.candidates.explanation import reductions, tally
+from placement.candidates.explanation.falls import GroupFalls
 from placement.candidates.explanation.question import LOOKS_PER_CHECKS, LOOKS_PER_SCREEN, Joins
 from placement.candidates.explanation.screens import Screen
-from placement.candidates.explanation.verdicts import LOOKS_PER_FALL, Case
+from placement.candidates.explanation.verdicts import LOOKS_PER_FALL
 from placement.candidates.terms import TermChecks
 from tests.db.test_candidates_growth import loaded
 from tests.kit.cloud import Cloud, Provider, aggregate_uuid
@@ -254,7 +255,7 @@ def test_the_bound_counts_what_each_of_many_groups_takes(
         path += "".join(f"&required_{amount}=!{terms}" for amount in amounts)
     explained(searcher, path, max_steps=1)  # reads the first trees
     count(Screen, "masks", LOOKS_PER_SCREEN)
-    count(Case, "_fall_of_slot", LOOKS_PER_FALL)
+    count(GroupFalls, "_of_slot", LOOKS_PER_FALL)
     if terms:
         count(TermChecks, "masks", LOOKS_PER_CHECKS)
     explanation, _statements = explained(searcher, path, max_steps=steps)

@@ -1,4 +1,7 @@
-"""`.. error-codes::`, `.. statuses::`, `.. explanation-codes::`: their meaning, and what to do."""
+"""`.. error-codes::`, `.. statuses::`, `.. explanation-codes::`, `.. explanation-checks::`.
+
+What codes mean, which the code says, and what to do after them.
+"""
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from placement import errors
 from placement.api.openapi import REASONS
 from placement.api.problems import STATUS, title
+from placement.candidates.explanation import CODES
 from placement.candidates.trace import Refusal
 from placement_docs import text
 
@@ -49,6 +53,20 @@ WHAT_TO_DO: Mapping[str, str] = {
     "raised. Nothing was changed.",
     errors.CLAIM_CONTENTION: "Send the claim again: other claims were faster.",
     errors.TOO_MANY_BODIES: "Send the request again after ``Retry-After`` seconds.",
+}
+
+# What an operator checks after a code of an explanation.
+WHAT_TO_CHECK: Mapping[Refusal, str] = {
+    Refusal.NO_INVENTORY: "whether the agent of the hosts has reported, and under this class: "
+    "``VCPU`` or ``PCPU``?",
+    Refusal.CAPACITY: "``reserved`` and ``allocation_ratio``; which consumers hold it: "
+    ":ref:`leaked allocations <leaked>`",
+    Refusal.MAX_UNIT: "the flavor, or the host's ``max_unit``",
+    Refusal.TRAIT_MISSING: "the provider that has the resources: traits do not pass to children",
+    Refusal.NOT_IN_AGGREGATE: "whether the provider itself is a member; for a group with a suffix "
+    "the root's aggregates do not count",
+    Refusal.SAME_SUBTREE: "whether one group's provider is above the others; siblings need a group "
+    "for what is above them",
 }
 
 
@@ -114,8 +132,17 @@ def _literal(sentence: str) -> str:
 
 def explanation_codes() -> str:
     """Return the codes of explanations with their meaning."""
-    rows = ((f"``{code.value}``", f"{code.meaning}.") for code in Refusal)
+    rows = ((f"``{code.value}``", f"{code.meaning}.") for code in CODES)
     return text.table(("Code", "Meaning"), rows, (30, 70))
+
+
+def explanation_checks() -> str:
+    """Return what to check after the codes of explanations that most often occur."""
+    rows = (
+        (f"``{code.value}``: {code.meaning}", what_to_check)
+        for code, what_to_check in WHAT_TO_CHECK.items()
+    )
+    return text.table(("It says", "Check"), rows, (45, 55))
 
 
 class ErrorCodes(SphinxDirective):
@@ -142,8 +169,17 @@ class ExplanationCodes(SphinxDirective):
         return self.parse_text_to_nodes(explanation_codes())
 
 
+class ExplanationChecks(SphinxDirective):
+    """What to check after the codes of explanations."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        return self.parse_text_to_nodes(explanation_checks())
+
+
 def setup(app: Sphinx) -> None:
     """Add the directives."""
     app.add_directive("error-codes", ErrorCodes)
     app.add_directive("statuses", Statuses)
     app.add_directive("explanation-codes", ExplanationCodes)
+    app.add_directive("explanation-checks", ExplanationChecks)

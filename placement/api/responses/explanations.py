@@ -1,6 +1,7 @@
 """Why hosts are not served, as clients see it."""
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from placement.api import samples
@@ -11,6 +12,7 @@ from placement.candidates.explanation import CODES, Explanation
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.value import Relaxed, UnservedHost
 from placement.candidates.request import SubtreeRule
+from placement.candidates.trace import Refusal
 
 
 class Explained(NamedTuple):
@@ -36,6 +38,13 @@ TEXT_OF_ALL = Json(
         ],
     }
 )
+MEANING = Json(
+    {
+        "type": "string",
+        "description": "What the code means, in words: true of each host that it leaves out.",
+        "examples": [Refusal.CAPACITY.meaning],
+    }
+)
 _PATH: Fragment = {"type": "string", "examples": ["groups._NIC.required[0]"]}
 
 _HOSTS: Object[Any] = Object(
@@ -48,6 +57,7 @@ _HOSTS: Object[Any] = Object(
 _STEP: Object[Any] = Object(
     "ExplainedStep",
     Property("code", CODE, since="2.0"),
+    Property("meaning", MEANING, attrgetter("code.meaning"), since="2.0"),
     Property("detail", DETAIL, since="2.0"),
     Property("before", Json(_integer(1000)), since="2.0"),
     Property("after", Json(_integer(10)), since="2.0"),
@@ -55,6 +65,7 @@ _STEP: Object[Any] = Object(
 _BLOCKED: Object[Any] = Object(
     "Blocked",
     Property("code", CODE, since="2.0"),
+    Property("meaning", MEANING, attrgetter("code.meaning"), since="2.0"),
     Property("group", Json(GROUP), since="2.0"),
     Property("detail", DETAIL, since="2.0"),
     Property("hosts", Json(_integer(990)), since="2.0"),

@@ -11,12 +11,12 @@ from sqlalchemy.engine import Connection
 
 from placement import deadline
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
-from placement.candidates.explanation import wording
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.reductions import Reductions
 from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.split_verdicts import judges
 from placement.candidates.explanation.tally import Tally
+from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Explanation, Hosts
 from placement.candidates.model import Root, Tree
 from placement.candidates.request import CandidateRequest
@@ -115,5 +115,12 @@ def _explanation(
         tally.together(),
         blocked,
         relaxations,
-        wording.text(hosts, blocked, relaxations, several),
+        text(
+            hosts,
+            blocked,
+            relaxations,
+            several=several,
+            pools=tally.pools,
+            named=tally.named,
+        ),
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from placement.candidates.explanation import wording
 from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group, of_root
+from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Blocked, Explanation, Hosts
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.trace import Refusal, Trace
@@ -21,17 +22,17 @@ def explain_trace(request: CandidateRequest, trace: Trace) -> Explanation:
         _blocked(request, groups.get(suffix), code, count)
         for (code, suffix), count in trace.trees.most_common()
     ]
-    text = wording.text(hosts, blocked, (), several=len(groups) > 1)
-    return Explanation(hosts, {}, (), blocked, (), f"{text}{_rest(trace)}")
+    said = text(hosts, blocked, (), several=len(groups) > 1)
+    return Explanation(hosts, {}, (), blocked, (), f"{said}{_rest(trace)}")
 
 
 def _blocked(
     request: CandidateRequest, group: RequestGroup | None, code: Refusal, hosts: int
 ) -> Blocked:
     terms = _terms(request, group, code)
-    phrase = wording.because(code, terms, len(request.groups) > 1)
+    clause = f"{hosts:,} {wording.because(code, terms, len(request.groups) > 1)}"
     suffix = terms[0].suffix if terms else None
-    return Blocked(code, suffix, wording.asked(terms), phrase, hosts, ())
+    return Blocked(code, suffix, wording.asked(terms), hosts, (), [clause])
 
 
 def _terms(

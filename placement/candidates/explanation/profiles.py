@@ -11,18 +11,37 @@ from placement.candidates.trace import Refusal
 ORDER = {code: place for place, code in enumerate(Refusal)}
 
 
-class Fall(NamedTuple):
-    """Where a group loses its last provider on a host, or a host all of its assignments.
+class Cause(NamedTuple):
+    """What took the last provider of a group, or all assignments; equal for many hosts."""
 
-    group: None for the root and for what joins groups. term: None where no single one is to blame.
-    slot: the one that lost its last provider. providers: positions of those that fall out there.
-    """
+    # The terms of one code that the last providers fail; none for codes that join groups.
+    terms: tuple[StatedTerm, ...] = ()
+    # The classes concerned: those of the sharing providers, or those whose sums do not fit.
+    classes: tuple[str, ...] = ()
+    # UUIDs of sharing providers, where no other provider has room.
+    sharing: tuple[str, ...] = ()
+    # Of sums that do not fit: what stands in the way instead of the room; None: the room.
+    by: Refusal | None = None
+
+
+class Fall(NamedTuple):
+    """Where a group loses its last provider on a host, or a host all of its assignments."""
 
     code: Refusal
+    # None for the root and for what joins groups.
     group: str | None
-    term: StatedTerm | None = None
+    cause: Cause = Cause()
+    # The slot that lost its last provider.
     slot: int = -1
+    # Positions of those that fall out last, at the last of the terms.
     providers: Sequence[int] = ()
+    # Positions of all that fall out at the code.
+    at_code: Sequence[int] = ()
+
+    @property
+    def term(self) -> StatedTerm | None:
+        """The term at which the last provider falls out; None where no single one is to blame."""
+        return self.cause.terms[-1] if self.cause.terms else None
 
 
 class Shortage(NamedTuple):
@@ -39,41 +58,76 @@ class Shortage(NamedTuple):
     providers: Sequence[int]
 
 
+class Extreme(NamedTuple):
+    """What inventories have at the most, or at the least, of what an amount failed."""
+
+    there: int
+    # The next amount above the one asked that some inventory would give; None: none would.
+    next: int | None = None
+
+
+# Cause -> class -> what inventories have.
+Extremes = dict[Cause, dict[str, Extreme]]
+
+
 @dataclass(slots=True, eq=False)
 class Verdict:
-    """What holds for all hosts that are alike.
+    """What holds for all hosts that are alike."""
 
-    fall: None for hosts that are served. by_group: suffix -> the code at which the group falls
-    out, of those that do. gains: places of the relaxations with which they would be served.
-    options: of each slot, whoever falls out. hosts: how many there are; extreme: the most, or
-    least, that their inventories have of what is asked; examples: some of them. shortages and
-    answers belong to `reductions`: what alone may be in the way, and whether less of it would do.
-    """
-
-    fall: Fall | None
-    by_group: dict[str, Refusal] = field(default_factory=dict)
+    # Why they are not served: all that took the last provider of one group, at one code. Empty for
+    # hosts that are served.
+    falls: Sequence[Fall] = ()
+    # Suffix -> where the group falls out, of those that do.
+    by_group: dict[str, Sequence[Fall]] = field(default_factory=dict)
+    # Places of the relaxations with which they would be served.
     gains: tuple[int, ...] = ()
     masks: tuple[Masks, ...] = ()
+    # The providers that may serve each slot, also where another slot has none.
     options: Sequence[Sequence[int]] = ()
     undecided: bool = False
     root_refused: bool = False
+    # How many there are, and how many of them the text mentions by themselves.
     hosts: int = 0
-    extreme: int | None = None
+    aside: int = 0
+    # UUIDs of some, and of some that only share what they have.
     examples: list[str] = field(default_factory=list)
+    pools: list[str] = field(default_factory=list)
+    extremes: Extremes = field(default_factory=dict)
+    # Of hosts whose groups do not fit together: the same with the cause, by what tells these apart.
+    variants: dict[Hashable, "Verdict"] = field(default_factory=dict)
+    # These belong to `reductions`: what alone may be in the way, and whether less of it would do.
     shortages: list[Shortage] | None = None
     answers: dict[Hashable, bool] = field(default_factory=dict)
 
+    @property
+    def fall(self) -> Fall | None:
+        """The first of the falls; None for hosts that are served."""
+        return self.falls[0] if self.falls else None
+
+    def variant(self, fall: Fall) -> "Verdict":
+        """Return the verdict of hosts with this fall, of which none is counted yet."""
+        return Verdict(
+            (fall,),
+            self.by_group,
+            self.gains,
+            self.masks,
+            self.options,
+            self.undecided,
+            self.root_refused,
+        )
+
 
 class Profile(NamedTuple):
-    """What is equal for hosts that are alike.
+    """What is equal for hosts that are alike."""
 
-    root: the mask of the root. masks: those of the different screens. joined: the signatures of
-    what joins slots.
-    """
-
+    # The mask of the root.
     root: int
+    # Those of the different screens.
     masks: tuple[Masks, ...] = ()
+    # The signatures of what joins slots.
     joined: tuple[Hashable, ...] = ()
+    # Which sharing providers the host reaches, and how many providers are its own.
+    reached: Hashable = None
 
 
 def first_fall(falls: Iterable[Fall | None]) -> Fall | None:

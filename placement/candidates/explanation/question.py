@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 from placement.candidates.budget import Spend, free
 from placement.candidates.constraints import CONSTRAINTS, Constraint
@@ -14,11 +15,12 @@ from placement.candidates.explanation.relaxed import (
 )
 from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.terms import StatedTerm, of_group, of_root
-from placement.candidates.model import Pool
+from placement.candidates.model import Pool, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, Slot
-from placement.candidates.terms import Masks, TermChecks
+from placement.candidates.terms import Masks, PlaceTerm, TermChecks
 from placement.candidates.trace import Refusal
+from placement.vocabulary import SHARING_TRAIT
 
 Kinds = Sequence[type[Constraint]]
 
@@ -81,6 +83,9 @@ class Question:
         self.root = TermChecks(request.root, spend=spend)
         self.root_terms = of_root(request.root)
         self.split = any(group.can_split for group in request.groups)
+        terms = [term for group in request.groups for term in group.terms]
+        self._places = [term for term in terms if isinstance(term, PlaceTerm)]
+        self._classes = {name for group in request.groups for name, _units in group.resources}
         self.screens: list[Screen] = []
         self.distinct: list[Screen] = []
         self.place: list[int] = []
@@ -150,14 +155,27 @@ class Question:
                 terms += self.screens[slot].terms
         return list(dict.fromkeys(term for term in terms if term.code is code))
 
+    def names(self, tree: Tree) -> bool:
+        """Whether the request names the tree, as the one that shall serve some group."""
+        return any(term.positions(tree) for term in self._places)
+
+    def only_shares(self, tree: Tree) -> bool:
+        """Whether all providers of a tree share, and none has some class of the request."""
+        if SHARING_TRAIT not in tree.root.traits:
+            return False
+        if not all(SHARING_TRAIT in member.traits for member in tree.members):
+            return False
+        return not self._classes.issubset(chain.from_iterable(each.stocks for each in tree.members))
+
     @property
     def joining_codes(self) -> Sequence[Refusal]:
         """The codes of what joins the groups, in their order."""
         codes = {kind.code for kind in self.joins.kinds}
         if self.split:
             codes.add(Refusal.CAPACITY_SUM)
-            if any(screen.soft for screen in self.screens):
-                codes.add(Refusal.COLLECTIVE_TRAITS)
+        # One provider may have one trait, and another one the other.
+        if any(screen.soft or screen.collective.bit_count() > 1 for screen in self.screens):
+            codes.add(Refusal.COLLECTIVE_TRAITS)
         return [code for code in Refusal if code in codes]
 
 

@@ -11,15 +11,16 @@ from placement.candidates.budget import Spend, free
 from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group
 from placement.candidates.model import Pool
 from placement.candidates.request import Slot
-from placement.candidates.terms import Masks, TermChecks, meeting
+from placement.candidates.terms import Masks, TermChecks, bits, meeting
 from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
 
 
 class Screen:
     """The terms of a slot, each with a bit: those with lower bits are looked at first.
 
-    terms: by bit. hard: the bits of what every provider has to meet. soft: those of terms that
-    several providers may meet together. stock: those of inventories and room. checks: what the
+    terms: by bit. hard: the bits of what every provider has to meet. collective: those of terms
+    that the group may leave to several providers. soft: those of them that several may meet
+    together, as there are several slots. stock: those of inventories and room. checks: what the
     group asks besides. looks: the work that one provider takes.
     """
 
@@ -40,6 +41,7 @@ class Screen:
         group = slot.group
         self._in_parts = in_parts
         self._classes = len(slot.resources)
+        self.resources = slot.resources
         self._amounts = [
             (name, units, 1 << place) for place, (name, units) in enumerate(slot.resources)
         ]
@@ -50,12 +52,18 @@ class Screen:
             group.terms, spans=not group.suffixed, first=first, spend=spend
         )
         self.terms += of_group(group)
-        self.soft = 0
-        if not alone:
+        self.collective = 0
+        if not group.suffixed:
             for number, term in enumerate(group.terms, first):
-                self.soft |= term.is_collective << number
+                self.collective |= term.is_collective << number
+        self.soft = 0 if alone else self.collective
         self.hard = ((1 << len(self.terms)) - 1) & ~self.soft
         self.looks = 4 + 2 * len(self._amounts)
+
+    def terms_at(self, bit: int, mask: int) -> tuple[StatedTerm, ...]:
+        """Return the terms of a mask that have the code of a bit."""
+        code = self.term(bit).code
+        return tuple([term for term in map(self.term, bits(mask)) if term.code is code])
 
     def term(self, bit: int) -> StatedTerm:
         """Return the term that has the bit."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from falcon_placement_client.inventory import sizes
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
-from placement.candidates.explanation.profiles import Fall, Profile, Shortage, Verdict
+from placement.candidates.explanation.profiles import Cause, Fall, Profile, Shortage, Verdict
 from placement.candidates.explanation.question import LOOKS_PER_TERM, Joins, Question
 from placement.candidates.explanation.reductions import Amounts, Reductions
 from placement.candidates.explanation.relaxed import with_amount, without_class, without_traits
@@ -136,19 +136,17 @@ class _SplitCase(Case):
             request = replace(request, root=())
         return self._serves(request)
 
-    def _fall_together(self, possible: bool | None) -> Fall | None:
+    def _fall_together(self) -> Fall:
         """Return what the request must do without: first the last of what joins groups."""
-        if possible:
-            return None
-        if possible is None:
-            return Fall(Refusal.BUDGET, None)
         # Rules are given up, the last one first, until the host is served.
         request = self._question.request
         apart = replace(request, same_subtree=())
         free = replace(apart, isolate=frozenset())
         served_free = self._serves(free)
         if served_free is False:
-            return Fall(self._fall_of_parts(free), None)
+            code = self._fall_of_parts(free)
+            sums = Cause(by=Refusal.CAPACITY) if code is Refusal.CAPACITY_SUM else Cause()
+            return Fall(code, None, sums)
         served_apart = self._serves(apart) if served_free else None
         if served_apart is None:
             return Fall(Refusal.BUDGET, None)

@@ -1,43 +1,65 @@
 """The hosts of an explanation, added up: nothing here grows with their number."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from falcon_placement_client.inventory import Stock
-from placement.candidates.explanation import wording
-from placement.candidates.explanation.profiles import Fall, Verdict
+from placement.candidates.explanation import extremes, wording
+from placement.candidates.explanation.profiles import Cause, Extremes, Fall, Verdict
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.explanation.together import SumCauses
 from placement.candidates.explanation.value import Blocked, Relaxed, Step
 from placement.candidates.explanation.verdicts import Judge
-from placement.candidates.model import Pool
+from placement.candidates.explanation.wording import Loss, Words
+from placement.candidates.model import Pool, Tree
 from placement.candidates.trace import Refusal
 
 MOST_EXAMPLES = 5
 MOST_VERDICTS = 10_000  # kept at a time
-
-# What is told of the inventories at which hosts fall out: the most, or the least, of what.
-_EXTREMES: Mapping[Refusal, tuple[Callable[[int, int], int], Callable[[Stock], int]]] = {
-    Refusal.MIN_UNIT: (min, lambda stock: stock.min_unit),
-    Refusal.MAX_UNIT: (max, lambda stock: stock.max_unit),
-    Refusal.STEP_SIZE: (min, lambda stock: stock.step_size),
-    Refusal.CAPACITY: (max, lambda stock: stock.capacity - stock.used),
-}
+MOST_CAUSES = 1000  # told apart, of one step
+MOST_NAMED = 3  # hosts that the request names
 
 
 @dataclass(slots=True)
 class Fallen:
-    """The hosts that fell out at one step.
+    """The hosts that fell out at one step."""
 
-    terms: the terms to blame, by hosts. extremes: term -> the most, or least, that inventories
-    have.
-    """
-
+    code: Refusal
     hosts: int = 0
+    # How many of them the text mentions by themselves.
+    aside: int = 0
+    # Some hosts, and some of those that only share.
     examples: list[str] = field(default_factory=list)
-    terms: Counter[StatedTerm] = field(default_factory=Counter)
-    extremes: dict[StatedTerm, int] = field(default_factory=dict)
+    pools: list[str] = field(default_factory=list)
+    # Cause -> hosts, and those of them that the text does not mention by themselves.
+    causes: Counter[Cause] = field(default_factory=Counter)
+    plain: Counter[Cause] = field(default_factory=Counter)
+    extremes: Extremes = field(default_factory=dict)
+
+    def add(self, verdict: Verdict) -> None:
+        """Add the hosts of a verdict."""
+        self.hosts += verdict.hosts
+        self.aside += verdict.aside
+        self.examples += verdict.examples[: MOST_EXAMPLES - len(self.examples)]
+        self.pools += verdict.pools[: MOST_EXAMPLES - len(self.pools)]
+        for cause in dict.fromkeys(fall.cause for fall in verdict.falls):
+            kept = cause
+            if cause not in self.causes and len(self.causes) >= MOST_CAUSES:
+                kept = Cause(cause.terms[-1:])  # of which there are no more than terms
+            self.causes[kept] += verdict.hosts
+            self.plain[kept] += verdict.hosts - verdict.aside
+            for name, extreme in verdict.extremes.get(cause, {}).items():
+                extremes.add(self.extremes, self.code, kept, name, extreme)
+
+    def losses(self, causes: Counter[Cause]) -> Sequence[Loss]:
+        """Return causes, those of most hosts first."""
+        return [
+            Loss(cause, hosts, self.extremes.get(cause, {}))
+            for cause, hosts in causes.most_common()
+            if hosts
+        ]
 
 
 class Tally:
@@ -47,13 +69,22 @@ class Tally:
         self.looked = 0
         self.served = 0
         self.undecided = 0
+        # Hosts that share what they have and lack a class of the request.
+        self.pools = 0
+        # Clauses about hosts that the request names.
+        self.named: list[str] = []
         self._question = question
         self._judge = judge
+        self._sums = None if question.split else SumCauses(judge)
+        self._words = Words(question.joins.plan, several=len(question.groups) > 1)
         self._verdicts: dict[Hashable, Verdict] = {}
-        self._by_root: Counter[Refusal] = Counter()
-        self._by_group: dict[str, Counter[Refusal]] = {
-            suffix: Counter() for suffix in question.groups
+        self._kept = 0  # verdicts and variants of them
+        # Suffix -> code -> hosts; for hosts whose root is refused the suffix is None.
+        self._by_group: dict[str | None, Counter[Refusal]] = {
+            suffix: Counter() for suffix in (None, *question.groups)
         }
+        # (suffix, code) -> the terms that took hosts away.
+        self._terms: dict[tuple[str | None, Refusal], dict[StatedTerm, None]] = {}
         self._together: Counter[Refusal] = Counter()
         self._fallen: dict[tuple[Refusal, str | None], Fallen] = {}
         self._gains: Counter[int] = Counter()
@@ -62,53 +93,87 @@ class Tally:
         """Count a host.  Raises BudgetSpentError before it is counted."""
         anchor = pool.anchor
         assert anchor is not None
+        verdict = self._verdict_of(pool, anchor)
+        self.looked += 1
+        verdict.hosts += 1
+        if not verdict.falls:
+            return verdict
+        examples = verdict.examples
+        if self._question.only_shares(anchor):
+            self.pools += 1
+            verdict.aside += 1
+            examples = verdict.pools
+        elif len(self.named) < MOST_NAMED and self._question.names(anchor):
+            verdict.aside += 1
+            self.named.append(self._clause_of(anchor, pool, verdict))
+        if len(examples) < MOST_EXAMPLES:
+            examples.append(anchor.uuid)
+        for fall in verdict.falls:
+            extremes.note(verdict.extremes, pool, fall)
+        return verdict
+
+    def _verdict_of(self, pool: Pool, anchor: Tree) -> Verdict:
+        if self._kept >= MOST_VERDICTS:
+            self._fold()
         profile = self._judge.profile(pool, self._question.root.root_mask(anchor.root))
         verdict = self._verdicts.get(profile)
         if verdict is None:
-            verdict = self._judge.verdict(profile, pool)
-            if len(self._verdicts) >= MOST_VERDICTS:
-                self._fold()
-            self._verdicts[profile] = verdict
-        self.looked += 1
-        verdict.hosts += 1
-        fall = verdict.fall
-        if fall is not None:
-            if len(verdict.examples) < MOST_EXAMPLES:
-                verdict.examples.append(anchor.uuid)
-            if fall.code in _EXTREMES:
-                verdict.extreme = _extreme_of(pool, fall, verdict.extreme)
-        return verdict
+            verdict = self._verdicts[profile] = self._judge.verdict(profile, pool)
+            self._kept += 1
+        if self._sums is None or not verdict.falls:
+            return verdict
+        if verdict.falls[0].code is not Refusal.CAPACITY_SUM:
+            return verdict
+        key = self._sums.key(pool)
+        variant = verdict.variants.get(key)
+        if variant is None:
+            variant = verdict.variants[key] = verdict.variant(self._sums.fall(pool, verdict))
+            self._kept += 1
+        return variant
+
+    def _clause_of(self, anchor: Tree, pool: Pool, verdict: Verdict) -> str:
+        """Return why a single host is not served."""
+        of_host: Extremes = {}
+        clauses = []
+        for fall in verdict.falls:
+            extremes.note(of_host, pool, fall)
+            loss = Loss(fall.cause, 1, of_host.get(fall.cause, {}))
+            clauses.append(self._words.clause(fall.code, loss))
+        return f"host {anchor.uuid} {', and '.join(clauses)}"
 
     def _fold(self) -> None:
         """Add up what the verdicts say, and forget them."""
         for verdict in self._verdicts.values():
-            self._count(verdict)
+            for each in (verdict, *verdict.variants.values()):
+                self._count(each)
         self._verdicts.clear()
+        self._kept = 0
 
     def _count(self, verdict: Verdict) -> None:
-        hosts, fall = verdict.hosts, verdict.fall
+        hosts = verdict.hosts
+        if not hosts:
+            return
         self.undecided += verdict.undecided * hosts
-        if fall is None:
+        if not verdict.falls:
             self.served += hosts
             return
-        fallen = self._fallen.setdefault((fall.code, fall.group), Fallen())
-        fallen.hosts += hosts
-        fallen.examples += verdict.examples[: MOST_EXAMPLES - len(fallen.examples)]
-        if fall.term is not None:
-            fallen.terms[fall.term] += hosts
-            if verdict.extreme is not None:
-                choose, _of_stock = _EXTREMES[fall.code]
-                extreme = fallen.extremes.get(fall.term, verdict.extreme)
-                fallen.extremes[fall.term] = choose(extreme, verdict.extreme)
+        fall = verdict.falls[0]
+        step = fall.code, fall.group
+        if step not in self._fallen:
+            self._fallen[step] = Fallen(fall.code)
+        self._fallen[step].add(verdict)
         for place in verdict.gains:
             self._gains[place] += hosts
         # A host whose root is refused has no provider for any group.
+        by_group: dict[str | None, Sequence[Fall]] = dict(verdict.by_group.items())
         if fall.group is None and fall.term is not None:
-            self._by_root[fall.code] += hosts
-            return
-        for suffix, code in verdict.by_group.items():
-            self._by_group[suffix][code] += hosts
-        if not verdict.by_group:
+            by_group = {None: verdict.falls}
+        for suffix, falls in by_group.items():
+            self._by_group[suffix][falls[0].code] += hosts
+            for each in falls:
+                terms = self._terms.setdefault((suffix, each.code), {})
+                terms.update(dict.fromkeys(each.cause.terms))
+        if not by_group:
             self._together[fall.code] += hosts
 
     # -- what it comes to ----------------------------------------------------------------------
@@ -119,16 +184,19 @@ class Tally:
 
     def groups(self) -> Mapping[str, Sequence[Step]]:
         """Return the steps of each group."""
-        return {
-            suffix: list(self._steps(suffix, self._by_root + self._by_group[suffix]))
-            for suffix in self._question.groups
-        }
+        return {suffix: list(self._steps(suffix)) for suffix in self._question.groups}
 
-    def _steps(self, suffix: str, falls: Mapping[Refusal, int]) -> Iterator[Step]:
+    def _steps(self, suffix: str) -> Iterator[Step]:
         before = self.looked
         for code in self._question.codes_of(suffix):
-            detail = wording.asked(self._question.terms_of(suffix, code))
-            after = before - falls.get(code, 0)
+            after = before
+            blamed: dict[StatedTerm, None] = {}
+            for part in (None, suffix):
+                after -= self._by_group[part][code]
+                blamed |= self._terms.get((part, code), {})
+            # In the order of the request; all that is asked where it took no host.
+            terms = self._question.terms_of(suffix, code)
+            detail = wording.asked([term for term in terms if term in blamed] or terms)
             yield Step(code, detail, before, after)
             before = after
 
@@ -136,14 +204,13 @@ class Tally:
         """Return the steps of what joins groups."""
         steps = []
         before = self.served + self._together.total()
-        for code in self._question.joining_codes:
-            after = before - self._together[code]
-            detail = wording.joined(self._question.joins.plan, code)
-            steps.append(Step(code, detail, before, after))
-            before = after
+        codes = list(self._question.joining_codes)
         if self._together[Refusal.BUDGET]:
-            detail = wording.joined(self._question.joins.plan, Refusal.BUDGET)
-            steps.append(Step(Refusal.BUDGET, detail, before, self.served))
+            codes.append(Refusal.BUDGET)
+        for code in codes:
+            after = before - self._together[code]
+            steps.append(Step(code, self._words.joined(code), before, after))
+            before = after
         return steps
 
     def blocked(self) -> Sequence[Blocked]:
@@ -152,18 +219,13 @@ class Tally:
         fallen = sorted(
             self._fallen.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0]))
         )
-        return [self._blocked(code, group, hosts) for (code, group), hosts in fallen if hosts.hosts]
+        return [self._blocked(code, group, hosts) for (code, group), hosts in fallen]
 
     def _blocked(self, code: Refusal, group: str | None, fallen: Fallen) -> Blocked:
-        terms = [(term, fallen.extremes.get(term)) for term, _hosts in fallen.terms.most_common()]
-        if terms:
-            several = len(self._question.groups) > 1
-            detail = wording.refused(terms)
-            phrase = wording.lacking(terms, fallen.hosts, several)
-        else:
-            detail = wording.joined(self._question.joins.plan, code)
-            phrase = wording.unjoined(self._question.joins.plan, code, fallen.hosts)
-        return Blocked(code, group, detail, phrase, fallen.hosts, fallen.examples)
+        detail = self._words.detail(code, fallen.losses(fallen.causes), fallen.hosts)
+        clauses = self._words.clauses(code, fallen.losses(fallen.plain))
+        examples = [*fallen.examples, *fallen.pools][:MOST_EXAMPLES]
+        return Blocked(code, group, detail, fallen.hosts, examples, clauses, fallen.aside)
 
     def relaxed(self) -> Sequence[Relaxed]:
         """Return the terms without which more hosts would be served, most first."""
@@ -172,15 +234,3 @@ class Tally:
             Relaxed(relaxations[place].term, self.served + hosts)
             for place, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
         ]
-
-
-def _extreme_of(pool: Pool, fall: Fall, extreme: int | None) -> int:
-    """Return the extreme of what a host's inventories have, and of that of the hosts before it."""
-    assert fall.term is not None
-    choose, of_stock = _EXTREMES[fall.code]
-    name = fall.term.resource_class
-    for position in fall.providers:
-        value = of_stock(pool.members[position].stocks[name])
-        extreme = value if extreme is None else choose(extreme, value)
-    assert extreme is not None
-    return extreme

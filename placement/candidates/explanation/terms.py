@@ -19,6 +19,8 @@ class StatedTerm(NamedTuple):
     suffix: str | None
     # As the client stated it.
     value: StatedValue | Amount | SubtreeRule
+    # Its names were looked up, and none of them exists.
+    unknown: bool = False
 
     @property
     def resource_class(self) -> str:
@@ -33,12 +35,18 @@ class StatedTerm(NamedTuple):
 
 def of_group(group: RequestGroup) -> list[StatedTerm]:
     """Return what the group asks of a provider besides resources."""
-    return [StatedTerm(term.code, term.keyword, group.suffix, term.stated) for term in group.terms]
+    return [
+        StatedTerm(term.code, term.keyword, group.suffix, term.stated, term.is_unknown)
+        for term in group.terms
+    ]
 
 
 def of_root(terms: Iterable[Term]) -> list[StatedTerm]:
     """Return what is asked of the root."""
-    return [StatedTerm(term.root_code, f"root.{term.keyword}", None, term.stated) for term in terms]
+    return [
+        StatedTerm(term.root_code, f"root.{term.keyword}", None, term.stated, term.is_unknown)
+        for term in terms
+    ]
 
 
 def of_amounts(suffix: str, resources: Iterable[tuple[str, int]]) -> list[StatedTerm]:

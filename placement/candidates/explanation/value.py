@@ -42,18 +42,21 @@ class Step(NamedTuple):
 
 
 class Blocked(NamedTuple):
-    """Hosts that fell out at one step.
-
-    group: the suffix; None where no single group is to blame. detail: what is asked and what is
-    there. phrase: the same for the text, as said of so many hosts. examples: UUIDs of hosts.
-    """
+    """Hosts that fell out at one step."""
 
     code: Refusal
+    # The suffix; None where no single group is to blame.
     group: str | None
+    # What is asked, and what there is.
     detail: str
-    phrase: str
     hosts: int
+    # UUIDs of hosts.
     examples: Sequence[str]
+    # The same for the text: a clause for each cause. Hosts that the text mentions otherwise are not
+    # among them.
+    clauses: Sequence[str]
+    # How many these hosts are.
+    aside: int = 0
 
 
 class Relaxed(NamedTuple):

@@ -8,7 +8,15 @@ request joins slots, an equal signature of each constraint.
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from placement.candidates.budget import Budget, BudgetSpentError
-from placement.candidates.explanation.profiles import ORDER, Fall, Profile, Verdict, first_fall
+from placement.candidates.explanation.falls import GroupFalls
+from placement.candidates.explanation.profiles import (
+    ORDER,
+    Cause,
+    Fall,
+    Profile,
+    Verdict,
+    first_fall,
+)
 from placement.candidates.explanation.question import Joins, Kinds, Question, Relaxation
 from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.terms import StatedTerm
@@ -47,7 +55,8 @@ class Judge:
         """Return the profile of a host; root_mask: that of its root."""
         if root_mask & (root_mask - 1):
             return Profile(root_mask)  # no single relaxation helps, so nothing else matters
-        return Profile(root_mask, self.question.masks(pool), self.signatures(pool))
+        reached = (pool.local, pool.reached) if pool.sharing else None
+        return Profile(root_mask, self.question.masks(pool), self.signatures(pool), reached)
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
         """Return all that is read of a pool besides masks."""
@@ -56,18 +65,24 @@ class Judge:
 
     def verdict(self, profile: Profile, pool: Pool) -> Verdict:
         """Decide the hosts that have the profile of this pool.  Raises BudgetSpentError."""
-        fall = None
         self.budget.spend(
             LOOKS_PER_VERDICT
             + LOOKS_PER_FALL * len(self.question.screens)
             + 4 * sum(len(itself) + len(as_root) for itself, as_root in profile.masks)
         )
-        if profile.root:
-            term = self.question.root_terms[lowest(profile.root).bit_length() - 1]
-            fall = Fall(term.code, None, term, providers=(0,))
-            if not profile.masks:
-                return Verdict(fall)
-        return self.case(pool, profile).verdict(fall)
+        falls = self._falls_of_root(profile.root)
+        if falls and not profile.masks:
+            return Verdict(falls)
+        return self.case(pool, profile).verdict(falls)
+
+    def _falls_of_root(self, mask: int) -> list[Fall]:
+        """Return the terms of the first code that a root fails."""
+        terms = [self.question.root_terms[bit.bit_length() - 1] for bit in bits(mask)]
+        return [
+            Fall(term.code, None, Cause((term,)), providers=(0,))
+            for term in terms
+            if term.code is terms[0].code
+        ]
 
     def case(self, pool: Pool, profile: Profile) -> "Case":
         """Return the host as an example of those with its profile."""
@@ -133,30 +148,30 @@ class Case:
             for screen, of_screen in zip(question.distinct, profile.masks, strict=True)
         ]
         self._options = [by_screen[place] for place in question.place]
-        # Traits of the unsuffixed group that no provider with room has.
-        self._missing: set[StatedTerm] = set()
+        self._groups = GroupFalls(question, pool, profile.masks)
         # The terms that are all that some provider fails, of each slot.
         narrow = list(map(_failed_alone, question.distinct, profile.masks))
         self._narrow = [narrow[place] for place in question.place]
 
-    def verdict(self, fall: Fall | None) -> Verdict:
-        """Return the verdict; fall: that of the root.  Raises BudgetSpentError."""
+    def verdict(self, of_root: Sequence[Fall]) -> Verdict:
+        """Return the verdict; of_root: where the root falls out.  Raises BudgetSpentError."""
         # Each group alone. Of several that fall out, the one at the first code is to blame.
-        falls = {suffix: self._fall_of(suffix) for suffix in self._question.groups}
-        by_group = {suffix: lost.code for suffix, lost in falls.items() if lost is not None}
-        fall = fall or first_fall(falls.values())
+        lost = {suffix: self._groups.of_group(suffix) for suffix in self._question.groups}
+        by_group = {suffix: falls for suffix, falls in lost.items() if falls}
+        first = first_fall(falls[0] for falls in by_group.values())
+        falls = of_root or (by_group[first.group or ""] if first else ())
 
         # All groups together; what cannot be served singly cannot be served so either.
         possible = not by_group and self._possible()
-        fall = fall or self._fall_together(possible)
-        if fall is None:
-            return Verdict(None)
+        falls = falls or self._falls_together(possible)
+        if not falls:
+            return Verdict()
 
         # What would serve the host, if it were not asked.
         verdict = Verdict(
-            fall, by_group, (), self._masks, self._options, root_refused=self._root != 0
+            falls, by_group, (), self._masks, self._options, root_refused=self._root != 0
         )
-        verdict.undecided = fall.code is Refusal.BUDGET
+        verdict.undecided = falls[0].code is Refusal.BUDGET
         try:
             gains = self._gains(by_group, possible)
         except BudgetSpentError:
@@ -171,53 +186,17 @@ class Case:
         joins = self._question.joins
         return self._judge.serves(joins.plan, joins.kinds, self._pool, self._options)
 
-    def _fall_of(self, suffix: str) -> Fall | None:
-        falls = [self._fall_of_slot(slot) for slot in self._question.groups[suffix]]
-        return first_fall([*falls, self._missing_trait(suffix)])
-
-    def _fall_of_slot(self, slot: int) -> Fall | None:
-        """Return the term at which the last provider falls out."""
-        screen = self._question.screens[slot]
-        masks = self._masks[self._question.place[slot]]
-        bits = [(position, lowest(mask & screen.hard)) for position, mask in each_mask(masks)]
-        last = max(bit for _position, bit in bits)
-        if not all(bit for _position, bit in bits):
-            return None  # somebody fails nothing
-        term = screen.term(last)
-        providers = dict.fromkeys(position for position, bit in bits if bit == last)
-        return Fall(term.code, term.suffix, term, slot, tuple(providers))
-
-    def _missing_trait(self, suffix: str) -> Fall | None:
-        """Return the trait of the unsuffixed group that no provider with room has."""
-        slots = self._question.groups[suffix]
-        first = self._question.screens[slots[0]]
-        if not first.soft:
-            return None
-        with_room = 0
-        missing = first.soft
-        for slot in slots:
-            screen: Screen = self._question.screens[slot]
-            itself, _as_root = self._masks[self._question.place[slot]]
-            for mask in itself:
-                if not mask & screen.stock:
-                    with_room += 1
-                    missing &= mask
-        if not with_room or not missing:
-            return None
-        self._missing = {first.term(bit) for bit in bits(missing)}
-        term = first.term(lowest(missing))
-        return Fall(term.code, term.suffix, term, slots[0])
-
     def _may_miss(self, term: StatedTerm) -> bool:
         """Whether no other trait than a term is missing, so that the host may do without it."""
-        return self._missing <= {term}
+        return self._groups.missing <= {term}
 
-    def _fall_together(self, possible: bool | None) -> Fall | None:
+    def _falls_together(self, possible: bool | None) -> Sequence[Fall]:
         """Return the first code up to which no assignment keeps what joins the groups."""
         if possible:
-            return None
-        if possible is None:
-            return Fall(Refusal.BUDGET, None)
+            return ()
+        return (Fall(Refusal.BUDGET, None) if possible is None else self._fall_together(),)
+
+    def _fall_together(self) -> Fall:
         joins = self._question.joins
         for code in self._question.joining_codes:
             kinds = [kind for kind in joins.kinds if ORDER[kind.code] <= ORDER[code]]
@@ -229,7 +208,7 @@ class Case:
     # -- what would serve ----------------------------------------------------------------------
 
     def _gains(
-        self, by_group: Mapping[str, Refusal], possible: bool | None
+        self, by_group: Mapping[str, Sequence[Fall]], possible: bool | None
     ) -> list[tuple[int, bool | None]]:
         """Return for each relaxation that may help whether the host would be served."""
         gains: list[tuple[int, bool | None]] = []

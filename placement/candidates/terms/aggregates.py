@@ -56,6 +56,11 @@ class MemberOf(MemberTerm):
         """The keys."""
         return MemberOf, self.keys
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the aggregates were looked up, and none exists."""
+        return self.existing is not None and not self.existing
+
     def is_known(self, known: KnownNames) -> bool:
         """Whether one of the aggregates exists."""
         return bool(known.aggregate_keys(self.any_of))

@@ -101,6 +101,11 @@ class Term:
         """What is equal for terms that the same providers meet."""
         return self
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether its names were looked up, and none of them exists."""
+        return False
+
     def is_known(self, known: KnownNames) -> bool:
         """Whether enough of its names exist for some provider to meet it."""
         return True

@@ -16,7 +16,7 @@ from placement.vocabulary import ConditionKind, IdCondition
 class _NamedPlace(PlaceTerm):
     # The provider as the client wrote it.
     uuid: str
-    # As its row holds it; None before it is looked up, or where it does not exist.
+    # As its row holds it; None before it is looked up, empty where it does not exist.
     row_uuid: str | None = None
 
     unknown_code = Refusal.UNKNOWN_TREE
@@ -36,13 +36,18 @@ class _NamedPlace(PlaceTerm):
         """The provider as trees in memory have it."""
         return type(self), self.stored
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the provider was looked up, and does not exist."""
+        return self.row_uuid == ""
+
     def is_known(self, known: KnownNames) -> bool:
         """Whether the provider exists."""
         return self.uuid in known.providers
 
     def resolved(self, known: KnownNames) -> Self:
         """Return the term with the provider as its row holds it."""
-        return replace(self, row_uuid=known.providers.get(self.uuid))
+        return replace(self, row_uuid=known.providers.get(self.uuid, ""))
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return that the provider stands in the tree."""

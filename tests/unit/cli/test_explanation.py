@@ -61,9 +61,51 @@ def told(document: dict[str, Any], terminal: Terminal | None = None) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def test_all_codes_have_a_meaning() -> None:
-    inner = {"unknown_aggregate", "unknown_tree", "one_per_tree", "elsewhere", "filtered"}
-    assert {code.value for code in Refusal} - inner <= explanation.MEANINGS.keys() | {"budget"}
+def meant(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry as a server gives it."""
+    (meaning,) = (code.meaning for code in Refusal if code == entry["code"])
+    return {**entry, "meaning": meaning}
+
+
+EXPLANATION |= {
+    "groups": {
+        suffix: [meant(step) for step in steps] for suffix, steps in EXPLANATION["groups"].items()
+    },
+    "together": [meant(step) for step in EXPLANATION["together"]],
+    "blocked": [meant(entry) for entry in EXPLANATION["blocked"]],
+}
+
+
+def test_what_a_code_means_is_said_as_the_server_says_it() -> None:
+    """Also of codes that the command has never heard of; without a meaning the code is shown."""
+    step = {"code": "new", "meaning": "something new", "detail": "", "before": 2, "after": 1}
+    bare = {"code": "newer", "detail": "", "before": 1, "after": 0}
+    text = told({**EXPLANATION, "groups": {"": [step, bare]}})
+    assert "-1  something new\n" in text
+    assert "-1  newer\n" in text
+
+
+def test_each_cause_has_a_line() -> None:
+    entry = {
+        "code": "max_unit",
+        "meaning": "the amount is above max_unit",
+        "group": "",
+        "detail": "96 VCPU asked, the largest max_unit is 64; "
+        "9 PCPU asked, the largest max_unit is 8",
+        "hosts": 1,
+        "examples": HOSTS[:1],
+    }
+    assert (
+        told({**EXPLANATION, "blocked": [entry]})
+        .partition("serve it\n")[2]
+        .startswith(
+            """\
+  1  96 VCPU asked, the largest max_unit is 64  [max_unit]
+     9 PCPU asked, the largest max_unit is 8
+     host0
+"""
+        )
+    )
 
 
 def test_an_explanation_is_told_as_funnels_reasons_and_relaxations() -> None:
@@ -73,12 +115,13 @@ No host serves 64 VCPU at once.
 
 Group without suffix: resources=VCPU:64
   50  ████████████████████████  hosts
-  48  ███████████████████████    -2  no provider has the class
+  48  ███████████████████████    -2  no provider has inventory of every class
    0                            -48  the amount is above max_unit: 64 VCPU
 
 Group _NIC: resources=SRIOV_NET_VF:1  required=CUSTOM_NET1
   50  ████████████████████████  hosts
-  10  █████                     -40  no provider has the class: SRIOV_NET_VF
+  10  █████                     -40  no provider has inventory of every class:
+                                     SRIOV_NET_VF
 
 Group _NUMA: required=HW_NUMA_ROOT
 
@@ -139,8 +182,8 @@ def test_single_hosts_are_told_with_what_their_room_is_made_of() -> None:
     bare = {"host": HOSTS[3], "code": "same_subtree", "group": None}
     text = told({**EXPLANATION, "providers": [entry, bare]}, Terminal(120))
     assert text.partition("Host by host\n")[2] == (
-        "  host1: that much is not left (group _A); host2; VCPU, asked 64, "
-        "room 3 = (64 - 2 reserved) x 4 - 245 used, units 1 to\n      64 by 2\n"
+        "  host1: no provider has that much left (group _A); host2; VCPU, asked 64, "
+        "room 3 = (64 - 2 reserved) x 4 - 245 used,\n      units 1 to 64 by 2\n"
         "  host3: no subtree serves these groups together"
     )
 

@@ -1,0 +1,117 @@
+"""Why groups do not fit together that fit one by one: which classes, and whether room would help.
+
+The room of a provider is what is free, and no more than max_unit. Two hosts with equal room are
+served alike, and yet another thing may be in the way on each. So this is asked of hosts beside
+their verdict: of each class in turn, whether the host would be served if there were enough of it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
+
+from placement.candidates.budget import LOOKS_PER_STEP, BudgetSpentError
+from placement.candidates.explanation.profiles import ORDER, Cause, Fall, Verdict
+from placement.candidates.explanation.verdicts import Judge
+from placement.candidates.model import Pool
+from placement.candidates.trace import Refusal
+from placement.client.inventory import Stock
+
+SHARE = 8  # the part of all work that this may take
+
+
+class SumCauses:
+    """Finds what stands in the way where the sum of the groups does not fit."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._plan = judge.question.joins.plan
+        self._kinds = judge.question.joins.kinds
+        # Work that is left for it, in looks.
+        self._left = judge.budget.steps_left * LOOKS_PER_STEP // SHARE
+
+    def key(self, pool: Pool) -> Hashable:
+        """Return what tells apart hosts with one verdict: what is free, whatever max_unit says."""
+        plan = self._plan
+        return tuple(
+            tuple(
+                [
+                    stock and bisect_right(plan.sums[name], stock.capacity - stock.used)
+                    for stock in pool.stocks(name)
+                ]
+            )
+            for name in plan.contended_classes
+        )
+
+    def fall(self, pool: Pool, verdict: Verdict) -> Fall:
+        """Return the fall of a host with its cause, which is left open where it is hard to find."""
+        before = self._judge.budget.looks
+        cause = Cause(classes=self._plan.contended_classes)
+        if self._left > 0:
+            # That the host falls out is known, also if no more may be found out about it.
+            with suppress(BudgetSpentError):
+                cause = self._cause(pool, verdict.options)
+        self._left -= self._judge.budget.looks - before
+        slots = {slot for name in cause.classes for slot in self._plan.amounts_of(name)}
+        servers = sorted({each for slot in slots for each in verdict.options[slot]})
+        return verdict.falls[0]._replace(cause=cause, providers=servers, at_code=servers)
+
+    def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> Cause:
+        classes = self._plan.contended_classes
+        if any(kind.code is Refusal.ISOLATE for kind in self._kinds):
+            enough = self._lifted(pool, classes)
+            if self._serves(enough, options) is False and self._serves(
+                enough, options, without=Refusal.ISOLATE
+            ):
+                return Cause(classes=classes, by=Refusal.ISOLATE)
+        upto = Refusal.CAPACITY_SUM
+        for name in classes if len(classes) > 1 else ():
+            if self._serves(self._lifted(pool, [name]), options, upto=upto):
+                classes = (name,)
+                break
+        by_units = [
+            name
+            for name in classes
+            if any(
+                stock and stock.room < stock.capacity - stock.used for stock in pool.stocks(name)
+            )
+        ]
+        units_lifted = by_units and self._lifted(pool, by_units, units_only=True)
+        if units_lifted and self._serves(units_lifted, options, upto=upto):
+            return Cause(classes=classes, by=Refusal.MAX_UNIT)
+        return Cause(classes=classes)
+
+    def _serves(
+        self,
+        pool: Pool,
+        options: Sequence[Sequence[int]],
+        *,
+        upto: Refusal = Refusal.SAME_SUBTREE,
+        without: Refusal | None = None,
+    ) -> bool | None:
+        kinds = [
+            kind
+            for kind in self._kinds
+            if ORDER[kind.code] <= ORDER[upto] and kind.code is not without
+        ]
+        return self._judge.serves(self._plan, kinds, pool, options)
+
+    def _lifted(self, pool: Pool, names: Iterable[str], *, units_only: bool = False) -> Pool:
+        """Return a pool with enough of some classes; units_only: in which max_unit is no bound."""
+        members = list(pool.members)
+        self._judge.budget.spend(4 * len(members))
+        for name in names:
+            enough = self._plan.combined_amounts[name]
+            for position, member in enumerate(members):
+                stock = member.stocks.get(name)
+                if stock is not None:
+                    lifted = _lifted(stock, enough, units_only=units_only)
+                    stocks = {**member.stocks, name: lifted}
+                    members[position] = member._replace(stocks=stocks)
+        return pool._replace(members=tuple(members))
+
+
+def _lifted(stock: Stock, enough: int, *, units_only: bool) -> Stock:
+    most = max(stock.max_unit, enough)
+    if units_only:
+        return stock._replace(max_unit=most)
+    return stock._replace(max_unit=most, capacity=max(stock.capacity, stock.used + enough))
