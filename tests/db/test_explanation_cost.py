@@ -18,6 +18,7 @@ from placement.candidates import (
     Explanation,
     SearchTuning,
     explain,
+    find_candidates,
 )
 from placement.candidates.budget import LOOKS_PER_STEP
 from placement.candidates.explanation import reductions, tally
@@ -26,6 +27,7 @@ from placement.candidates.explanation.question import LOOKS_PER_CHECKS, LOOKS_PE
 from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.verdicts import LOOKS_PER_FALL
 from placement.candidates.terms import TermChecks
+from placement.candidates.trees.scan import Scan
 from tests.db.test_candidates_growth import loaded
 from tests.kit.cloud import Cloud, Provider, aggregate_uuid
 from tests.kit.search import Searcher
@@ -73,7 +75,7 @@ def explained(
     if max_steps is not None:
         settings = replace(settings, max_search_steps=max_steps)
     with counted(cloud.database) as statements, cloud.database.read_trees() as conn:
-        explanation = explain(conn, cloud.trees, request, settings, tuning)
+        explanation = explain(Scan.of(conn, request), cloud.trees, settings, tuning)
     return explanation, len(statements)
 
 
@@ -86,6 +88,25 @@ def test_statements_do_not_depend_on_the_number_of_hosts(clouds: list[Searcher],
         assert not explanation.hosts.served
         costs.append(statements)
     assert costs == [2, 2]  # names with sharing providers, a window
+
+
+@pytest.mark.parametrize("path", [NOBODY, f"{FLAT}&limit=1"])
+def test_an_explanation_reads_nothing_again_that_its_search_has_read(
+    clouds: list[Searcher], trees: Searcher, path: str
+) -> None:
+    """Names and sharing providers are known, and the first roots; of 20 trees these are all."""
+    request = parse_candidates(pairs(path.rpartition("?")[2]), v("2.0"))
+    costs = []
+    for cloud in (trees, *clouds):
+        settings = replace(cloud.settings.candidates, randomize=False)
+        with counted(cloud.database) as statements, cloud.database.read_trees() as conn:
+            result = find_candidates(conn, cloud.trees, request, settings)
+            of_search = len(statements)
+            explanation = explain(result.scan, cloud.trees, settings)
+            costs.append(len(statements) - of_search)
+            alone = explain(Scan.of(conn, request), cloud.trees, settings)
+        assert explanation == alone
+    assert costs == [0, 1, 1]
 
 
 def test_single_hosts_take_two_statements_more(clouds: list[Searcher]) -> None:

@@ -17,6 +17,8 @@ from placement.candidates import Explanation, TreeCache, explain
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.request import SubtreeRule
 from placement.candidates.trace import Refusal
+from placement.candidates.trees.scan import Scan
+from falcon_placement_client.query import parse_query
 from tests.kit.engines import share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
@@ -42,7 +44,7 @@ def explained(service: WorldService, query: oracle.Query, rng: random.Random) ->
     request = parse_candidates(pairs(urlencode(query.to_params())), VERSION)
     settings = service.settings.candidates
     with service.database.read_trees() as conn:
-        return explain(conn, TreeCache(1000), request, settings, any_tuning(rng))
+        return explain(Scan.of(conn, request), TreeCache(1000), settings, any_tuning(rng))
 
 
 def roots(world: oracle.World) -> set[str]:

@@ -50,7 +50,8 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
         result = find_candidates(conn, service.trees, request, settings, tuning)
         if request.explain:
             bounds = result.stats.bounds_after(settings)
-            explained = Explained(explain(conn, service.trees, request, bounds, tuning), body)
+            why = explain(result.scan, service.trees, bounds, tuning)
+            explained = Explained(why, body)
     deadline.lift()  # what was found until then is the answer
     if not result.candidates and LOG.isEnabledFor(logging.INFO):
         why = explained.explanation if explained else explain_trace(request, result.trace)

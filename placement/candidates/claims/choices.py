@@ -18,6 +18,7 @@ from placement.candidates.search.pipeline import RequestSearch
 from placement.candidates.trace import Trace
 from placement.candidates.trees.resolve import resolve
 from placement.candidates.trees.store import TreeCache
+from placement.candidates.trees.scan import Scan
 from placement.candidates.tuning import SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import ConsumerGenerationConflict, NoCandidatesFound
@@ -96,7 +97,7 @@ class DemandSearches:
             if not result.candidates:
                 _log_unmet(demand, result.trace)
                 self._refuse_faulty()
-                why = self._why(demand.request, budget, ahead) if explained else ""
+                why = self._why(result.scan, budget, ahead) if explained else ""
                 raise NoCandidatesFound(demand.place, why)
             candidates = random.sample(result.candidates, len(result.candidates))
             candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
@@ -137,10 +138,10 @@ class DemandSearches:
                 repeated=len(claims) > 1,
             )
 
-    def _why(self, request: CandidateRequest, budget: Budget, ahead: Mapping[int, Tree]) -> str:
-        """Return why nothing meets a request, as far as the budget lasts."""
+    def _why(self, scan: Scan, budget: Budget, ahead: Mapping[int, Tree]) -> str:
+        """Return why nothing meets the request of a scan, as far as the budget lasts."""
         settings = replace(self._settings, max_search_steps=max(1, budget.steps_left))
-        return explain(self._conn, self._cache, request, settings, self._tuning, ahead).text
+        return explain(scan, self._cache, settings, self._tuning, ahead).text
 
     def _refuse_faulty(self) -> None:
         """Raise what is wrong with the demands even if there were room for all.

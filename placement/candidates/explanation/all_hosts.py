@@ -7,8 +7,6 @@ same cache. What it asks of them is what the search asks.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy.engine import Connection
-
 from placement import deadline
 from placement.candidates.budget import LOOKS_PER_STEP, Budget, BudgetSpentError
 from placement.candidates.explanation.question import Question
@@ -24,6 +22,7 @@ from placement.candidates.trees.resolve import resolve
 from placement.candidates.trees.roots import read_roots
 from placement.candidates.trees.sharing import AnchorPools, roots_of, sharing_members, sharing_of
 from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
+from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config.frozen import CandidateSettings
 from placement.errors import DeadlineExceeded
@@ -32,45 +31,41 @@ LOOKS_PER_HOST = 4 * LOOKS_PER_STEP
 
 
 def explain(
-    conn: Connection,
+    scan: Scan,
     cache: TreeCache,
-    request: CandidateRequest,
     settings: CandidateSettings,
     tuning: SearchTuning = DEFAULT_TUNING,
     ahead: Mapping[int, Tree] = NO_TREES,
 ) -> Explanation:
-    """Explain, on the connection's snapshot, which hosts a request leaves out, and why.
+    """Explain, on the snapshot of a scan, which hosts its request leaves out, and why.
 
     `text` of what is returned is the whole for a person, as a claim that finds no candidate says
-    it. ahead: trees as they will be, as of `find_candidates`.
-
-    Raises UnknownResourceClasses, UnknownTraits.
+    it. scan: what a search for the request has read. ahead: trees as they will be, as of
+    `RequestSearch.find`.
     """
     with deadline.waiting():  # so that there is an answer, of whatever is known by then
-        resolved = resolve(conn, request)
-        sharing = sharing_of(conn, resolved, ()).everyone
+        sharing = scan.sharing_providers()
+    request = scan.resolved.request
     budget = Budget(settings.max_search_steps)
-    question = Question(resolved.request, budget.spend)
+    question = Question(request, budget.spend)
     judge, reductions = judges(question, budget, settings.max_search_steps)
     tally = Tally(question, judge)
-    single_hosts = SingleHosts(resolved.request)
-    store = TreeStore(conn, cache, roots_of(sharing), budget.spend, ahead)
+    single_hosts = SingleHosts(request) if request.explain == "providers" else None
+    store = TreeStore(scan.conn, cache, roots_of(sharing), budget.spend, ahead)
     hosts = 0
     spent = False
-    pools: AnchorPools | None = None  # once the trees of sharing providers are read
-    for roots in _windows(conn, tuning):
+    reader = AnchorReader(store, sharing, budget.spend)
+    for roots in _windows(scan, tuning):
         hosts += len(roots)
         try:
             for batch in _batches(() if spent else roots, tuning):
-                trees = store.trees(batch)
-                if pools is None:
-                    pools = AnchorPools(sharing_members(sharing, store.pinned()), budget.spend)
-                for tree in trees:
-                    pool = pools.pool(tree)
+                for tree in reader.trees(batch):
+                    pool = reader.pool(tree)
                     looks = LOOKS_PER_HOST + question.host_looks
                     budget.spend(looks + question.looks * len(pool.members))
                     verdict = tally.add(pool)
-                    single_hosts.add(pool, verdict)
+                    if single_hosts is not None:
+                        single_hosts.add(pool, verdict)
                     reductions.add(pool, verdict)
         except (BudgetSpentError, DeadlineExceeded):
             spent = True  # the rest is only counted
@@ -78,18 +73,20 @@ def explain(
     explanation = _explanation(
         tally, reductions, hosts, spent=spent, several=len(question.groups) > 1
     )
-    if request.explain != "providers":
+    if single_hosts is None:
         return explanation
     with deadline.waiting():
-        return replace(explanation, providers=single_hosts.read(conn))
+        return replace(explanation, providers=single_hosts.read(scan.conn))
 
 
-def _windows(conn: Connection, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
-    """Yield all roots, a window at a time."""
-    after, rows = 0, tuning.largest_window
-    while rows == tuning.largest_window:
+def _windows(scan: Scan, tuning: SearchTuning) -> Iterator[Sequence[Root]]:
+    """Yield all roots, a window at a time, also after the deadline."""
+    windows = scan.roots.windows(tuning.largest_window)
+    while True:
         with deadline.waiting():
-            roots, rows, after = read_roots(conn, after, tuning.largest_window)
+            roots = next(windows, None)
+        if roots is None:
+            return
         yield roots
 
 

@@ -42,13 +42,12 @@ from placement.candidates.trees.conditions import sharing_root_condition, tree_c
 from placement.candidates.trees.open_roots import OpenRoots
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
 from placement.candidates.trees.roots import RootReader, RootSource
+from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.trees.sharing import (
-    AnchorPools,
     Sharing,
     SharingProvider,
     sharing_alone,
     sharing_members,
-    sharing_of,
     sharing_pool,
 )
 from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
@@ -102,6 +101,7 @@ class RequestSearch:
     ) -> None:
         """repeated: `find` is called several times."""
         self.resolved = resolved
+        self.scan = Scan(conn, resolved)
         self._conn = conn
         self._cache = cache
         self._settings = settings
@@ -113,7 +113,7 @@ class RequestSearch:
 
         # What is asked of each tree: in Python's terms, and in the database's.
         self._plan = plan = SearchPlan(resolved.request)
-        self._sharing = sharing_of(conn, resolved, plan.slots)
+        self._sharing = self.scan.sharing(plan.slots)
         self._limit = Limit.of(resolved.request, settings, longest_text(plan))
         self._roots = self._roots_of(plan, repeated=repeated)
         self._alone: list[Sequence[SharingProvider]] | None = None
@@ -128,7 +128,14 @@ class RequestSearch:
         spellings = self._sharing.spellings
 
         def make_source() -> RootSource:
-            reader = RootReader(self._conn, resolved, conditions, spellings, self._trace, tuning)
+            reader = RootReader(
+                resolved,
+                self.scan.roots,
+                conditions,
+                spellings,
+                self._trace,
+                tuning,
+            )
             limit = self._limit.count
             return RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
 
@@ -147,7 +154,7 @@ class RequestSearch:
         have less room than the database knows, and than they had in an earlier call.
         """
         if self.resolved.unsatisfiable:
-            return _refused(self.resolved, self._trace)
+            return _refused(self.scan, self._trace)
         trace, settings = self._trace, self._settings
         spent = budget.steps, budget.looks
 
@@ -214,7 +221,7 @@ class RequestSearch:
         if settings.randomize:
             random.shuffle(candidates)
             candidates.sort(key=attrgetter("split"))
-        return SearchResult(candidates, trees_of(candidates), self._trace, stats)
+        return SearchResult(candidates, trees_of(candidates), self._trace, self.scan, stats)
 
     def _search_sharing_alone(self, anchors: AnchorSearches, store: TreeStore) -> Iterator[Search]:
         """Yield the search of each set of sharing providers that may serve by themselves."""
@@ -225,13 +232,13 @@ class RequestSearch:
             yield anchors.begin(sharing_pool(sharing_members(providers, store.pinned())))
 
 
-def _refused(resolved: ResolvedRequest, trace: Trace) -> SearchResult:
+def _refused(scan: Scan, trace: Trace) -> SearchResult:
     """Return the result for a request that nothing can meet, whatever trees there are."""
-    for code, suffix in resolved.unsatisfiable:
+    for code, suffix in scan.resolved.unsatisfiable:
         trace.refuse_request(code, suffix)
     LOG.debug("no candidates: %s", trace)
     _tell(0, None, SearchStats())
-    return SearchResult((), (), trace)
+    return SearchResult((), (), trace, scan)
 
 
 def _tell(candidates: int, bound: str | None, stats: SearchStats) -> None:
@@ -272,18 +279,15 @@ def _search_anchors(
 
     Raises _EnoughError.
     """
-    pools: AnchorPools | None = None
+    reader = AnchorReader(store, sharing.providers, budget.spend)
     for batch in roots.batches(budget.spend):
         parts = [batch] if enough_known is None else store.known_first(batch)
         for number, part in enumerate(parts):
             if number and enough_known is not None and anchors.served >= enough_known:
                 raise _EnoughError
-            trees = store.trees(part)
-            if pools is None:
-                members = sharing_members(sharing.providers, store.pinned())
-                pools = AnchorPools(members, budget.spend)
+            trees = reader.trees(part)
             outcomes = roots.outcomes([tree.id for tree in trees])
             for tree in trees:
-                search = anchors.begin(pools.pool(tree))
+                search = anchors.begin(reader.pool(tree))
                 outcomes.append(search.outcome)
                 yield search

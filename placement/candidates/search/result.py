@@ -12,6 +12,7 @@ from placement.candidates.request import CandidateRequest
 from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.trace import Trace
+from placement.candidates.trees.scan import Scan
 from placement.config import CandidateSettings
 
 MAX_CANDIDATES = "max_allocation_candidates"
@@ -137,11 +138,15 @@ class SearchStats:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Candidates, the trees that they take something from, and how the search went."""
+    """Candidates, the trees that they take something from, and how the search went.
+
+    scan: what it has read, for an explanation that follows.
+    """
 
     candidates: Sequence[Candidate]
     trees: Sequence[Tree]
     trace: Trace
+    scan: Scan
     stats: SearchStats = SearchStats()
 
 

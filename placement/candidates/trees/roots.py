@@ -7,7 +7,7 @@ for all that is left, for then it can begin with what is rare.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ from placement.candidates.tuning import SearchTuning
 from placement.db.conditions import DrivingCondition, MemberCondition, TreeFilter
 from placement.db.statements import root_windows
 from placement.db.statements import roots as statements
+
+MAX_KEPT_ROOTS = 10_000  # for an explanation; others are read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,30 +158,25 @@ class RootReader:
 
     def __init__(
         self,
-        conn: Connection,
         resolved: ResolvedRequest,
+        plain: "PlainRoots",
         conditions: Sequence[TreeCondition],
         spellings: Spellings,
         trace: Trace,
         tuning: SearchTuning,
     ) -> None:
+        """plain: reads runs of roots."""
         self.pinned = any(
             condition.member.tree is not None and not condition.member.reach
             for condition in conditions
         )
-        self._conn = conn
-        self._first = resolved.roots
+        self._conn = plain.conn
+        self.run = plain.run
         self._conditions = conditions
         self._root = root_condition(resolved)
         self._spellings = spellings
         self._trace = trace
         self._tuning = tuning
-
-    def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
-        """Return the next roots after an id, how many rows were read, and the last one's id."""
-        if after == 0 and self._first is not None and size <= root_windows.FIRST:
-            return _run(self._first[:size], after)
-        return read_roots(self._conn, after, size)
 
     def sample(self, size: int) -> list[Root]:
         """Return some roots from random places, in random order."""
@@ -237,13 +234,42 @@ class RootReader:
         return replace(condition, reach=self._spellings.rows(condition.reach))
 
 
-def read_roots(conn: Connection, after: int, size: int) -> tuple[list[Root], int, int]:
-    """Return the next roots after an id, how many rows were read, and the last one's id."""
-    return _run(root_windows.next_roots(after, size).rows(conn), after)
+class PlainRoots:
+    """Reads runs of roots as they come, and keeps those of runs from the first root on.
 
+    A search reads as many of them as it needs. `windows` returns these, and then reads the others.
+    """
 
-def _run(rows: Sequence[Any], after: int) -> tuple[list[Root], int, int]:
-    return _sound(rows), len(rows), rows[-1][0] if rows else after
+    def __init__(self, conn: Connection, first: Sequence[Any] | None) -> None:
+        """first: the rows that have come with names; None: none have."""
+        self.conn = conn
+        self._first = first
+        self._kept: list[Root] = []
+        self._last = 0  # the id of the last root that is kept
+        self._complete = False  # there are no others
+
+    def run(self, after: int, size: int) -> tuple[list[Root], int, int]:
+        """Return the next roots after an id, how many rows were read, and the last one's id."""
+        if after == 0 and self._first is not None and size <= root_windows.FIRST:
+            rows = self._first[:size]
+        else:
+            rows = root_windows.next_roots(after, size).rows(self.conn)
+        roots = _sound(rows)
+        last = rows[-1][0] if rows else after
+        if after == self._last and not self._complete and len(self._kept) < MAX_KEPT_ROOTS:
+            self._kept += roots
+            self._last = last
+            self._complete = len(rows) < size
+        return roots, len(rows), last
+
+    def windows(self, size: int) -> Iterator[Sequence[Root]]:
+        """Yield all roots: those that are kept, then windows of so many."""
+        if not self._last and self._first is not None and len(self._first) < root_windows.FIRST:
+            self.run(0, root_windows.FIRST)  # these are all
+        if self._kept:
+            yield tuple(self._kept)
+        while not self._complete:
+            yield self.run(self._last, size)[0]
 
 
 def _sound(rows: Iterable[Sequence[int]]) -> list[Root]:

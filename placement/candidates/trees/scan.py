@@ -1,0 +1,80 @@
+"""What one request reads of the cloud: its search reads it, and the explanation after it goes on.
+
+Names, sharing providers and roots are read once for both, in one transaction.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Self
+
+from sqlalchemy.engine import Connection
+
+from placement.candidates.budget import Spend
+from placement.candidates.model import Pool, Root, Tree
+from placement.candidates.request import CandidateRequest, Slot
+from placement.candidates.trees.resolve import ResolvedRequest, resolve
+from placement.candidates.trees.roots import PlainRoots
+from placement.candidates.trees.sharing import (
+    AnchorPools,
+    Sharing,
+    SharingProvider,
+    sharing_members,
+    sharing_of,
+)
+from placement.candidates.trees.store import TreeStore
+
+
+class Scan:
+    """What was read for a request so far.
+
+    resolved: the request, whose names are known. roots: those that were read in order.
+    """
+
+    def __init__(self, conn: Connection, resolved: ResolvedRequest) -> None:
+        self.conn = conn
+        self.resolved = resolved
+        self.roots = PlainRoots(conn, resolved.roots)
+        self._sharing: Sharing | None = None
+
+    @classmethod
+    def of(cls, conn: Connection, request: CandidateRequest) -> Self:
+        """Return the scan of a request, whose names are read.
+
+        Raises UnknownResourceClasses, UnknownTraits.
+        """
+        return cls(conn, resolve(conn, request))
+
+    def sharing(self, slots: Sequence[Slot]) -> Sharing:
+        """Return the sharing providers, by the slots that they have room for."""
+        self._sharing = sharing_of(self.conn, self.resolved, slots)
+        return self._sharing
+
+    def sharing_providers(self) -> Collection[SharingProvider]:
+        """Return all sharing providers, with room or without."""
+        sharing = self._sharing or self.sharing(())
+        return sharing.everyone
+
+
+class AnchorReader:
+    """Reads trees, a batch of roots at a time, and makes the pools of those that are anchors."""
+
+    def __init__(
+        self, store: TreeStore, sharing: Collection[SharingProvider], spend: Spend
+    ) -> None:
+        """sharing: those that anchors may use; the store has pinned their roots."""
+        self._store = store
+        self._sharing = sharing
+        self._spend = spend
+        self._pools: AnchorPools | None = None  # once the trees of sharing providers are read
+
+    def trees(self, roots: Sequence[Root]) -> list[Tree]:
+        """Return the trees of the roots, in their order."""
+        trees = self._store.trees(roots)
+        if self._pools is None:
+            members = sharing_members(self._sharing, self._store.pinned())
+            self._pools = AnchorPools(members, self._spend)
+        return trees
+
+    def pool(self, anchor: Tree) -> Pool:
+        """Return the pool of an anchor, one of the trees that were read."""
+        assert self._pools is not None
+        return self._pools.pool(anchor)
