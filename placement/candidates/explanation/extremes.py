@@ -1,10 +1,10 @@
 """What inventories have at the most, or at the least, of what an amount failed."""
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from collections.abc import Callable, Mapping
 
 from placement.candidates.explanation.profiles import Cause, Extreme, Extremes, Fall
 from placement.candidates.model import Pool
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 from placement.client.inventory import Stock, sizes
 
@@ -27,30 +27,45 @@ def note(extremes: Extremes, pool: Pool, fall: Fall) -> None:
     if measure is None:
         return
     choose, of_stock = measure
-    amounts = [(term.resource_class, term.amount) for term in cause.terms]
-    for name, amount in amounts or [(name, None) for name in cause.classes]:
-        members = [pool.members[position] for position in fall.at_code]
-        stocks = [member.stocks[name] for member in members if name in member.stocks]
-        following = None
-        if fall.code in _ADVISED and amount is not None:
-            following = _next_amount(stocks, amount)
-        extreme = Extreme(reduce(choose, map(of_stock, stocks)), following)
-        add(extremes, fall.code, cause, name, extreme)
-
-
-def add(extremes: Extremes, code: Refusal, cause: Cause, name: str, extreme: Extreme) -> None:
-    """Add an extreme of a class to those of the hosts before."""
     by_class = extremes.setdefault(cause, {})
-    known = by_class.get(name)
-    if known is not None:
-        choose, _of_stock = _MEASURES[cause.by or code]
-        following = min(filter(None, (known.next, extreme.next)), default=None)
-        extreme = Extreme(choose(known.there, extreme.there), following)
-    by_class[name] = extreme
+    amounts = [term.value for term in cause.terms] or [Amount(name, 0) for name in cause.classes]
+    for amount in amounts:
+        assert isinstance(amount, Amount)
+        name, units = amount
+        there, following = by_class.get(name, (None, None))
+        # PERF: every host comes here, with each provider that fell out.
+        for position in fall.at_code:
+            stock = pool.members[position].stocks.get(name)
+            if stock is None:
+                continue
+            value = of_stock(stock)
+            there = value if there is None else choose(there, value)
+            if fall.code in _ADVISED:
+                following = _least(following, _next_amount(stock, units))
+        if there is not None:
+            by_class[name] = Extreme(there, following)
 
 
-def _next_amount(stocks: Iterable[Stock], amount: int) -> int | None:
-    """Return the least amount from one on that some stock would give; None: none would."""
-    amounts = [sizes(stock, stock.room) for stock in stocks]
-    larger = [each[max(0, -(-(amount - each.start) // each.step)) :] for each in amounts]
-    return min((each[0] for each in larger if each), default=None)
+def add(extremes: Extremes, code: Refusal, cause: Cause, more: Mapping[str, Extreme]) -> None:
+    """Add what other hosts have of the classes of a cause."""
+    by_class = extremes.setdefault(cause, {})
+    for name, extreme in more.items():
+        known = by_class.get(name)
+        if known is not None:
+            choose, _of_stock = _MEASURES[cause.by or code]
+            following = _least(known.next, extreme.next)
+            by_class[name] = Extreme(choose(known.there, extreme.there), following)
+        else:
+            by_class[name] = extreme
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    """Return the smaller of two numbers; None where there is neither."""
+    return min(filter(None, (one, other)), default=None)
+
+
+def _next_amount(stock: Stock, units: int) -> int | None:
+    """Return the least amount above one asked that a stock would give; None: it gives none."""
+    amounts = sizes(stock, stock.room)
+    steps = max(0, -(-(units - amounts.start) // amounts.step))
+    return amounts[steps] if steps < len(amounts) else None

@@ -38,11 +38,6 @@ class Fall(NamedTuple):
     # Positions of all that fall out at the code.
     at_code: Sequence[int] = ()
 
-    @property
-    def term(self) -> StatedTerm | None:
-        """The term at which the last provider falls out; None where no single one is to blame."""
-        return self.cause.terms[-1] if self.cause.terms else None
-
 
 class Shortage(NamedTuple):
     """An amount that alone may be in the way of a host.
@@ -98,11 +93,6 @@ class Verdict:
     # These belong to `reductions`: what alone may be in the way, and whether less of it would do.
     shortages: list[Shortage] | None = None
     answers: dict[Hashable, bool] = field(default_factory=dict)
-
-    @property
-    def fall(self) -> Fall | None:
-        """The first of the falls; None for hosts that are served."""
-        return self.falls[0] if self.falls else None
 
     def variant(self, fall: Fall) -> "Verdict":
         """Return the verdict of hosts with this fall, of which none is counted yet."""

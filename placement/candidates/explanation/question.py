@@ -19,6 +19,7 @@ from placement.candidates.model import Pool, Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.terms import Masks, PlaceTerm, TermChecks
+from placement.candidates.terms.checks import NO_MASKS
 from placement.candidates.trace import Refusal
 from placement.vocabulary import SHARING_TRAIT
 
@@ -72,7 +73,7 @@ class Question:
     these. split: several providers may serve an amount in parts. groups: suffix -> slots, in the
     order of the request. host_looks, looks: the work that a host takes, and each provider of it.
     relaxations: the request without each of its terms. parts: how many slots and terms it has.
-    plan_looks: the work of planning a request like it.
+    plan_looks: the work of planning a request like it. places: terms that name trees.
     """
 
     def __init__(self, request: CandidateRequest, spend: Spend = free) -> None:
@@ -84,7 +85,7 @@ class Question:
         self.root_terms = of_root(request.root)
         self.split = any(group.can_split for group in request.groups)
         terms = [term for group in request.groups for term in group.terms]
-        self._places = [term for term in terms if isinstance(term, PlaceTerm)]
+        self.places = [term for term in terms if isinstance(term, PlaceTerm)]
         self._classes = {name for group in request.groups for name, _units in group.resources}
         self.screens: list[Screen] = []
         self.distinct: list[Screen] = []
@@ -131,7 +132,7 @@ class Question:
 
     def masks(self, pool: Pool) -> tuple[Masks, ...]:
         """Return the masks of a pool, of each distinct screen."""
-        of_checks = [checks.masks(pool) for checks in self._checks]
+        of_checks = [checks.masks(pool) if checks.terms else NO_MASKS for checks in self._checks]
         return tuple(
             [
                 screen.masks(pool, of_checks[place])
@@ -155,14 +156,8 @@ class Question:
                 terms += self.screens[slot].terms
         return list(dict.fromkeys(term for term in terms if term.code is code))
 
-    def names(self, tree: Tree) -> bool:
-        """Whether the request names the tree, as the one that shall serve some group."""
-        return any(term.positions(tree) for term in self._places)
-
     def only_shares(self, tree: Tree) -> bool:
         """Whether all providers of a tree share, and none has some class of the request."""
-        if SHARING_TRAIT not in tree.root.traits:
-            return False
         if not all(SHARING_TRAIT in member.traits for member in tree.members):
             return False
         return not self._classes.issubset(chain.from_iterable(each.stocks for each in tree.members))

@@ -69,7 +69,7 @@ class Reductions:
 
         Raises BudgetSpentError.
         """
-        if verdict.fall is None:
+        if not verdict.falls:
             self.served = True
         if self.served:
             return

@@ -10,6 +10,7 @@ from placement.candidates.explanation.value import UnservedHost
 from placement.candidates.model import Pool
 from placement.candidates.request import CandidateRequest
 from placement.candidates.terms import InTree, of_kind
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trees.inventories import read_inventories
 
 MOST_HOSTS = 100
@@ -26,11 +27,11 @@ class SingleHosts:
     def add(self, pool: Pool, verdict: Verdict) -> None:
         """Look at a host."""
         anchor = pool.anchor
-        if verdict.fall is None or anchor is None or len(self._hosts) == MOST_HOSTS:
+        if not verdict.falls or anchor is None or len(self._hosts) == MOST_HOSTS:
             return
         if self._trees and not any(term.positions(anchor) for term in self._trees):
             return
-        self._hosts.append(_host(pool, verdict.fall, anchor.uuid))
+        self._hosts.append(_host(pool, verdict.falls[0], anchor.uuid))
 
     def read(self, conn: Connection) -> Sequence[UnservedHost]:
         """Return the hosts with the inventories that they lack room in, of two statements."""
@@ -47,16 +48,19 @@ def _host(pool: Pool, fall: Fall, uuid: str) -> UnservedHost:
     host = UnservedHost(uuid, fall.code, fall.group)
     if not fall.providers:
         return host
-    name = fall.term.resource_class if fall.term is not None else ""
     members = [pool.members[position] for position in fall.providers]
-    if not name or fall.term is None:
+    amount = fall.cause.terms[-1].value if fall.cause.terms else None
+    if not isinstance(amount, Amount):
         return host._replace(provider=members[0].uuid)
-    amount = fall.term.amount
+    name, units = amount
     stocked = [member for member in members if name in member.stocks]
     if not stocked:
         # Nobody has an inventory, so no provider is to blame before others.
-        return host._replace(resource_class=name, asked=amount)
-    rooms = [member.stocks[name].capacity - member.stocks[name].used for member in stocked]
-    room = max(rooms)
-    nearest = stocked[rooms.index(room)]
-    return host._replace(provider=nearest.uuid, resource_class=name, asked=amount, room=room)
+        return host._replace(resource_class=name, asked=units)
+    nearest, room = stocked[0], None
+    for member in stocked:
+        stock = member.stocks[name]
+        free = stock.capacity - stock.used
+        if room is None or free > room:
+            nearest, room = member, free
+    return host._replace(provider=nearest.uuid, resource_class=name, asked=units, room=room)

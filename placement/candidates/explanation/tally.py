@@ -15,6 +15,7 @@ from placement.candidates.explanation.verdicts import Judge
 from placement.candidates.explanation.wording import Loss, Words
 from placement.candidates.model import Pool, Tree
 from placement.candidates.trace import Refusal
+from placement.vocabulary import SHARING_TRAIT
 
 MOST_EXAMPLES = 5
 MOST_VERDICTS = 10_000  # kept at a time
@@ -50,8 +51,7 @@ class Fallen:
                 kept = Cause(cause.terms[-1:])  # of which there are no more than terms
             self.causes[kept] += verdict.hosts
             self.plain[kept] += verdict.hosts - verdict.aside
-            for name, extreme in verdict.extremes.get(cause, {}).items():
-                extremes.add(self.extremes, self.code, kept, name, extreme)
+            extremes.add(self.extremes, self.code, kept, verdict.extremes.get(cause, {}))
 
     def losses(self, causes: Counter[Cause]) -> Sequence[Loss]:
         """Return causes, those of most hosts first."""
@@ -99,11 +99,11 @@ class Tally:
         if not verdict.falls:
             return verdict
         examples = verdict.examples
-        if self._question.only_shares(anchor):
+        if SHARING_TRAIT in anchor.members[0].traits and self._question.only_shares(anchor):
             self.pools += 1
             verdict.aside += 1
             examples = verdict.pools
-        elif len(self.named) < MOST_NAMED and self._question.names(anchor):
+        elif self._question.places and self._is_named(anchor):
             verdict.aside += 1
             self.named.append(self._clause_of(anchor, pool, verdict))
         if len(examples) < MOST_EXAMPLES:
@@ -112,10 +112,17 @@ class Tally:
             extremes.note(verdict.extremes, pool, fall)
         return verdict
 
+    def _is_named(self, anchor: Tree) -> bool:
+        """Whether the request names a host, of which the text has something to say."""
+        places = self._question.places
+        return len(self.named) < MOST_NAMED and any(term.positions(anchor) for term in places)
+
     def _verdict_of(self, pool: Pool, anchor: Tree) -> Verdict:
         if self._kept >= MOST_VERDICTS:
             self._fold()
-        profile = self._judge.profile(pool, self._question.root.root_mask(anchor.root))
+        root = self._question.root
+        mask = root.root_mask(anchor.members[0]) if root.terms else 0
+        profile = self._judge.profile(pool, mask)
         verdict = self._verdicts.get(profile)
         if verdict is None:
             verdict = self._verdicts[profile] = self._judge.verdict(profile, pool)
@@ -166,7 +173,7 @@ class Tally:
             self._gains[place] += hosts
         # A host whose root is refused has no provider for any group.
         by_group: dict[str | None, Sequence[Fall]] = dict(verdict.by_group.items())
-        if fall.group is None and fall.term is not None:
+        if fall.group is None and fall.cause.terms:
             by_group = {None: verdict.falls}
         for suffix, falls in by_group.items():
             self._by_group[suffix][falls[0].code] += hosts

@@ -53,7 +53,7 @@ class SumCauses:
         self._left -= self._judge.budget.looks - before
         slots = {slot for name in cause.classes for slot in self._plan.amounts_of(name)}
         servers = sorted({each for slot in slots for each in verdict.options[slot]})
-        return verdict.falls[0]._replace(cause=cause, providers=servers, at_code=servers)
+        return verdict.falls[0]._replace(cause=cause, at_code=servers)
 
     def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> Cause:
         classes = self._plan.contended_classes
