@@ -329,6 +329,22 @@ def test_without_candidates_a_relaxation_is_tried_with_one_click(watch: Watch) -
     expect(page).not_to_have_url(re.compile("HW_CPU_X86_SGX"))
 
 
+def test_an_explanation_speaks_the_words_of_the_answer_and_hides_idle_steps(watch: Watch) -> None:
+    group = {"resources": {"VCPU": 2}, "required": ["HW_CPU_X86_SGX", "HW_CPU_X86_AVX2"]}
+    page = watch.open(asking({"groups": {"": group}}))
+    funnel = page.get_by_role("group", name="Conditions: Group without suffix")
+    rows = funnel.locator("tbody tr")
+    expect(rows.first).to_contain_text("hosts")
+    expect(rows.nth(1)).to_contain_text("no provider has inventory of every class")
+    expect(rows.nth(2)).to_contain_text("no provider with room has the required traits")
+    expect(rows.nth(2)).to_contain_text("HW_CPU_X86_SGX")
+    expect(rows).to_have_count(3)  # units, room and the other trait took no host
+    expect(funnel).not_to_contain_text("max_unit")
+    reasons = page.get_by_role("group", name="Reasons")
+    expect(reasons).to_contain_text("HW_CPU_X86_SGX is missing")
+    expect(page.get_by_role("heading", name="Why hosts cannot serve it")).to_be_visible()
+
+
 def test_the_url_and_the_curl_line_can_be_copied(watch: Watch, demo: Demo) -> None:
     page = watch.open(asking(SMALL))
     page.get_by_text("As URL, JSON and curl").click()

@@ -63,32 +63,48 @@ function text(value) {
 function funnels(explanation, all) {
   const drawings = [];
   for (const [suffix, steps] of Object.entries(explanation.groups ?? {})) {
-    drawings.push(funnel(suffix ? `Group ${suffix}` : "Any provider of the tree", steps, all));
+    drawings.push(funnel(suffix ? `Group ${suffix}` : "Group without suffix", steps, all));
   }
-  drawings.push(funnel("All together", explanation.together ?? [], all));
+  drawings.push(funnel("All groups together", explanation.together ?? [], all));
   return h("div", { class: "funnels" }, drawings);
 }
 
 function funnel(title, steps, all) {
   if (!steps.length) return null;
-  const rows = steps.map((step) =>
-    h(
-      "tr",
-      { class: step.after < step.before ? "narrows" : null },
-      h("th", { scope: "row" }, h("code", {}, step.code), h("small", {}, step.detail)),
-      h("td", {}, bar(step.after, all, step.before)),
-      h("td", {}, whole(step.after)),
-    )
-  );
+  const total = steps[0].before;
+  const heading = h("h3", {}, title);
+  if (!total) return h("div", {}, heading, h("p", {}, "No host has a provider for each group."));
+  const rows = [
+    left("hosts", null, total, bar(total, all)),
+    // Steps that left all hosts say nothing about this request.
+    ...steps
+      .filter((step) => step.after < step.before)
+      .map((step) => left(meaning(step), step.detail, step.after, bar(step.after, all, step.before))),
+  ];
   const columns = ["Condition", "Hosts left", "Number"];
-  return h("div", {}, h("h3", {}, title), table("Conditions", columns, rows));
+  return h("div", {}, heading, table(`Conditions: ${title}`, columns, rows));
+}
+
+function left(words, detail, hosts, drawing) {
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, words, detail ? h("small", {}, detail) : null),
+    h("td", {}, drawing),
+    h("td", {}, whole(hosts)),
+  );
+}
+
+// A server of an earlier build sends codes alone.
+function meaning(step) {
+  return step.meaning ?? step.code;
 }
 
 function reasons(list, all, nameOf) {
   if (!list.length) return null;
   const rows = list.map((each) => reason(each, all, nameOf));
   const columns = ["Reason", "Share", "Hosts", "Examples"];
-  const title = h("h3", {}, "The first reason of each host");
+  const title = h("h3", {}, "Why hosts cannot serve it");
   return h("div", {}, title, table("Reasons", columns, rows));
 }
 
@@ -104,9 +120,11 @@ function reason(each, all, nameOf) {
     h(
       "th",
       { scope: "row" },
-      h("code", {}, each.code),
-      each.group ? ` ${each.group}` : "",
-      h("small", {}, each.detail),
+      meaning(each),
+      each.group ? ` (group ${each.group})` : "",
+      // A cause for each class, trait or the like that left hosts out.
+      (each.detail ?? "").split("; ").map((cause) => h("small", {}, cause)),
+      h("small", {}, h("code", {}, each.code)),
     ),
     h("td", {}, bar(each.hosts, all)),
     h("td", {}, whole(each.hosts)),
