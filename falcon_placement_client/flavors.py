@@ -18,7 +18,9 @@
 
 S, the suffix of a group, has letters, digits, _ and -. Where a key may be said several times in a
 query, a flavor has its values in one, with ``;`` between them: ``same_subtree=_A,_B;_C,!_D``. Keys
-of nova's other namespaces, such as ``hw:cpu_policy``, ask the placement service for nothing.
+of nova such as ``hw:cpu_policy`` become the resources and traits that nova makes of them
+(`nova_properties`). Keys for its filters and drivers alone, such as ``hw:mem_page_size``, ask the
+placement service for nothing.
 """
 
 import re
@@ -27,9 +29,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from falcon_placement_client.json_request import JsonRequest, JsonSubtreeRule
-from falcon_placement_client.query import GROUP_KEY, pairs_of, request_of
+from falcon_placement_client.query import GROUP_KEY, JsonRequest, pairs_of, request_of
 from falcon_placement_client.request_errors import RequestError, bad_value
 from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
+from falcon_placement_client import nova_properties
 
 Flavor = Mapping[str, str | int]
 
@@ -64,6 +67,7 @@ def request_of_flavor(flavor: Flavor) -> JsonRequest:
     Raises RequestError, which names the key and says what was expected, for keys that mean nothing
     and for values of another form; and for groups that contradict each other.
     """
+    flavor = nova_properties.translate(flavor)
     request = request_of(list(_pairs(flavor)))
     _check_resourceless(request, flavor)
     _check_suffixes(request)
@@ -187,6 +191,8 @@ def _is_own(key: str) -> bool:
 
 
 def _is_ignored(key: str) -> bool:
+    if nova_properties.is_translated(key):
+        return False
     namespace, colon, _name = key.partition(":")
     return key in OTHER_KEYS or (bool(colon) and namespace in OTHER_NAMESPACES)
 

@@ -117,12 +117,12 @@ def test_the_exit_code_says_whether_a_host_can_serve_it(
 
 def test_a_flavor_is_asked_for_from_a_file_and_from_its_keys(explain: Any, tmp_path: Path) -> None:
     path = tmp_path / "large.flavor"
-    path.write_text("vcpus=4\nhw:cpu_policy=dedicated\n")
+    path.write_text("vcpus=4\nhw:mem_page_size=large\n")
     with answering(200, json.dumps({"explanation": EXPLANATION}).encode()) as url:
         code, out, err = explain("--flavor", str(path), "resources:VCPU=8", "--url", url)
     assert code == 0
     assert "Group without suffix: resources=VCPU:8" in out
-    assert err == "hw:cpu_policy asks the placement service for nothing\n"
+    assert err == "hw:mem_page_size asks the placement service for nothing\n"
 
 
 DOCUMENT = ROOT / "EXPLAINING.rst"

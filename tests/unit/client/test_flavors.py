@@ -112,11 +112,91 @@ def test_what_a_flavor_has_itself_gives_way_to_its_properties() -> None:
     assert request["groups"][""]["resources"] == {"MEMORY_MB": 8192, "DISK_GB": 40, "PCPU": 4}
 
 
-def test_keys_of_other_namespaces_ask_for_nothing() -> None:
-    flavor: Flavor = {"resources:VCPU": 1, "hw:cpu_policy": "dedicated", "quota:cpu_shares": "5"}
+def test_keys_for_filters_and_drivers_ask_for_nothing() -> None:
+    flavor: Flavor = {"resources:VCPU": 1, "hw:mem_page_size": "large", "quota:cpu_shares": "5"}
     flavor = {**flavor, "hide_hypervisor_id": "true"}
     assert request_of_flavor(flavor) == {"groups": {"": {"resources": {"VCPU": 1}}}}
-    assert ignored_keys(flavor) == ["hw:cpu_policy", "quota:cpu_shares", "hide_hypervisor_id"]
+    assert ignored_keys(flavor) == ["hw:mem_page_size", "quota:cpu_shares", "hide_hypervisor_id"]
+
+
+@pytest.mark.parametrize(
+    ("properties", "resources", "required", "forbidden"),
+    [
+        ("hw:cpu_policy=shared", {"VCPU": 4}, [], []),
+        ("hw:cpu_policy=dedicated", {"PCPU": 4}, [], []),
+        ("hw:cpu_policy=dedicated hw:emulator_threads_policy=share", {"PCPU": 4}, [], []),
+        ("hw:cpu_policy=dedicated hw:emulator_threads_policy=isolate", {"PCPU": 5}, [], []),
+        (
+            "hw:cpu_policy=mixed hw:cpu_dedicated_mask=^0",
+            {"VCPU": 1, "PCPU": 3},
+            [],
+            [],
+        ),
+        (
+            "hw:cpu_policy=mixed hw:cpu_realtime_mask=2-3,^3",
+            {"VCPU": 3, "PCPU": 1},
+            [],
+            [],
+        ),
+        (
+            "hw:cpu_policy=dedicated hw:cpu_thread_policy=require",
+            {"PCPU": 4},
+            ["HW_CPU_HYPERTHREADING"],
+            [],
+        ),
+        (
+            "hw:cpu_policy=dedicated hw:cpu_thread_policy=isolate",
+            {"PCPU": 4},
+            [],
+            ["HW_CPU_HYPERTHREADING"],
+        ),
+        ("hw:cpu_policy=dedicated hw:cpu_thread_policy=prefer", {"PCPU": 4}, [], []),
+        ("hw:mem_encryption=True", {"VCPU": 4, "MEM_ENCRYPTION_CONTEXT": 1}, [], []),
+        ("hw:mem_encryption=no", {"VCPU": 4}, [], []),
+        (
+            "hw:pmem=6GB,6GB,large",
+            {"VCPU": 4, "CUSTOM_PMEM_NAMESPACE_6GB": 2, "CUSTOM_PMEM_NAMESPACE_LARGE": 1},
+            [],
+            [],
+        ),
+        (
+            "hw:tpm_version=2.0 hw:tpm_model=tpm-crb hw:tpm_secret_security=host",
+            {"VCPU": 4},
+            [
+                "COMPUTE_SECURITY_TPM_2_0",
+                "COMPUTE_SECURITY_TPM_CRB",
+                "COMPUTE_SECURITY_TPM_SECRET_SECURITY_HOST",
+            ],
+            [],
+        ),
+        ("hw:tpm_version=1.2", {"VCPU": 4}, ["COMPUTE_SECURITY_TPM_1_2"], []),
+        (
+            "hw:pci_numa_affinity_policy=socket",
+            {"VCPU": 4},
+            ["COMPUTE_SOCKET_PCI_NUMA_AFFINITY"],
+            [],
+        ),
+        ("hw:pci_numa_affinity_policy=preferred", {"VCPU": 4}, [], []),
+        (
+            "hw:maxphysaddr_mode=emulate",
+            {"VCPU": 4},
+            ["COMPUTE_ADDRESS_SPACE_EMULATED"],
+            [],
+        ),
+        ("os:secure_boot=required", {"VCPU": 4}, ["COMPUTE_SECURITY_UEFI_SECURE_BOOT"], []),
+        ("os:secure_boot=optional", {"VCPU": 4}, [], []),
+    ],
+)
+def test_properties_of_nova_become_what_nova_asks_of_the_service(
+    properties: str, resources: dict[str, int], required: list[str], forbidden: list[str]
+) -> None:
+    flavor = parse_flavor(["vcpus=4", *properties.split()])
+    group = request_of_flavor(flavor)["groups"][""]
+    assert group["resources"] == resources
+    assert group.get("required", []) == required
+    assert group.get("forbidden", []) == forbidden
+    asked = {"hw:cpu_dedicated_mask", "hw:cpu_realtime_mask"}  # read with hw:cpu_policy
+    assert set(ignored_keys(flavor)) <= asked
 
 
 @pytest.mark.parametrize(
@@ -146,6 +226,36 @@ def test_keys_of_other_namespaces_ask_for_nothing() -> None:
             "same_subtree=2: no group has this suffix; there are 1",
         ),
         ("resources1:A=1 isolate=1 group_policy=none", "isolate: expected without group_policy"),
+        ("vcpus=1 hw:cpu_policy=pinned", "hw:cpu_policy=pinned: expected shared, dedicated, mixed"),
+        ("vcpus=1 hw:cpu_thread_policy=require", "hw:cpu_thread_policy: expected with hw:cpu_po"),
+        ("vcpus=1 hw:emulator_threads_policy=isolate", "hw:emulator_threads_policy: expected with"),
+        ("disk=1 hw:cpu_policy=dedicated", "hw:cpu_policy: dedicated expects vcpus"),
+        ("vcpus=2 hw:cpu_policy=mixed", "hw:cpu_policy: mixed expects hw:cpu_dedicated_mask or"),
+        (
+            "vcpus=2 hw:cpu_policy=mixed hw:cpu_dedicated_mask=0-1",
+            "hw:cpu_dedicated_mask=0-1: expected some of 2 CPUs, not all",
+        ),
+        (
+            "vcpus=2 hw:cpu_policy=mixed hw:cpu_dedicated_mask=a",
+            "hw:cpu_dedicated_mask=a: expected CPUs as 0-3,^1",
+        ),
+        ("vcpus=2 hw:cpu_policy=dedicated resources:PCPU=2", "resources:PCPU: expected without hw"),
+        ("vcpus=1 hw:mem_encryption=maybe", "hw:mem_encryption=maybe: expected true or false"),
+        ("vcpus=1 hw:mem_encryption_model=amd-sev", "hw:mem_encryption_model: cannot be translat"),
+        ("vcpus=1 hw:tpm_version=3", "hw:tpm_version=3: expected 1.2, 2.0"),
+        ("vcpus=1 hw:tpm_model=tpm-tis", "hw:tpm_model: expected with hw:tpm_version"),
+        (
+            "vcpus=1 hw:tpm_version=1.2 hw:tpm_model=tpm-crb",
+            "hw:tpm_model=tpm-crb: expected with hw:tpm_version=2.0",
+        ),
+        ("vcpus=1 hw:pci_numa_affinity_policy=x", "hw:pci_numa_affinity_policy=x: expected requi"),
+        ("vcpus=1 accel:device_profile=fpga", "accel:device_profile: cannot be translated; its"),
+        ("vcpus=1 pci_passthrough:alias=a:1", "pci_passthrough:alias: cannot be translated; what"),
+        ("vcpus=1 hw:new=1", "hw:new: what it asks of the placement service is not known"),
+        (
+            "vcpus=1 hw:tpm_version=2.0 trait:COMPUTE_SECURITY_TPM_2_0=forbidden",
+            "trait:COMPUTE_SECURITY_TPM_2_0=forbidden: another key asks for required",
+        ),
         ("disk=1 can_split=VCPU", "can_split=VCPU: expected a class that is asked for"),
     ],
 )
