@@ -156,7 +156,7 @@ def test_an_address_that_is_none_leads_to_the_cloud(watch: Watch, place: str) ->
 
 def test_a_suffix_of_an_address_changes_no_other_object(watch: Watch) -> None:
     page = watch.open("#ask?request=resources__proto__%3DVCPU:7")
-    expect(page.get_by_role("group", name="Group __proto__")).to_be_visible()
+    expect(page.get_by_role("group", name="Group __proto__", exact=True)).to_be_visible()
     assert page.evaluate("({}).resources") is None
 
 
