@@ -49,22 +49,25 @@ class GroupFalls:
         terms = self._blamed(slot, screen, last, [mask for _position, mask, _bit in at_code])
         if not terms:
             return None
+        sharing: tuple[int, ...] = ()
         classes: tuple[str, ...] = ()
-        sharing: tuple[str, ...] = ()
         if not last & screen.stock:
-            with_room = {
+            with_room = [
                 position
                 for (position, _mask), bit in zip(masks, first, strict=True)
                 if not bit & screen.stock
-            }
-            classes, sharing = self._sharing(screen, with_room)
+            ]
+            if self._pool.anchor is not None and min(with_room) >= self._pool.local:
+                sharing = tuple(dict.fromkeys(with_room))
+                classes = tuple([name for name, _units in screen.resources])
         return Fall(
             term.code,
             term.suffix,
-            Cause(terms, classes, sharing),
+            Cause(terms, classes, bool(sharing)),
             slot,
             tuple(dict.fromkeys(position for position, _mask, bit in at_code if bit == last)),
             tuple(dict.fromkeys(position for position, _mask, _bit in at_code)),
+            sharing,
         )
 
     def _blamed(
@@ -81,15 +84,6 @@ class GroupFalls:
         return screen.terms_at(last, reduce(and_, masks)) or screen.terms_at(
             last, reduce(or_, masks)
         )
-
-    def _sharing(
-        self, screen: Screen, with_room: set[int]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the classes of a slot and the sharing providers, if these alone have room."""
-        if self._pool.anchor is None or min(with_room) < self._pool.local:
-            return (), ()
-        classes = tuple([name for name, _amount in screen.resources])
-        return classes, tuple(sorted(self._pool.members[each].uuid for each in with_room))
 
     def _of_missing_traits(self, slots: Sequence[int]) -> Fall | None:
         """Return the traits of the unsuffixed group that no provider with room has."""

@@ -2,11 +2,14 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.terms import Masks
 from placement.candidates.trace import Refusal
+
+if TYPE_CHECKING:
+    from placement.candidates.explanation.extremes import Measure
 
 ORDER = {code: place for place, code in enumerate(Refusal)}
 
@@ -18,8 +21,8 @@ class Cause(NamedTuple):
     terms: tuple[StatedTerm, ...] = ()
     # The classes concerned: those of the sharing providers, or those whose sums do not fit.
     classes: tuple[str, ...] = ()
-    # UUIDs of sharing providers, where no other provider has room.
-    sharing: tuple[str, ...] = ()
+    # No provider has room but sharing ones.
+    shared: bool = False
     # Of sums that do not fit: what stands in the way instead of the room; None: the room.
     by: Refusal | None = None
 
@@ -37,6 +40,8 @@ class Fall(NamedTuple):
     providers: Sequence[int] = ()
     # Positions of all that fall out at the code.
     at_code: Sequence[int] = ()
+    # Positions of sharing providers that alone have room.
+    sharing: Sequence[int] = ()
 
 
 class Shortage(NamedTuple):
@@ -61,10 +66,6 @@ class Extreme(NamedTuple):
     next: int | None = None
 
 
-# Cause -> class -> what inventories have.
-Extremes = dict[Cause, dict[str, Extreme]]
-
-
 @dataclass(slots=True, eq=False)
 class Verdict:
     """What holds for all hosts that are alike."""
@@ -87,8 +88,12 @@ class Verdict:
     # UUIDs of some, and of some that only share what they have.
     examples: list[str] = field(default_factory=list)
     pools: list[str] = field(default_factory=list)
-    extremes: Extremes = field(default_factory=dict)
+    # What is noted of their inventories.
+    measures: Sequence["Measure"] = ()
+    # Slot -> UUIDs of the sharing providers that alone have room for it.
+    sharing: dict[int, set[str]] = field(default_factory=dict)
     # Of hosts whose groups do not fit together: the same with the cause, by what tells these apart.
+    has_variants: bool = False
     variants: dict[Hashable, "Verdict"] = field(default_factory=dict)
     # These belong to `reductions`: what alone may be in the way, and whether less of it would do.
     shortages: list[Shortage] | None = None
@@ -116,8 +121,8 @@ class Profile(NamedTuple):
     masks: tuple[Masks, ...] = ()
     # The signatures of what joins slots.
     joined: tuple[Hashable, ...] = ()
-    # Which sharing providers the host reaches, and how many providers are its own.
-    reached: Hashable = None
+    # How many sharing providers the host reaches.
+    reached: int = 0
 
 
 def first_fall(falls: Iterable[Fall | None]) -> Fall | None:

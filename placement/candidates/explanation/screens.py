@@ -4,7 +4,6 @@ From the masks follows all that an explanation says of single groups. Hosts with
 alike, whatever numbers stand behind them.
 """
 
-from collections.abc import Callable
 from operator import or_
 
 from falcon_placement_client.inventory import fits
@@ -14,29 +13,6 @@ from placement.candidates.model import Pool
 from placement.candidates.request import Slot
 from placement.candidates.terms import Masks, TermChecks, bits, meeting
 from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
-from placement.candidates.terms.checks import MAX_REMEMBERED
-from falcon_placement_client.inventory import Stock, fits
-
-
-class _Failed(dict[Stock, int]):
-    """Stock -> the bits of the reasons why it cannot serve an amount.
-
-    PERF: hosts of one model that are used alike have equal stocks.
-    """
-
-    def __init__(
-        self, unfit: Callable[[Stock, int, int, int], int], units: int, missing: int, step: int
-    ) -> None:
-        super().__init__()
-        self.amount = units, missing, step
-        self._unfit = unfit
-
-    def __missing__(self, stock: Stock) -> int:
-        units, missing, step = self.amount
-        if len(self) >= MAX_REMEMBERED:
-            self.clear()
-        mask = self[stock] = 0 if fits(stock, units) else self._unfit(stock, units, missing, step)
-        return mask
 
 
 class Screen:
@@ -66,11 +42,9 @@ class Screen:
         self._in_parts = in_parts
         self._classes = len(slot.resources)
         self.resources = slot.resources
-        self._amounts: list[tuple[str, int, _Failed, _Failed]] = []
-        for place, (name, units) in enumerate(slot.resources):
-            whole = _Failed(unfit_whole, units, 1 << place, self._classes)
-            local = _Failed(unfit_for_a_part, *whole.amount) if in_parts else whole
-            self._amounts.append((name, 1 << place, local, whole))
+        self._amounts = [
+            (name, units, 1 << place) for place, (name, units) in enumerate(slot.resources)
+        ]
         self.terms = of_amounts(group.suffix, slot.resources)
         first = len(self.terms)
         self.stock = (1 << first) - 1
@@ -114,12 +88,18 @@ class Screen:
         local = pool.local if self._in_parts else 0
         for position, member in enumerate(pool.members):
             mask = 0
-            for name, missing, of_local, of_sharing in self._amounts:
-                stock = member.stocks.get(name)
+            stocks = member.stocks
+            for name, units, missing in self._amounts:
+                stock = stocks.get(name)
                 if stock is None:
                     mask |= missing
-                else:
-                    mask |= (of_local if position < local else of_sharing)[stock]
+                    continue
+                # PERF: `fits`, of which the call takes as long as it does.
+                capacity, used, least, most, step = stock
+                if used + units <= capacity and least <= units <= most and not units % step:
+                    continue
+                unfit = unfit_for_a_part if position < local else unfit_whole
+                mask |= unfit(stock, units, missing, self._classes)
             masks.append(mask)
         # PERF: most requests have no terms, and most terms no alternative.
         itself, as_root = of_checks

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.explanation import extremes, wording
-from placement.candidates.explanation.profiles import Cause, Extremes, Fall, Verdict
+from placement.candidates.explanation.profiles import Cause, Extreme, Extremes, Fall, Profile, Verdict
+from placement.candidates.explanation.extremes import measures, wider_at
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.together import SumCauses
@@ -21,6 +22,7 @@ MOST_EXAMPLES = 5
 MOST_VERDICTS = 10_000  # kept at a time
 MOST_CAUSES = 1000  # told apart, of one step
 MOST_NAMED = 3  # hosts that the request names
+MOST_SHARING = 100  # providers that alone have room, for hosts that are alike
 
 
 @dataclass(slots=True)
@@ -37,7 +39,10 @@ class Fallen:
     # Cause -> hosts, and those of them that the text does not mention by themselves.
     causes: Counter[Cause] = field(default_factory=Counter)
     plain: Counter[Cause] = field(default_factory=Counter)
-    extremes: Extremes = field(default_factory=dict)
+    # Cause -> class -> what inventories have.
+    extremes: dict[Cause, dict[str, Extreme]] = field(default_factory=dict)
+    # Cause -> UUIDs of the sharing providers that alone have room.
+    sharing: dict[Cause, set[str]] = field(default_factory=dict)
 
     def add(self, verdict: Verdict) -> None:
         """Add the hosts of a verdict."""
@@ -45,18 +50,28 @@ class Fallen:
         self.aside += verdict.aside
         self.examples += verdict.examples[: MOST_EXAMPLES - len(self.examples)]
         self.pools += verdict.pools[: MOST_EXAMPLES - len(self.pools)]
+        for fall in verdict.falls:
+            if fall.sharing:
+                uuids = verdict.sharing.get(fall.slot, ())
+                self.sharing.setdefault(fall.cause, set()).update(uuids)
+        # Slots that ask the same have one cause.
         for cause in dict.fromkeys(fall.cause for fall in verdict.falls):
             kept = cause
             if cause not in self.causes and len(self.causes) >= MOST_CAUSES:
                 kept = Cause(cause.terms[-1:])  # of which there are no more than terms
             self.causes[kept] += verdict.hosts
             self.plain[kept] += verdict.hosts - verdict.aside
-            extremes.add(self.extremes, self.code, kept, verdict.extremes.get(cause, {}))
+            by_class = self.extremes.setdefault(kept, {})
+            for measure in verdict.measures:
+                if measure.cause == cause and measure.extreme is not None:
+                    known = by_class.get(measure.name)
+                    code = cause.by or self.code
+                    by_class[measure.name] = wider_at(code, known, measure.extreme)
 
     def losses(self, causes: Counter[Cause]) -> Sequence[Loss]:
         """Return causes, those of most hosts first."""
         return [
-            Loss(cause, hosts, self.extremes.get(cause, {}))
+            Loss(cause, hosts, self.extremes.get(cause, {}), sorted(self.sharing.get(cause, ())))
             for cause, hosts in causes.most_common()
             if hosts
         ]
@@ -93,7 +108,12 @@ class Tally:
         """Count a host.  Raises BudgetSpentError before it is counted."""
         anchor = pool.anchor
         assert anchor is not None
-        verdict = self._verdict_of(pool, anchor)
+        root = self._question.root
+        mask = root.root_mask(anchor.members[0]) if root.terms else 0
+        profile = self._judge.profile(pool, mask)
+        verdict = self._verdicts.get(profile) or self._verdict_of(profile, pool)
+        if verdict.has_variants:
+            verdict = self._variant_of(verdict, pool)
         self.looked += 1
         verdict.hosts += 1
         if not verdict.falls:
@@ -108,8 +128,7 @@ class Tally:
             self.named.append(self._clause_of(anchor, pool, verdict))
         if len(examples) < MOST_EXAMPLES:
             examples.append(anchor.uuid)
-        for fall in verdict.falls:
-            extremes.note(verdict.extremes, pool, fall)
+        _note(verdict, pool)
         return verdict
 
     def _is_named(self, anchor: Tree) -> bool:
@@ -117,35 +136,37 @@ class Tally:
         places = self._question.places
         return len(self.named) < MOST_NAMED and any(term.positions(anchor) for term in places)
 
-    def _verdict_of(self, pool: Pool, anchor: Tree) -> Verdict:
+    def _verdict_of(self, profile: Profile, pool: Pool) -> Verdict:
+        """Decide the hosts of a profile."""
+        verdict = self._judge.verdict(profile, pool)
         if self._kept >= MOST_VERDICTS:
             self._fold()
-        root = self._question.root
-        mask = root.root_mask(anchor.members[0]) if root.terms else 0
-        profile = self._judge.profile(pool, mask)
-        verdict = self._verdicts.get(profile)
-        if verdict is None:
-            verdict = self._verdicts[profile] = self._judge.verdict(profile, pool)
-            self._kept += 1
-        if self._sums is None or not verdict.falls:
-            return verdict
-        if verdict.falls[0].code is not Refusal.CAPACITY_SUM:
-            return verdict
+        self._kept += 1
+        self._verdicts[profile] = verdict
+        verdict.measures = list(measures(verdict.falls))
+        if self._sums is not None and verdict.falls:
+            verdict.has_variants = verdict.falls[0].code is Refusal.CAPACITY_SUM
+        return verdict
+
+    def _variant_of(self, verdict: Verdict, pool: Pool) -> Verdict:
+        """Return what holds for those of these hosts where the same stands in the way."""
+        assert self._sums is not None
         key = self._sums.key(pool)
         variant = verdict.variants.get(key)
         if variant is None:
             variant = verdict.variants[key] = verdict.variant(self._sums.fall(pool, verdict))
+            variant.measures = list(measures(variant.falls))
             self._kept += 1
         return variant
 
     def _clause_of(self, anchor: Tree, pool: Pool, verdict: Verdict) -> str:
         """Return why a single host is not served."""
-        of_host: Extremes = {}
-        clauses = []
-        for fall in verdict.falls:
-            extremes.note(of_host, pool, fall)
-            loss = Loss(fall.cause, 1, of_host.get(fall.cause, {}))
-            clauses.append(self._words.clause(fall.code, loss))
+        fallen = Fallen(verdict.falls[0].code)
+        alone = Verdict(verdict.falls, hosts=1, measures=list(measures(verdict.falls)))
+        _note(alone, pool)
+        fallen.add(alone)
+        losses = fallen.losses(fallen.causes)
+        clauses = [self._words.clause(fallen.code, loss) for loss in losses]
         return f"host {anchor.uuid} {', and '.join(clauses)}"
 
     def _fold(self) -> None:
@@ -241,3 +262,15 @@ class Tally:
             Relaxed(relaxations[place].term, self.served + hosts)
             for place, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
         ]
+
+
+def _note(verdict: Verdict, pool: Pool) -> None:
+    """Note what a host has of what it failed.  PERF: every host comes here."""
+    members = pool.members
+    for measure in verdict.measures:
+        measure.note(members)
+    for fall in verdict.falls:
+        if fall.sharing:
+            uuids = verdict.sharing.setdefault(fall.slot, set())
+            if len(uuids) < MOST_SHARING:
+                uuids.update([members[position].uuid for position in fall.sharing])

@@ -55,8 +55,9 @@ class Judge:
         """Return the profile of a host; root_mask: that of its root."""
         if root_mask & (root_mask - 1):
             return Profile(root_mask)  # no single relaxation helps, so nothing else matters
-        reached = (pool.local, pool.reached) if pool.sharing else None
-        return Profile(root_mask, self.question.masks(pool), self.signatures(pool), reached)
+        return Profile(
+            root_mask, self.question.masks(pool), self.signatures(pool), len(pool.reached)
+        )
 
     def signatures(self, pool: Pool) -> tuple[Hashable, ...]:
         """Return all that is read of a pool besides masks."""

@@ -27,6 +27,8 @@ class Loss(NamedTuple):
     hosts: int
     # Class -> what their inventories have.
     extremes: Mapping[str, Extreme]
+    # UUIDs of the sharing providers that alone have room.
+    sharing: Sequence[str] = ()
 
 
 def asked(terms: Iterable[StatedTerm]) -> str:
@@ -91,8 +93,8 @@ class Words:
 
     def _refused(self, code: Refusal, loss: Loss, hosts: int) -> str:
         said = self._filled(_reason(code, loss.cause).refused, loss)
-        if loss.cause.sharing:
-            said = f"{_only_shared(loss.cause)}: {said}"
+        if loss.cause.shared:
+            said = f"{_only_shared(loss)}: {said}"
         return said if loss.hosts == hosts else f"{said} ({count_of(loss.hosts)})"
 
     def clauses(self, code: Refusal, losses: Sequence[Loss]) -> Sequence[str]:
@@ -104,9 +106,9 @@ class Words:
         reason, terms = _reason(code, loss.cause), loss.cause.terms
         have = "has" if loss.hosts == 1 else "have"
         group = for_group(terms[0], self._several) if terms else ""
-        if loss.cause.sharing:
+        if loss.cause.shared:
             where = self._filled(reason.refused, loss)
-            return f"{have} {_only_shared(loss.cause)}{group} ({where})"
+            return f"{have} {_only_shared(loss)}{group} ({where})"
         return self._filled(reason.lacking, loss, have=have, group=group)
 
     def _filled(self, form: str, loss: Loss, **more: str) -> str:
@@ -145,10 +147,10 @@ def _reason(code: Refusal, cause: Cause) -> Reason:
     return code.reason if cause.by is None else SUMS_BY[cause.by]
 
 
-def _only_shared(cause: Cause) -> str:
-    plural = "s" * (len(cause.sharing) > 1)
-    names = _listed(cause.sharing, most=MOST_TERMS)
-    return f"{_and(cause.classes)} only from the sharing provider{plural} {names}"
+def _only_shared(loss: Loss) -> str:
+    plural = "s" * (len(loss.sharing) > 1)
+    names = _listed(loss.sharing, most=MOST_TERMS)
+    return f"{_and(loss.cause.classes)} only from the sharing provider{plural} {names}"
 
 
 def _is_forbidden(term: StatedTerm) -> bool:

@@ -3,7 +3,7 @@
 Names, sharing providers and roots are read once for both, in one transaction.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Self
 
 from sqlalchemy.engine import Connection
@@ -64,17 +64,15 @@ class AnchorReader:
         self._store = store
         self._sharing = sharing
         self._spend = spend
-        self._pools: AnchorPools | None = None  # once the trees of sharing providers are read
+        # Returns the pool of an anchor; once the trees of sharing providers are read.
+        self.pool: Callable[[Tree], Pool]
+        self._is_ready = False
 
     def trees(self, roots: Sequence[Root]) -> list[Tree]:
         """Return the trees of the roots, in their order."""
         trees = self._store.trees(roots)
-        if self._pools is None:
+        if not self._is_ready:
             members = sharing_members(self._sharing, self._store.pinned())
-            self._pools = AnchorPools(members, self._spend)
+            self.pool = AnchorPools(members, self._spend).pool
+            self._is_ready = True
         return trees
-
-    def pool(self, anchor: Tree) -> Pool:
-        """Return the pool of an anchor, one of the trees that were read."""
-        assert self._pools is not None
-        return self._pools.pool(anchor)
