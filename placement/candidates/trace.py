@@ -101,14 +101,14 @@ class Refusal(StrEnum):
     TRAIT_MISSING = (
         "trait_missing",
         "no provider with room has the required traits",
-        "{value} {is_are} missing",
+        "{value} {missing}",
         "{have} no provider with room and {noun}{group}",
     )
     TRAIT_FORBIDDEN = (
         "trait_forbidden",
         "every provider with room has a forbidden trait",
-        "{value} {is_are} forbidden",
-        "{have} room only where {noun} {is_are} forbidden{group}",
+        "{value} is forbidden",
+        "{have} room only where {noun} is forbidden{group}",
     )
     NOT_IN_AGGREGATE = (
         "not_in_aggregate",
@@ -120,7 +120,7 @@ class Refusal(StrEnum):
         "in_forbidden_aggregate",
         "every provider with room is in a forbidden aggregate",
         "in {value}",
-        "{have} room only in {noun}, which {is_are} forbidden{group}",
+        "{have} room only in {noun}, which is forbidden{group}",
     )
     IN_TREE = (
         "in_tree",

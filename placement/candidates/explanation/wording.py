@@ -124,11 +124,13 @@ class Words:
                 name: of(self._plan, loss.cause) for name, of in _JOINED.items() if name in form
             }
             return form.format(**words, **more)
+        # Each provider fails one of them at least: has not all, or has one that is forbidden.
+        both = " or " if _is_forbidden(terms[0]) else " and "
         return form.format(
-            value=_and([_unknown(term) or value_of(term) for term in terms]),
-            noun=_and([_unknown(term) or noun_of(term) for term in terms]),
+            value=both.join([_unknown(term) or value_of(term) for term in terms]),
+            noun=both.join([_unknown(term) or noun_of(term) for term in terms]),
             name=_and(classes) + " on one provider" * (len(classes) > 1),
-            is_are="is" if len(terms) == 1 else "are",
+            missing="is missing" if len(terms) == 1 else "are not on one provider",
             within="in" if _is_forbidden(terms[0]) else "not in",
             **more,
         )

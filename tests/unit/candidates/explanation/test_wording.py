@@ -10,7 +10,7 @@ from placement.candidates.trace import SUMS_BY, Refusal
 
 ROOT = Path(__file__).parents[4]
 FIELDS = {
-    *("value", "noun", "name", "there", "advice", "have", "group", "is_are", "within"),
+    *("value", "noun", "name", "there", "advice", "have", "group", "missing", "within"),
     *("traits", "sums", "isolated", "subtrees"),
 }
 
