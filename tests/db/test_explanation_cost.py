@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from placement.candidates.explanation.question import LOOKS_PER_CHECKS, LOOKS_PE
 from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.verdicts import LOOKS_PER_FALL
 from placement.candidates.terms import TermChecks
+from placement.candidates.trees import roots
 from placement.candidates.trees.scan import Scan
 from tests.db.test_candidates_growth import loaded
 from tests.kit.cloud import Cloud, Provider, aggregate_uuid
@@ -107,6 +109,21 @@ def test_an_explanation_reads_nothing_again_that_its_search_has_read(
             alone = explain(Scan.of(conn, request), cloud.trees, settings)
         assert explanation == alone
     assert costs == [0, 1, 1]
+
+
+def test_roots_that_are_not_kept_are_read_once_more(
+    clouds: list[Searcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search has read more roots than are kept for the explanation."""
+    monkeypatch.setattr(roots, "MAX_KEPT_ROOTS", 10)
+    cloud = clouds[-1]
+    request = parse_candidates(pairs(NOBODY.rpartition("?")[2]), v("2.0"))
+    with cloud.database.read_trees() as conn:
+        scan = Scan.of(conn, request)
+        for after in (0, 10, 20):
+            scan.roots.run(after, 10)
+        ids = [root.id for window in islice(scan.roots.windows(100), 100) for root in window]
+    assert len(ids) == len(set(ids)) == 1000
 
 
 def test_single_hosts_take_two_statements_more(clouds: list[Searcher]) -> None:

@@ -268,8 +268,11 @@ class PlainRoots:
             self.run(0, root_windows.FIRST)  # these are all
         if self._kept:
             yield tuple(self._kept)
-        while not self._complete:
-            yield self.run(self._last, size)[0]
+        after, complete = self._last, self._complete
+        while not complete:
+            roots, rows, after = self.run(after, size)
+            complete = rows < size
+            yield roots
 
 
 def _sound(rows: Iterable[Sequence[int]]) -> list[Root]:
