@@ -302,6 +302,11 @@ def test_what_cannot_be_read_is_told(watch: Watch) -> None:
     page.get_by_label("Pasted request").fill("constructor=red")
     page.get_by_role("button", name="Take it").click()
     expect(page.get_by_role("alert")).to_have_text("constructor is no parameter of a request.")
+    page.get_by_label("Pasted request").fill(
+        "vcpus=2\nhw:mem_page_size=large\nhw:cpu_policy=dedicated"
+    )
+    page.get_by_role("button", name="Take it").click()
+    expect(page.get_by_role("alert")).to_contain_text("hw:cpu_policy is translated by placement-m")
 
 
 @pytest.mark.parametrize(

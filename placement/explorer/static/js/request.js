@@ -120,13 +120,16 @@ function readTerm(request, key, value) {
 }
 
 const BETWEEN_PROPERTIES = /\n+|[,\s]+(?=['"]?[\w.-]+(?::\w+)?\s*=)/;
+const TRANSLATED =
+  /^(hw:(cpu_(thread_)?policy|emulator_|mem_encryption|pmem|tpm_|pci_numa_|maxphysaddr_mode)|os:secure_boot|accel:|pci_passthrough:)/;
 const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
 
 /**
  * Read a flavor's properties: key=value, on lines, or with commas or blanks between them.
  *
- * Where a key has several values, they have ";" between them. Keys of other namespaces, such as
- * hw:cpu_policy, ask nothing of this service.
+ * Where a key has several values, they have ";" between them. Keys for nova's filters and drivers,
+ * such as hw:mem_page_size, ask nothing of this service; those that nova turns into resources and
+ * traits are refused, for only the command translates them.
  */
 export function fromFlavor(text) {
   const request = { groups: Object.create(null) };
@@ -151,7 +154,9 @@ function readProperty(request, key, value) {
   } else if (kind === "trait" && value === "forbidden") {
     (group(request, suffix).forbidden ??= []).push(name);
   } else if (kind) throw new RequestError(`${key} is “required” or “forbidden”, not “${value}”.`);
-  else if (!key.includes(":")) readTerm(request, key, value);
+  else if (TRANSLATED.test(key)) {
+    throw new RequestError(`${key} is translated by placement-manage explain --flavor, not here.`);
+  } else if (!key.includes(":")) readTerm(request, key, value);
 }
 
 // "None of it", whatever else the flavor says.
