@@ -28,11 +28,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
+from falcon_placement_client import nova_properties
 from falcon_placement_client.json_request import JsonRequest, JsonSubtreeRule
-from falcon_placement_client.query import GROUP_KEY, JsonRequest, pairs_of, request_of
+from falcon_placement_client.query import GROUP_KEY, pairs_of, request_of
 from falcon_placement_client.request_errors import RequestError, bad_value
 from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
-from falcon_placement_client import nova_properties
 
 Flavor = Mapping[str, str | int]
 

@@ -20,8 +20,8 @@ and what depends on the configuration of other services, is refused.
 import re
 from collections.abc import Iterator, Mapping
 
-from placement.client.request_errors import RequestError, bad_value
-from placement.client.terms import read_amount
+from falcon_placement_client.request_errors import RequestError, bad_value
+from falcon_placement_client.terms import read_amount
 
 Flavor = Mapping[str, str | int]
 

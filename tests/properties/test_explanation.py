@@ -18,7 +18,6 @@ from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.request import SubtreeRule
 from placement.candidates.trace import Refusal
 from placement.candidates.trees.scan import Scan
-from falcon_placement_client.query import parse_query
 from tests.kit.engines import share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query

@@ -96,8 +96,8 @@ def modules_that_write() -> set[str]:
 
 def test_no_two_classes_have_one_name() -> None:
     places: dict[str, list[str]] = {}
-    for package in (ROOT / "placement", ROOT / "migrations"):
-        for path in package.rglob("*.py"):
+    for package in ("placement", "migrations"):
+        for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.ClassDef):
                     places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))

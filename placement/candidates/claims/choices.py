@@ -17,8 +17,8 @@ from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.pipeline import RequestSearch
 from placement.candidates.trace import Trace
 from placement.candidates.trees.resolve import resolve
-from placement.candidates.trees.store import TreeCache
 from placement.candidates.trees.scan import Scan
+from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import SearchTuning
 from placement.config import CandidateSettings
 from placement.errors import ConsumerGenerationConflict, NoCandidatesFound

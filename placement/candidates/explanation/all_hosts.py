@@ -17,12 +17,9 @@ from placement.candidates.explanation.tally import Tally
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Explanation, Hosts
 from placement.candidates.model import Root, Tree
-from placement.candidates.request import CandidateRequest
-from placement.candidates.trees.resolve import resolve
-from placement.candidates.trees.roots import read_roots
-from placement.candidates.trees.sharing import AnchorPools, roots_of, sharing_members, sharing_of
-from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
 from placement.candidates.trees.scan import AnchorReader, Scan
+from placement.candidates.trees.sharing import roots_of
+from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config.frozen import CandidateSettings
 from placement.errors import DeadlineExceeded

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from placement.candidates.explanation.profiles import Cause, Extreme, Fall
+from falcon_placement_client.inventory import Stock, sizes
+from placement.candidates.explanation.profiles import Extreme, Fall, FallCause
 from placement.candidates.model import Member
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
-from placement.client.inventory import Stock, sizes
 
 # Refusal code -> whether the most or the least is reported, and of which field of an inventory.
 _MEASURES: Mapping[Refusal, tuple[bool, Callable[[Stock], int]]] = {
@@ -36,7 +36,7 @@ class Measure:
 
     def __init__(self, fall: Fall, amount: Amount) -> None:
         code = fall.cause.by or fall.code
-        self.cause: Cause = fall.cause
+        self.cause: FallCause = fall.cause
         self.name, self._units = amount
         self.extreme: Extreme | None = None
         self._positions = fall.at_code

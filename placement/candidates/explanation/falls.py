@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
 
-from placement.candidates.explanation.profiles import Cause, Fall, first_fall
+from placement.candidates.explanation.profiles import Fall, FallCause, first_fall
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.terms import StatedTerm
@@ -63,7 +63,7 @@ class GroupFalls:
         return Fall(
             term.code,
             term.suffix,
-            Cause(terms, classes, bool(sharing)),
+            FallCause(terms, classes, bool(sharing)),
             slot,
             tuple(dict.fromkeys(position for position, _mask, bit in at_code if bit == last)),
             tuple(dict.fromkeys(position for position, _mask, _bit in at_code)),
@@ -93,7 +93,7 @@ class GroupFalls:
             return None
         terms = tuple(map(first.term, bits(missing)))
         self.missing = set(terms)
-        return Fall(Refusal.TRAIT_MISSING, terms[0].suffix, Cause(terms), slots[0])
+        return Fall(Refusal.TRAIT_MISSING, terms[0].suffix, FallCause(terms), slots[0])
 
     def _missing_of(self, slots: Sequence[int]) -> int:
         """Return the bits of collective terms that no provider with room for a slot meets."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ORDER = {code: place for place, code in enumerate(Refusal)}
 
 
-class Cause(NamedTuple):
+class FallCause(NamedTuple):
     """What took the last provider of a group, or all assignments; equal for many hosts."""
 
     # The terms of one code that the last providers fail; none for codes that join groups.
@@ -33,7 +33,7 @@ class Fall(NamedTuple):
     code: Refusal
     # None for the root and for what joins groups.
     group: str | None
-    cause: Cause = Cause()
+    cause: FallCause = FallCause()
     # The slot that lost its last provider.
     slot: int = -1
     # Positions of those that fall out last, at the last of the terms.

@@ -6,7 +6,6 @@ alike, whatever numbers stand behind them.
 
 from operator import or_
 
-from falcon_placement_client.inventory import fits
 from placement.candidates.budget import Spend, free
 from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group
 from placement.candidates.model import Pool

@@ -12,7 +12,7 @@ from functools import lru_cache
 from falcon_placement_client.inventory import sizes
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
-from placement.candidates.explanation.profiles import Cause, Fall, Profile, Shortage, Verdict
+from placement.candidates.explanation.profiles import Fall, FallCause, Profile, Shortage, Verdict
 from placement.candidates.explanation.question import LOOKS_PER_TERM, Joins, Question
 from placement.candidates.explanation.reductions import Amounts, Reductions
 from placement.candidates.explanation.relaxed import with_amount, without_class, without_traits
@@ -145,7 +145,7 @@ class _SplitCase(Case):
         served_free = self._serves(free)
         if served_free is False:
             code = self._fall_of_parts(free)
-            sums = Cause(by=Refusal.CAPACITY) if code is Refusal.CAPACITY_SUM else Cause()
+            sums = FallCause(by=Refusal.CAPACITY) if code is Refusal.CAPACITY_SUM else FallCause()
             return Fall(code, None, sums)
         served_apart = self._serves(apart) if served_free else None
         if served_apart is None:

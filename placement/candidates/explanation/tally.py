@@ -4,10 +4,15 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from falcon_placement_client.inventory import Stock
-from placement.candidates.explanation import extremes, wording
-from placement.candidates.explanation.profiles import Cause, Extreme, Extremes, Fall, Profile, Verdict
+from placement.candidates.explanation import wording
 from placement.candidates.explanation.extremes import measures, wider_at
+from placement.candidates.explanation.profiles import (
+    Extreme,
+    Fall,
+    FallCause,
+    Profile,
+    Verdict,
+)
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.together import SumCauses
@@ -36,13 +41,13 @@ class Fallen:
     # Some hosts, and some of those that only share.
     examples: list[str] = field(default_factory=list)
     pools: list[str] = field(default_factory=list)
-    # Cause -> hosts, and those of them that the text does not mention by themselves.
-    causes: Counter[Cause] = field(default_factory=Counter)
-    plain: Counter[Cause] = field(default_factory=Counter)
-    # Cause -> class -> what inventories have.
-    extremes: dict[Cause, dict[str, Extreme]] = field(default_factory=dict)
-    # Cause -> UUIDs of the sharing providers that alone have room.
-    sharing: dict[Cause, set[str]] = field(default_factory=dict)
+    # FallCause -> hosts, and those of them that the text does not mention by themselves.
+    causes: Counter[FallCause] = field(default_factory=Counter)
+    plain: Counter[FallCause] = field(default_factory=Counter)
+    # FallCause -> class -> what inventories have.
+    extremes: dict[FallCause, dict[str, Extreme]] = field(default_factory=dict)
+    # FallCause -> UUIDs of the sharing providers that alone have room.
+    sharing: dict[FallCause, set[str]] = field(default_factory=dict)
 
     def add(self, verdict: Verdict) -> None:
         """Add the hosts of a verdict."""
@@ -58,7 +63,7 @@ class Fallen:
         for cause in dict.fromkeys(fall.cause for fall in verdict.falls):
             kept = cause
             if cause not in self.causes and len(self.causes) >= MOST_CAUSES:
-                kept = Cause(cause.terms[-1:])  # of which there are no more than terms
+                kept = FallCause(cause.terms[-1:])  # of which there are no more than terms
             self.causes[kept] += verdict.hosts
             self.plain[kept] += verdict.hosts - verdict.aside
             by_class = self.extremes.setdefault(kept, {})
@@ -68,7 +73,7 @@ class Fallen:
                     code = cause.by or self.code
                     by_class[measure.name] = wider_at(code, known, measure.extreme)
 
-    def losses(self, causes: Counter[Cause]) -> Sequence[Loss]:
+    def losses(self, causes: Counter[FallCause]) -> Sequence[Loss]:
         """Return causes, those of most hosts first."""
         return [
             Loss(cause, hosts, self.extremes.get(cause, {}), sorted(self.sharing.get(cause, ())))

@@ -9,12 +9,12 @@ from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 
+from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import LOOKS_PER_STEP, BudgetSpentError
-from placement.candidates.explanation.profiles import ORDER, Cause, Fall, Verdict
+from placement.candidates.explanation.profiles import ORDER, Fall, FallCause, Verdict
 from placement.candidates.explanation.verdicts import Judge
-from placement.candidates.model import Pool
+from placement.candidates.model import Pool, Stocks
 from placement.candidates.trace import Refusal
-from placement.client.inventory import Stock
 
 SHARE = 8  # the part of all work that this may take
 
@@ -45,7 +45,7 @@ class SumCauses:
     def fall(self, pool: Pool, verdict: Verdict) -> Fall:
         """Return the fall of a host with its cause, which is left open where it is hard to find."""
         before = self._judge.budget.looks
-        cause = Cause(classes=self._plan.contended_classes)
+        cause = FallCause(classes=self._plan.contended_classes)
         if self._left > 0:
             # That the host falls out is known, also if no more may be found out about it.
             with suppress(BudgetSpentError):
@@ -55,14 +55,14 @@ class SumCauses:
         servers = sorted({each for slot in slots for each in verdict.options[slot]})
         return verdict.falls[0]._replace(cause=cause, at_code=servers)
 
-    def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> Cause:
+    def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> FallCause:
         classes = self._plan.contended_classes
         if any(kind.code is Refusal.ISOLATE for kind in self._kinds):
             enough = self._lifted(pool, classes)
             if self._serves(enough, options) is False and self._serves(
                 enough, options, without=Refusal.ISOLATE
             ):
-                return Cause(classes=classes, by=Refusal.ISOLATE)
+                return FallCause(classes=classes, by=Refusal.ISOLATE)
         upto = Refusal.CAPACITY_SUM
         for name in classes if len(classes) > 1 else ():
             if self._serves(self._lifted(pool, [name]), options, upto=upto):
@@ -77,8 +77,8 @@ class SumCauses:
         ]
         units_lifted = by_units and self._lifted(pool, by_units, units_only=True)
         if units_lifted and self._serves(units_lifted, options, upto=upto):
-            return Cause(classes=classes, by=Refusal.MAX_UNIT)
-        return Cause(classes=classes)
+            return FallCause(classes=classes, by=Refusal.MAX_UNIT)
+        return FallCause(classes=classes)
 
     def _serves(
         self,
@@ -105,7 +105,7 @@ class SumCauses:
                 stock = member.stocks.get(name)
                 if stock is not None:
                     lifted = _lifted(stock, enough, units_only=units_only)
-                    stocks = {**member.stocks, name: lifted}
+                    stocks = Stocks({**member.stocks, name: lifted})
                     members[position] = member._replace(stocks=stocks)
         return pool._replace(members=tuple(members))
 

@@ -11,8 +11,8 @@ from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.explanation.falls import GroupFalls
 from placement.candidates.explanation.profiles import (
     ORDER,
-    Cause,
     Fall,
+    FallCause,
     Profile,
     Verdict,
     first_fall,
@@ -80,7 +80,7 @@ class Judge:
         """Return the terms of the first code that a root fails."""
         terms = [self.question.root_terms[bit.bit_length() - 1] for bit in bits(mask)]
         return [
-            Fall(term.code, None, Cause((term,)), providers=(0,))
+            Fall(term.code, None, FallCause((term,)), providers=(0,))
             for term in terms
             if term.code is terms[0].code
         ]

@@ -6,7 +6,7 @@ The words for each code are in the table of reasons (`Refusal.reason`); here the
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from placement.candidates.explanation.profiles import Cause, Extreme
+from placement.candidates.explanation.profiles import Extreme, FallCause
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import SubtreeRule
@@ -23,7 +23,7 @@ MOST_TERMS = 3  # of one step
 class Loss(NamedTuple):
     """Hosts that one cause left out, at one code."""
 
-    cause: Cause
+    cause: FallCause
     hosts: int
     # Class -> what their inventories have.
     extremes: Mapping[str, Extreme]
@@ -83,7 +83,7 @@ class Words:
 
     def joined(self, code: Refusal) -> str:
         """Return what a code asks of groups together."""
-        return self._filled(code.reason.refused, Loss(Cause(), 0, {}))
+        return self._filled(code.reason.refused, Loss(FallCause(), 0, {}))
 
     def detail(self, code: Refusal, losses: Sequence[Loss], hosts: int) -> str:
         """Return what was asked and what there is, of so many hosts that fell out at one step."""
@@ -145,7 +145,7 @@ def _unknown(term: StatedTerm) -> str:
     return f"unknown {noun} {value_of(term)}"
 
 
-def _reason(code: Refusal, cause: Cause) -> Reason:
+def _reason(code: Refusal, cause: FallCause) -> Reason:
     return code.reason if cause.by is None else SUMS_BY[cause.by]
 
 
@@ -183,18 +183,18 @@ def for_group(term: StatedTerm, several: bool) -> str:
     return f" for group {term.suffix}" if term.suffix else " for the unsuffixed group"
 
 
-def _sums(plan: SearchPlan, cause: Cause) -> str:
+def _sums(plan: SearchPlan, cause: FallCause) -> str:
     split = [name for group in plan.request.groups for name in sorted(group.can_split)]
     names = cause.classes or dict.fromkeys([*plan.contended_classes, *split])
     sums = [f"{plan.combined_amounts[name]} {name}" for name in names]
     return _listed(sums)
 
 
-def _isolated(plan: SearchPlan, _cause: Cause) -> str:
+def _isolated(plan: SearchPlan, _cause: FallCause) -> str:
     return _listed(sorted(plan.slots[slot].group.suffix for slot in plan.isolated_slots))
 
 
-def _subtrees(plan: SearchPlan, _cause: Cause) -> str:
+def _subtrees(plan: SearchPlan, _cause: FallCause) -> str:
     rules = [
         value_of(StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule))
         for rule in plan.request.same_subtree
@@ -202,7 +202,7 @@ def _subtrees(plan: SearchPlan, _cause: Cause) -> str:
     return _listed(rules, "; ", MOST_TERMS)
 
 
-def _traits(plan: SearchPlan, _cause: Cause) -> str:
+def _traits(plan: SearchPlan, _cause: FallCause) -> str:
     # Also where the plan says that one provider serves it all: others may serve parts.
     group = next(group for group in plan.request.groups if not group.suffixed)
     required = [_any_of(term.any_of) for term in of_kind(group.terms, RequiredTraits)]
@@ -211,7 +211,7 @@ def _traits(plan: SearchPlan, _cause: Cause) -> str:
 
 
 # A field of the forms for what joins groups -> its words.
-_JOINED: Mapping[str, Callable[[SearchPlan, Cause], str]] = {
+_JOINED: Mapping[str, Callable[[SearchPlan, FallCause], str]] = {
     "traits": _traits,
     "sums": _sums,
     "isolated": _isolated,

@@ -79,7 +79,10 @@ function funnel(title, steps, all) {
     // Steps that left all hosts say nothing about this request.
     ...steps
       .filter((step) => step.after < step.before)
-      .map((step) => left(meaning(step), step.detail, step.after, bar(step.after, all, step.before))),
+      .map((step) => {
+        const stays = bar(step.after, all, step.before);
+        return left(meaning(step), step.detail, step.after, stays);
+      }),
   ];
   const columns = ["Condition", "Hosts left", "Number"];
   return h("div", {}, heading, table(`Conditions: ${title}`, columns, rows));

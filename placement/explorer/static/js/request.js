@@ -120,8 +120,9 @@ function readTerm(request, key, value) {
 }
 
 const BETWEEN_PROPERTIES = /\n+|[,\s]+(?=['"]?[\w.-]+(?::\w+)?\s*=)/;
-const TRANSLATED =
-  /^(hw:(cpu_(thread_)?policy|emulator_|mem_encryption|pmem|tpm_|pci_numa_|maxphysaddr_mode)|os:secure_boot|accel:|pci_passthrough:)/;
+const TRANSLATED_HW =
+  /^hw:(cpu_(thread_)?policy|emulator_|mem_encryption|pmem|tpm_|pci_numa_|maxphysaddr_mode)/;
+const TRANSLATED = /^(os:secure_boot|accel:|pci_passthrough:)/;
 const OWN_AMOUNTS = { vcpus: "VCPU", ram: "MEMORY_MB", disk: "DISK_GB" };
 
 /**
@@ -154,7 +155,7 @@ function readProperty(request, key, value) {
   } else if (kind === "trait" && value === "forbidden") {
     (group(request, suffix).forbidden ??= []).push(name);
   } else if (kind) throw new RequestError(`${key} is “required” or “forbidden”, not “${value}”.`);
-  else if (TRANSLATED.test(key)) {
+  else if (TRANSLATED_HW.test(key) || TRANSLATED.test(key)) {
     throw new RequestError(`${key} is translated by placement-manage explain --flavor, not here.`);
   } else if (!key.includes(":")) readTerm(request, key, value);
 }
