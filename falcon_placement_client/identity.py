@@ -46,10 +46,8 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
     """
     from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
-    if caller is None and os.environ.get("OS_CLOUD"):
-        caller = NamedCloud(os.environ["OS_CLOUD"])
-    if caller is None and not any(map(os.environ.get, _IDENTITY)):
-        caller = os.environ.get("OS_TOKEN", DEFAULT_TOKEN)
+    if caller is None:
+        caller = _named_by_environment()
     if isinstance(caller, str):
         return _with_token(DEFAULT_URL if url is None else url, caller)
     try:
@@ -66,6 +64,15 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
             raise
         raise RestError(f"the identity cannot be used: {error}") from None
     return adapter
+
+
+def _named_by_environment() -> Identity:
+    """Return a cloud or a token of the environment; None where keystoneauth1 reads it all."""
+    if os.environ.get("OS_CLOUD"):
+        return NamedCloud(os.environ["OS_CLOUD"])
+    if any(map(os.environ.get, _IDENTITY)):
+        return None
+    return os.environ.get("OS_TOKEN", DEFAULT_TOKEN)
 
 
 def _with_token(url: str, token: str) -> "Adapter":

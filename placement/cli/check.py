@@ -49,14 +49,15 @@ def _check(conf: cfg.ConfigOpts) -> int:
         database.write(mend)
         remaining = _inspect(database, consumer_owner, limit)
     last = findings if remaining is None else remaining
-    wrong = any(check.wrong for check, _ in last)
     if options.json:
         _print_json(findings, remaining)
     else:
-        _print_outcome(remaining)
-        if not wrong:
-            print("Nothing is wrong: the findings do no harm." if last else "Nothing is wrong.")
-    return int(wrong or (options.strict and bool(last)))
+        _print_outcome(remaining, last)
+    return int(_do_harm(last) or (options.strict and bool(last)))
+
+
+def _do_harm(findings: Findings) -> bool:
+    return any(check.wrong for check, _ in findings)
 
 
 def _inspect(database: Database, consumer_owner: tuple[str, str], limit: int | None) -> Findings:
@@ -83,11 +84,16 @@ def _examples(finding: Finding) -> str:
     return "; ".join(rows)
 
 
-def _print_outcome(remaining: Findings | None) -> None:
-    """Print what a repair has left (None: there was no repair)."""
+def _print_outcome(remaining: Findings | None, last: Findings) -> None:
+    """Print what a repair has left (None: there was no repair), and whether all is well.
+
+    last: what was found last.
+    """
     if remaining is not None:
         print("Repaired. What is left:" if remaining else "Repaired.")
         _print_findings(remaining, with_remedies=False)
+    if not _do_harm(last):
+        print("Nothing is wrong: the findings do no harm." if last else "Nothing is wrong.")
 
 
 def _print_json(findings: Findings, remaining: Findings | None) -> None:

@@ -52,14 +52,7 @@ class GroupFalls:
         sharing: tuple[int, ...] = ()
         classes: tuple[str, ...] = ()
         if not last & screen.stock:
-            with_room = [
-                position
-                for (position, _mask), bit in zip(masks, first, strict=True)
-                if not bit & screen.stock
-            ]
-            if self._pool.anchor is not None and min(with_room) >= self._pool.local:
-                sharing = tuple(dict.fromkeys(with_room))
-                classes = tuple([name for name, _units in screen.resources])
+            sharing, classes = self._only_sharing(screen, masks, first)
         return Fall(
             term.code,
             term.suffix,
@@ -69,6 +62,21 @@ class GroupFalls:
             tuple(dict.fromkeys(position for position, _mask, _bit in at_code)),
             sharing,
         )
+
+    def _only_sharing(
+        self, screen: Screen, masks: Sequence[tuple[int, int]], failed: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Return the providers with room, and of what, where all are sharing ones; else nothing.
+
+        failed: the first term that each provider fails, by its bit.
+        """
+        with_room: dict[int, None] = {}
+        for (position, _mask), bit in zip(masks, failed, strict=True):
+            if not bit & screen.stock:
+                with_room[position] = None
+        if self._pool.anchor is None or min(with_room) < self._pool.local:
+            return (), ()
+        return tuple(with_room), tuple([name for name, _units in screen.resources])
 
     def _blamed(
         self, slot: int, screen: Screen, last: int, masks: Sequence[int]

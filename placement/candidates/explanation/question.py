@@ -90,9 +90,31 @@ class Question:
         self.screens: list[Screen] = []
         self.distinct: list[Screen] = []
         self.place: list[int] = []
-        places: dict[object, int] = {}
         self.groups: dict[str, list[int]] = {group.suffix: [] for group in request.groups}
-        for position, slot in enumerate(plan.slots):
+        self._add_slots(plan.slots, spend)
+        # The slots of one group share their checks.
+        self._checks = list(dict.fromkeys(screen.checks for screen in self.distinct))
+        self._checks_of = [self._checks.index(screen.checks) for screen in self.distinct]
+        self.looks, self.host_looks = self._count_looks()
+        self.relaxations = _relaxations(self)
+        self.parts = len(self.screens) + len(self.relaxations)
+        self.plan_looks = (
+            LOOKS_PER_PLAN
+            + LOOKS_PER_PLANNED_SLOT * len(self.screens)
+            + LOOKS_PER_TERM * self.parts
+        )
+
+    def _count_looks(self) -> tuple[int, int]:
+        """Return the work that each provider of a host takes, and what the host takes besides."""
+        with_terms = sum(1 for checks in self._checks if checks.terms)
+        return (
+            sum(screen.looks for screen in self.distinct),
+            LOOKS_PER_SCREEN * len(self.distinct) + LOOKS_PER_CHECKS * with_terms,
+        )
+
+    def _add_slots(self, slots: Sequence[Slot], spend: Spend) -> None:
+        places: dict[object, int] = {}
+        for position, slot in enumerate(slots):
             group = slot.group
             screen = self._screen(slot, spend)
             # What slots ask alike is looked at once.
@@ -103,19 +125,6 @@ class Question:
             self.screens.append(screen)
             self.place.append(places[key])
             self.groups[group.suffix].append(position)
-        # The slots of one group share their checks.
-        self._checks = list(dict.fromkeys(screen.checks for screen in self.distinct))
-        self._checks_of = [self._checks.index(screen.checks) for screen in self.distinct]
-        self.looks = sum(screen.looks for screen in self.distinct)
-        with_terms = sum(1 for checks in self._checks if checks.terms)
-        self.host_looks = LOOKS_PER_SCREEN * len(self.distinct) + LOOKS_PER_CHECKS * with_terms
-        self.relaxations = _relaxations(self)
-        self.parts = len(self.screens) + len(self.relaxations)
-        self.plan_looks = (
-            LOOKS_PER_PLAN
-            + LOOKS_PER_PLANNED_SLOT * len(self.screens)
-            + LOOKS_PER_TERM * self.parts
-        )
 
     def _screen(self, slot: Slot, spend: Spend) -> Screen:
         """Return the screen of a slot; the slots of one group share its checks."""

@@ -56,29 +56,34 @@ class SumCauses:
         return verdict.falls[0]._replace(cause=cause, at_code=servers)
 
     def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> FallCause:
-        classes = self._plan.contended_classes
-        if any(kind.code is Refusal.ISOLATE for kind in self._kinds):
-            enough = self._lifted(pool, classes)
-            if self._serves(enough, options) is False and self._serves(
-                enough, options, without=Refusal.ISOLATE
-            ):
-                return FallCause(classes=classes, by=Refusal.ISOLATE)
-        upto = Refusal.CAPACITY_SUM
-        for name in classes if len(classes) > 1 else ():
-            if self._serves(self._lifted(pool, [name]), options, upto=upto):
-                classes = (name,)
-                break
-        by_units = [
-            name
-            for name in classes
-            if any(
-                stock and stock.room < stock.capacity - stock.used for stock in pool.stocks(name)
-            )
-        ]
-        units_lifted = by_units and self._lifted(pool, by_units, units_only=True)
-        if units_lifted and self._serves(units_lifted, options, upto=upto):
-            return FallCause(classes=classes, by=Refusal.MAX_UNIT)
+        if self._is_isolation(pool, options):
+            return FallCause(classes=self._plan.contended_classes, by=Refusal.ISOLATE)
+        classes = self._short_classes(pool, options)
+        bounded = [name for name in classes if _bounds_room(pool, name)]
+        if bounded:
+            lifted = self._lifted(pool, bounded, units_only=True)
+            if self._serves(lifted, options, upto=Refusal.CAPACITY_SUM):
+                return FallCause(classes=classes, by=Refusal.MAX_UNIT)
         return FallCause(classes=classes)
+
+    def _is_isolation(self, pool: Pool, options: Sequence[Sequence[int]]) -> bool:
+        """Whether a host with enough of everything would serve only without the isolation."""
+        if not any(kind.code is Refusal.ISOLATE for kind in self._kinds):
+            return False
+        enough = self._lifted(pool, self._plan.contended_classes)
+        if self._serves(enough, options) is not False:
+            return False
+        return bool(self._serves(enough, options, without=Refusal.ISOLATE))
+
+    def _short_classes(self, pool: Pool, options: Sequence[Sequence[int]]) -> tuple[str, ...]:
+        """Return the one class with too little room, or all, where several have."""
+        classes = self._plan.contended_classes
+        if len(classes) > 1:
+            for name in classes:
+                lifted = self._lifted(pool, [name])
+                if self._serves(lifted, options, upto=Refusal.CAPACITY_SUM):
+                    return (name,)
+        return classes
 
     def _serves(
         self,
@@ -108,6 +113,12 @@ class SumCauses:
                     stocks = Stocks({**member.stocks, name: lifted})
                     members[position] = member._replace(stocks=stocks)
         return pool._replace(members=tuple(members))
+
+
+def _bounds_room(pool: Pool, name: str) -> bool:
+    """Whether some provider has more of a class free than max_unit lets it give at once."""
+    stocks = [stock for stock in pool.stocks(name) if stock]
+    return any(stock.room < stock.capacity - stock.used for stock in stocks)
 
 
 def _lifted(stock: Stock, enough: int, *, units_only: bool) -> Stock:

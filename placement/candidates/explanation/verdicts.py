@@ -174,13 +174,10 @@ class Case:
         )
         verdict.undecided = falls[0].code is Refusal.BUDGET
         try:
-            gains = self._gains(by_group, possible)
+            _note_gains(verdict, self._gains(by_group, possible))
         except BudgetSpentError:
             # Why the host falls out is known all the same.
             verdict.undecided = True
-            return verdict
-        verdict.undecided |= any(gain is None for _place, gain in gains)
-        verdict.gains = tuple(place for place, gain in gains if gain)
         return verdict
 
     def _possible(self) -> bool | None:
@@ -256,6 +253,12 @@ class Case:
                 options[slot] = providers
                 wider = True
         return options if wider else None
+
+
+def _note_gains(verdict: Verdict, gains: Sequence[tuple[int, bool | None]]) -> None:
+    """Note which relaxations would serve the host; None: that is not decided."""
+    verdict.undecided |= any(gain is None for _place, gain in gains)
+    verdict.gains = tuple(place for place, gain in gains if gain)
 
 
 def signatures(joins: Joins, pool: Pool) -> tuple[Hashable, ...]:

@@ -119,21 +119,26 @@ class Words:
         more["there"] = _and([str(extreme.there) for extreme in known])
         following = known[0].next if len(known) == 1 else None
         more["advice"] = f"; {following} would fit" if following else ""
-        if not terms:
-            words = {
-                name: of(self._plan, loss.cause) for name, of in _JOINED.items() if name in form
-            }
-            return form.format(**words, **more)
-        # Each provider fails one of them at least: has not all, or has one that is forbidden.
-        both = " or " if _is_forbidden(terms[0]) else " and "
-        return form.format(
-            value=both.join([_unknown(term) or value_of(term) for term in terms]),
-            noun=both.join([_unknown(term) or noun_of(term) for term in terms]),
-            name=_and(classes) + " on one provider" * (len(classes) > 1),
-            missing="is missing" if len(terms) == 1 else "are not on one provider",
-            within="in" if _is_forbidden(terms[0]) else "not in",
-            **more,
-        )
+        if terms:
+            more["name"] = _and(classes) + " on one provider" * (len(classes) > 1)
+            return form.format(**_words_of(terms), **more)
+        for name, of in _JOINED.items():
+            if name in form:
+                more[name] = of(self._plan, loss.cause)
+        return form.format(**more)
+
+
+def _words_of(terms: Sequence[StatedTerm]) -> Mapping[str, str]:
+    """Return what stands in a form for the terms of a cause."""
+    forbidden = _is_forbidden(terms[0])
+    # Each provider fails one of them at least: has not all, or has one that is forbidden.
+    both = " or " if forbidden else " and "
+    return {
+        "value": both.join([_unknown(term) or value_of(term) for term in terms]),
+        "noun": both.join([_unknown(term) or noun_of(term) for term in terms]),
+        "missing": "is missing" if len(terms) == 1 else "are not on one provider",
+        "within": "in" if forbidden else "not in",
+    }
 
 
 def _unknown(term: StatedTerm) -> str:
