@@ -23,3 +23,7 @@ else:
         if not name[0].isupper():  # a module, which Python looks for by itself
             raise AttributeError(name)
         return getattr(import_module("falcon_placement_client.public"), name)
+
+    def __dir__() -> list[str]:
+        """Return the public names, for completion."""
+        return [*globals(), *import_module("falcon_placement_client.public").__all__]

@@ -93,10 +93,12 @@ def _complete(
     _check_word(provider, "resource class", name)
     where = f"{provider}: inventory {name}"
     record = asdict(stated) if isinstance(stated, InventoryRecord) else stated
-    if not isinstance(record, Mapping) or "total" not in record:
+    if not isinstance(record, Mapping):
         raise ProviderTreeError(f"{where} is {record!r:.80}, expected {{'total': amount, …}}")
     for member, value in record.items():
         _check_member(where, member, value)
+    if "total" not in record:
+        raise ProviderTreeError(f"{where} is {record!r:.80}, expected {{'total': amount, …}}")
     complete = InventoryRecord(**record)
     if complete.reserved > complete.total:
         raise ProviderTreeError(

@@ -163,7 +163,7 @@ class TreeWriter:
             if refusal.code in _IN_USE:
                 reason = refusal.detail.rstrip(".")
                 raise ReshapeNeeded(
-                    f"{provider.name}: {reason}; give the allocations, too, to move them"
+                    f"{provider.name}: {reason}; or give the allocations, too, to move them"
                 ) from refusal
             raise UpdateFailed(f"{provider.name}: {refusal}") from refusal
 

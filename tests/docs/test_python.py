@@ -32,6 +32,18 @@ def test_the_example_of_a_client_prints_what_is_shown(
     assert capsys.readouterr().out == block("prints::")
 
 
+def test_the_claims_of_the_page_are_made_and_released(tmp_path: Path) -> None:
+    example = block(".. code-block:: python")
+    claims = PAGE.split("are claimed for at once, all or none:")[1]
+    with Service(tmp_path) as service, listening(service.application) as url:
+        names: dict[str, object] = {}
+        for code in (example, block(".. code-block:: python", claims)):
+            exec(code.replace("http://127.0.0.1:8778", url), names)
+        rows = service.dump()
+    assert (rows["consumers"], rows["allocations"]) == ([], [])
+    assert len(rows["resource_providers"]) == 2
+
+
 def test_the_lines_of_the_readme_print_what_stands_beside_them_each_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

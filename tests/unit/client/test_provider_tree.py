@@ -187,7 +187,11 @@ WRONG: list[tuple[Edit, str]] = [
     ),
     (
         lambda tree: tree.update_inventory("host1", {"VCPU": {"totl": 8}}),
-        r"host1: inventory VCPU is \{'totl': 8\}, expected \{'total': amount",
+        "host1: inventory VCPU: no member 'totl', expected total, reserved",
+    ),
+    (
+        lambda tree: tree.update_inventory("host1", {"VCPU": {"reserved": 8}}),
+        r"host1: inventory VCPU is \{'reserved': 8\}, expected \{'total': amount",
     ),
     (
         lambda tree: tree.update_inventory("host1", {"VCPU": {"total": 8, "reservd": 1}}),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from keystoneauth1.exceptions import ConnectTimeout
 
+import falcon_placement_client
 from falcon_placement_client import ReportClient
 from tests.kit.listener import listening
 
@@ -85,3 +86,7 @@ def test_many_threads_keep_their_connections(caplog: pytest.LogCaptureFixture) -
         client = ReportClient.at(url, "admin")
         assert all(threads.map(client.release, [UUID] * THREADS))
     assert [record.getMessage() for record in caplog.records] == []
+
+
+def test_the_package_lists_its_public_names_for_completion() -> None:
+    assert {"NewConsumer", "ReportClient", "RequestError"} <= set(dir(falcon_placement_client))
