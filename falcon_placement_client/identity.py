@@ -53,6 +53,7 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
     try:
         adapter = _of_environment() if caller is None else _of_cloud(caller)
         adapter.endpoint_override = url or adapter.endpoint_override
+        _check_identity_service(adapter.session)
         adapter.get_token()  # here, where a refusal can still be told from one of the service
         if adapter.get_endpoint() is None:
             raise RestError("the identity has no endpoint of placement; state one with --url")
@@ -64,6 +65,18 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
             raise
         raise RestError(f"the identity cannot be used: {error}") from None
     return adapter
+
+
+def _check_identity_service(session: "Session") -> None:
+    """Raise RestError where the URL of the identity service wants a token itself.
+
+    keystoneauth1 would ask for one there, and wait for the answer for ever.
+    """
+    url = getattr(session.auth, "auth_url", None)
+    if url:
+        answer = session.get(url, authenticated=False, raise_exc=False)
+        if answer.status_code == 401:
+            raise RestError(f"{url} is not the URL of an identity service: it wants a token (401)")
 
 
 def _named_by_environment() -> Identity:

@@ -270,3 +270,18 @@ def test_a_cloud_of_a_file_names_caller_and_server(
     assert tokens == {TOKEN}
     code, line = dump("--os-cloud", "yours")
     assert (code, line) == (1, "cloud yours: Cloud yours was not found.")
+
+
+def test_the_url_of_a_service_is_not_taken_for_that_of_the_identity_service(
+    dump: Dump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """keystoneauth1 would ask for a token there, and wait for its own answer for ever."""
+
+    def wants_a_token(environ: WSGIEnvironment, respond: StartResponse) -> Iterable[bytes]:
+        respond("401 Unauthorized", [])
+        return [b""]
+
+    with listening(wants_a_token) as url:
+        use(monkeypatch, {**USER, "OS_AUTH_URL": f"{url}/v3"})
+        complaint = f"{url}/v3 is not the URL of an identity service: it wants a token (401)"
+        assert dump() == (1, complaint)
