@@ -34,8 +34,8 @@ def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     names = [check.name for check in audit.CHECKS]
     parser.description = (
-        "Exit code: 0 if nothing is wrong, 3 if something is, 1 for errors. Empty projects are "
-        "shown, but not wrong."
+        "Reads the database of the configuration. Exit code: 0 if nothing is wrong, 3 if something "
+        "is, 1 for errors. Empty projects are shown, but not wrong."
     )
     parser.set_defaults(action=_audit)
     parser.add_argument(
