@@ -73,6 +73,9 @@ class PreparedTexts:
         if self._given_up:
             return None
         if sql in self._seen:
+            # Once it is forgotten it has to come twice again, or many texts in turn would each be
+            # prepared for a single use.
+            self._seen.remove(sql)
             return self._prepare(conn, sql)
         if len(self._seen) == MAX_SEEN:
             self._seen.clear()
@@ -84,17 +87,10 @@ class PreparedTexts:
         if len(self.calls) == MAX_PREPARED:
             _oldest, call = self.calls.popitem(last=False)
             name = call.split()[1]  # the server forgets what had this name
+        markers = [marker for marker in MARKER.findall(sql) if marker != "%%"]
+        text = MARKER.sub(lambda marker: "%" if marker[0] == "%%" else "?", sql)
         # Through the driver, because it is no statement of the request. An error is of no interest
         # either: what is wrong with the text or the connection, the text itself will meet.
-        markers: list[str] = []
-
-        def mark(match: re.Match[str]) -> str:
-            if match[0] == "%%":
-                return "%"
-            markers.append(match[0])
-            return "?"
-
-        text = MARKER.sub(mark, sql)
         cursor = conn.connection.cursor()
         try:
             cursor.execute(f"PREPARE {name} FROM %s", (text,))

@@ -116,6 +116,20 @@ def test_a_connection_keeps_a_bounded_number_prepared(service: Service) -> None:
         assert prepared_by_server(conn) - before == prepared.MAX_PREPARED
 
 
+def test_a_text_that_was_forgotten_has_to_come_twice_again(service: Service) -> None:
+    texts = [
+        f"SELECT {turn} {' ' * prepared.MIN_LENGTH}" for turn in range(prepared.MAX_PREPARED + 1)
+    ]
+    with service.database.reader.connect() as conn:
+        for sql in (*texts, *texts):
+            prepared.execute(conn, sql, {})
+        assert list(calls(conn)) == texts[1:]
+        prepared.execute(conn, texts[0], {})
+        assert list(calls(conn)) == texts[1:]
+        prepared.execute(conn, texts[0], {})
+        assert list(calls(conn)) == [*texts[2:], texts[0]]
+
+
 def test_what_a_connection_has_seen_once_is_bounded(service: Service) -> None:
     with service.database.reader.connect() as conn:
         for turn in range(3 * prepared.MAX_SEEN):
