@@ -1,4 +1,4 @@
-"""`python -m bench`: measure ours beside openstack-placement 16.0.0 (bench/README.rst).
+"""`python -m bench`: measure ours beside openstack-placement 16.0.0 (docs/development/bench.rst).
 
 Loads clouds into a database server of its own, runs the scenarios on all servers in turns, and
 writes results as JSON and a table.

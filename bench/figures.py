@@ -23,8 +23,11 @@ from bench.tables import Table
 
 KEPT = Path(__file__).with_name("kept")
 PARTS = KEPT / "parts.json"
-DOCUMENTS = ("README.rst", "bench/README.rst", "docs/index.rst", "docs/operations/scaling.rst")
-PICTURE = "bench/growth.svg"
+DOCUMENTS = (
+    *("README.rst", "docs/development/bench.rst"),
+    *("docs/index.rst", "docs/operations/scaling.rst"),
+)
+PICTURE = "docs/images/growth.svg"
 # A comment, and the table after it; the rules of a table are its lines of "=".
 _MARKED = re.compile(
     r"^\.\. figures: (?P<name>[\w-]+)\n\n"

@@ -81,7 +81,7 @@ class Table:
 def shown(cell: Cell) -> str:
     """Return a cell as documents show it."""
     if cell is None:
-        return "-"
+        return "–"  # noqa: RUF001
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 

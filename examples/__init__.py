@@ -1,1 +1,1 @@
-"""Programs that use the placement service, to be copied from: examples/README.rst."""
+"""Programs that use the placement service, to be copied from: docs/examples.rst."""

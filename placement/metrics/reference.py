@@ -1,6 +1,7 @@
 """The reference of all metrics, made of their declarations.
 
-METRICS.rst is what `python -m placement.metrics.reference` prints; a test compares them.
+docs/reference/metrics.rst is the output of `python -m placement.metrics.reference`; a test
+compares them.
 """
 
 import sys

@@ -125,7 +125,7 @@ def test_a_flavor_is_asked_for_from_a_file_and_from_its_keys(explain: Any, tmp_p
     assert err == "hw:mem_page_size asks the placement service for nothing\n"
 
 
-DOCUMENT = ROOT / "EXPLAINING.rst"
+DOCUMENT = ROOT / "docs/operations/explaining.rst"
 RACK_C = "5ac00000-0000-4000-8000-00000000000c"
 # A command at a prompt, continued with backslashes, and what it prints: one indented block.
 SHOWN = re.compile(r"^    \$ placement-manage explain ((?:.*\\\n)*.*)\n((?:(?:    .*)?\n)+)", re.M)

@@ -221,7 +221,7 @@ def test_the_walk_through_shows_what_is_printed(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    document = (ROOT / "RESHAPING.rst").read_text()
+    document = (ROOT / "docs/operations/reshaping.rst").read_text()
     with listening(lab.service.application) as url:
         assert load_cloud("etc/reshape-cloud.yaml", url, "admin", out=io.StringIO()) == 0
     shown = SHOWN.findall(document)

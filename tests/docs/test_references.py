@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
 from falcon_placement_client import public
 from placement import errors
-from placement_docs import api_reference, codes, members, repository_links, worked_examples
+from placement_docs import api_reference, codes, members, worked_examples
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -28,14 +29,27 @@ def test_every_code_of_errors_says_what_to_do() -> None:
     assert {kind.code for kind in codes.classes()} <= set(codes.WHAT_TO_DO)
 
 
-def test_every_page_that_shows_a_document_includes_it() -> None:
-    for name, page in repository_links.PAGES.items():
-        text = (DOCS / f"{page}.rst").read_text().strip()
-        if name == f"docs/{page}.rst":  # a page that the repository links to as it is
-            continue
-        if page not in {"index", "python"}:  # which say the same in other words
-            up = "../" * (page.count("/") + 1)
-            assert text == f".. include:: {up}{name}", name
+def test_links_of_the_repository_name_files() -> None:
+    links = {
+        f"{document.name}: {target}"
+        for document in ROOT.glob("*.rst")
+        for target in files_linked(document.read_text())
+        if not (ROOT / target).exists()
+    }
+    assert links == set()
+
+
+def test_a_link_to_a_file_that_was_moved_is_noticed() -> None:
+    text = "`a <GONE.rst>`_, b_ and `c <https://example.org/c.rst>`_\n\n.. _b: docs/gone.rst\n"
+    assert list(files_linked(text)) == ["GONE.rst", "docs/gone.rst"]
+
+
+def files_linked(text: str) -> Iterator[str]:
+    """The targets of a document's links, but for those to other hosts."""
+    for match in re.finditer(r"`[^`]*<(.+?)>`_|^\.\. _.+?: (\S+)$", text, re.MULTILINE):
+        target = match[1] or match[2]
+        if "://" not in target:
+            yield target
 
 
 def test_every_public_name_of_the_client_is_explained(built: Path) -> None:

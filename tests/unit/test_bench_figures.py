@@ -67,7 +67,7 @@ def test_texts_stand_to_the_left_and_numbers_to_the_right() -> None:
         "===  =====  ======",
         "row     ms  aim",
         "===  =====  ======",
-        "one    1.5  -",
+        "one    1.5  –",  # noqa: RUF001
         "two  2,000  >= 8 x",
         "===  =====  ======",
     ]

@@ -14,7 +14,6 @@ from placement_docs import (
     codes,
     drawings,
     parameters,
-    repository_links,
     rules,
     worked_examples,
 )
@@ -30,7 +29,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
         codes,
         drawings,
         parameters,
-        repository_links,
         rules,
         worked_examples,
     ):

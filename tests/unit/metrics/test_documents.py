@@ -131,8 +131,8 @@ def test_the_alerts_have_the_form_that_prometheus_reads() -> None:
 
 
 def test_the_reference_is_that_of_the_declarations() -> None:
-    """To renew it: python -m placement.metrics.reference > METRICS.rst."""
-    assert (ROOT / "METRICS.rst").read_text() == reference.text()
+    """To renew it: python -m placement.metrics.reference > docs/reference/metrics.rst."""
+    assert (ROOT / "docs/reference/metrics.rst").read_text() == reference.text()
 
 
 def test_names_follow_the_rules_of_prometheus() -> None:
