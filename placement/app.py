@@ -133,7 +133,7 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
         try:
             database.write(_upgrade)
             break
-        except (Unavailable, DatabaseError, schema.Overtaken) as error:
+        except (Unavailable, DatabaseError, schema.SchemaMismatch) as error:
             # Where an engine commits each statement that changes the schema, another process may
             # have migrated in between; the next attempt finds its work done.
             if not attempts_left or _lacks_rights(error):

@@ -1,7 +1,7 @@
 """Statements on many rows at once.
 
-The SQL is built once for each number of rows; what differs from call to call are parameters.
-SQLAlchemy takes several times as long to build a statement as an engine to run it.
+The SQL is built once for each number of rows, and calls supply parameters only: SQLAlchemy takes
+several times as long to build a statement as the database takes to run it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,24 +28,24 @@ from placement.db.statement import (
 
 Statement = TypeVar("Statement")
 
-# Rows of all statements that are kept. One of a thousand rows takes megabytes: a kilobyte and more
-# for each parameter.
-MOST_ROWS = 5000
+# Total number of rows of the cached statements. A statement of a thousand rows takes megabytes: at
+# least a kilobyte for each parameter.
+MAX_CACHED_ROWS = 5000
 
 # -- statements that are built once for each number of rows --------------------------------------
 
-_built: Bounded[tuple[int, Any]] = Bounded(MOST_ROWS, itemgetter(0))
+_cached_statements: Bounded[tuple[int, Any]] = Bounded(MAX_CACHED_ROWS, itemgetter(0))
 
 
-def by_size(build: Callable[..., Statement]) -> Callable[..., Statement]:
-    """Keep the statements that `build` makes for each `size`, as long as there is room for all."""
+def cached_by_size(build: Callable[..., Statement]) -> Callable[..., Statement]:
+    """Cache the statements that `build` returns for each `size`, up to MAX_CACHED_ROWS rows."""
 
     @wraps(build)
     def built(*what: Any, size: int, **options: Any) -> Statement:
         key = (build, size, what, *options.values())
-        kept = _built.get(key)
+        kept = _cached_statements.get(key)
         if kept is None:
-            kept = _built[key] = (size, build(*what, size=size, **options))
+            kept = _cached_statements[key] = (size, build(*what, size=size, **options))
         statement: Statement = kept[1]
         return statement
 
@@ -56,7 +56,7 @@ def by_size(build: Callable[..., Statement]) -> Callable[..., Statement]:
 
 
 def in_list(column: ColumnElement[Any], name: str = "ids") -> ColumnElement[bool]:
-    """The column is one of the values of a parameter."""
+    """Return the condition that the column is one of the values of a list parameter."""
     return column.in_(sa.bindparam(name, expanding=True, type_=column.type))
 
 
@@ -67,14 +67,21 @@ def select_by(
     *,
     locks: bool = False,
 ) -> Queries:
-    """Select rows whose condition is `in_list` of the keys; locks: as of `Query`."""
+    """Select the rows whose condition is `in_list` of the keys.
+
+    Args:
+        rows: the statement; its list parameter is `ids`.
+        keys: the ids or names.
+        parse: see `Query`.
+        locks: see `Query`.
+    """
     return Queries(Query(rows, {"ids": chunk}, parse, locks=locks) for chunk in sorted_chunks(keys))
 
 
 def write_by(
     statement: sa.Update | sa.Delete, keys: Collection[Key], params: Mapping[str, Any] | None = None
 ) -> Writes:
-    """Write the rows whose condition is `in_list` of the keys, one row for each."""
+    """Write the rows whose condition is `in_list` of the keys; each key matches one row."""
     return Writes(
         Write(statement, {"ids": chunk, **(params or {})}, matches=len(chunk))
         for chunk in sorted_chunks(keys)
@@ -85,7 +92,7 @@ def write_by(
 
 
 def kinds_and_names(names: Mapping[str, Collection[str]]) -> list[tuple[str, str]]:
-    """Return (kind, name) of all names, each once, those of one kind together."""
+    """Return the distinct (kind, name) pairs, grouped by kind and sorted by name."""
     pairs: list[tuple[str, str]] = []
     for kind, names_of_kind in names.items():
         pairs += [(kind, name) for name in sorted(set(names_of_kind))]
@@ -93,7 +100,7 @@ def kinds_and_names(names: Mapping[str, Collection[str]]) -> list[tuple[str, str
 
 
 def params_by_kind(pairs: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]:
-    """Return the parameters of `in_list` of the names, one for each kind, which it is called by."""
+    """Return the values of the `in_list` parameters: each is named after its kind."""
     return {
         kind: [name for _kind, name in of_kind]
         for kind, of_kind in groupby(pairs, key=itemgetter(0))
@@ -104,10 +111,10 @@ def params_by_kind(pairs: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]
 
 
 def case_by_id(column: sa.Column[Any], size: int, name: str = "value") -> ColumnElement[Any]:
-    """`CASE id WHEN … THEN … END`: what `size` rows of the column's table are given, each its own.
+    """Return `CASE id WHEN … THEN … END`, which gives each of `size` rows a value of its own.
 
-    Ids and values are the parameters of `case_params`. They have the column's type, which engines
-    cannot tell from a null.
+    The ids and values are the parameters that `case_params` returns. They are bound with the type
+    of the column, because an engine cannot infer a type from a null.
     """
     row_id = column.table.c.id
     values = {}
@@ -118,7 +125,7 @@ def case_by_id(column: sa.Column[Any], size: int, name: str = "value") -> Column
 
 
 def case_params(row_ids: Collection[int], **values: Mapping[int, object]) -> dict[str, Any]:
-    """Return the parameters of `in_list` of the ids, and of `case_by_id` of each of the values."""
+    """Return the parameters of `in_list` of the ids, and of a `case_by_id` for each value."""
     params: dict[str, Any] = {"ids": list(row_ids)}
     for place, row_id in enumerate(row_ids):
         params[f"id_{place}"] = row_id
@@ -128,7 +135,7 @@ def case_params(row_ids: Collection[int], **values: Mapping[int, object]) -> dic
 
 
 def set_by_id(column: sa.Column[int], values: Mapping[int, int]) -> Writes:
-    """Set a column of the rows with these ids, each to its own value."""
+    """Set a column of the rows with these ids, each row to its own value."""
     return Writes(
         Write(
             _set_column(column, size=len(chunk)),
@@ -139,7 +146,7 @@ def set_by_id(column: sa.Column[int], values: Mapping[int, int]) -> Writes:
     )
 
 
-@by_size
+@cached_by_size
 def _set_column(column: sa.Column[int], size: int) -> sa.Update:
     update = sa.update(column.table).where(in_list(column.table.c.id))
     return update.values({column.name: case_by_id(column, size)})
@@ -153,8 +160,11 @@ def insert(
 ) -> Writes:
     """Insert rows that have the same columns.
 
-    computed: (column, SQL) pairs of further columns; the SQL may name a row's own values, as
-    `:column_{place}`.
+    Args:
+        table: the table.
+        rows: a mapping of columns to values for each row.
+        computed: (column, SQL) pairs of further columns. The SQL may refer to a value of its own
+            row as `:column_{place}`.
     """
     return Writes(_insert_chunk(table, chunk, computed) for chunk in chunks(rows))
 
@@ -167,16 +177,17 @@ def _insert_chunk(
     values: list[Any] = []
     for row in rows:
         values += [row[column] for column in columns]
-    # Names of parameters are those of the statement: of a thousand rows they take more than values.
+    # The parameter names are shared with the statement: those of a thousand rows take more memory
+    # than the values.
     return Write(statement, dict(zip(params, values, strict=True)), matches=len(rows))
 
 
-@by_size
+@cached_by_size
 def _insert(
     table: sa.Table, columns: tuple[str, ...], computed: tuple[tuple[str, str], ...], size: int
 ) -> tuple[sa.TextClause, Sequence[str]]:
-    """Return a statement, and its parameters in the order of rows and columns."""
-    # As text, for SQLAlchemy compiles an INSERT of several rows again each time.
+    """Return the statement and the names of its parameters, row by row."""
+    # As text, because SQLAlchemy compiles an INSERT of several rows again on each call.
     names = [*columns]
     values = [f":{column}_{{place}}" for column in columns]
     for name, sql in computed:

@@ -1,6 +1,7 @@
-"""What the error codes of drivers mean, whatever the engine.
+"""Classification of driver errors across all engines.
 
-The tables stand with the engines, in `dialects`; `tests/db/test_codes.py` has each code happen.
+The tables of error codes are in the modules of `dialects`; `tests/db/test_codes.py` provokes each
+code.
 """
 
 from collections.abc import Iterator
@@ -29,35 +30,35 @@ def is_retriable(error: exc.DBAPIError) -> bool:
 
 
 def is_outcome_unknown(error: exc.DBAPIError) -> bool:
-    """Whether a COMMIT that failed so may have happened all the same."""
+    """Whether a COMMIT that failed with this error may have taken effect."""
     constraint = isinstance(error, exc.IntegrityError)
     return not constraint and not _is_one_of(NOT_COMMITTED, error)
 
 
 def is_connection_lost(error: exc.DBAPIError) -> bool:
-    """Whether only another connection can do better."""
+    """Whether the operation can only succeed on another connection."""
     return error.connection_invalidated or _is_one_of(RECONNECT, error)
 
 
 def is_deadlock(error: exc.DBAPIError) -> bool:
-    """Whether the transaction was ended so that another one could go on."""
+    """Whether the database rolled the transaction back to resolve a deadlock."""
     return _is_one_of(DEADLOCK, error)
 
 
 def is_duplicate(error: exc.DBAPIError) -> bool:
-    """Whether somebody else has taken a unique key."""
+    """Whether another transaction has already used the value of a unique key."""
     return _is_one_of(DUPLICATE, error)
 
 
 def is_too_long(error: exc.DBAPIError) -> bool:
-    """Whether the statement was ended because it took too long."""
+    """Whether the statement was cancelled because it took too long."""
     return _is_one_of(TOO_LONG, error)
 
 
 def unstorable_text(error: exc.DBAPIError) -> str | None:
-    """Return the text in the statement that the database cannot hold, if that is what is wrong.
+    """Return the parameter that the database cannot store, if this caused the error.
 
-    It is the one with the character farthest from those that every database has.
+    Of several texts, it is the one with the highest code point.
     """
     if not _is_one_of(UNSTORABLE, error):
         return None

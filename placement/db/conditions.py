@@ -1,4 +1,4 @@
-"""Conditions on providers, roots and trees: values that hold ids, no names."""
+"""Conditions on providers, roots and trees; their values are ids, not names."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from placement.vocabulary import ConditionKind, IdCondition
 
 @dataclass(frozen=True, slots=True)
 class _Conditions:
-    # What a provider must meet, as `combined` returns it.
+    # Conditions that a provider must satisfy, as returned by `combined`.
     terms: tuple[IdCondition, ...] = ()
 
     def sets(self, kind: ConditionKind) -> tuple[frozenset[Any], ...]:
@@ -23,79 +23,80 @@ class _Conditions:
 
     @property
     def traits(self) -> tuple[frozenset[int], ...]:
-        """Sets of which a provider must have a trait each."""
+        """Sets of trait ids; a provider must have at least one trait of each set."""
         return self.sets(ConditionKind.ANY_TRAIT)
 
     @property
     def aggregates(self) -> tuple[frozenset[int], ...]:
-        """Sets of which a provider must be in an aggregate each."""
+        """Sets of aggregate ids; a provider must be in at least one aggregate of each set."""
         return self.sets(ConditionKind.ANY_AGGREGATE)
 
     @property
     def tree(self) -> int | None:
-        """The root of the only tree whose members may meet it; of several trees the first."""
+        """The root id of the first TREE condition, or None."""
         return next((root for roots in self.sets(ConditionKind.TREE) for root in roots), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderCondition(_Conditions):
-    """What a listed provider must meet."""
+    """The conditions on a provider in a list."""
 
+    # Exact name; None for any.
     name: str | None = None
-    # Its UUID is one of these.
+    # Accepted UUIDs; None for any.
     uuids: frozenset[str] | None = None
-    # (class, amount) pairs, all with room in its own inventories.
+    # (class id, amount) pairs; the provider's own inventories must have room for each amount.
     resources: tuple[tuple[int, int], ...] = ()
 
     @property
     def names_providers(self) -> bool:
-        """Whether it says which providers, or which tree, may meet it."""
-        places = (ConditionKind.TREE, ConditionKind.SUBTREE)
+        """Whether the condition names the providers, or the tree, that may satisfy it."""
+        kinds = (ConditionKind.TREE, ConditionKind.SUBTREE)
         return (
             self.name is not None
             or self.uuids is not None
-            or any(condition.kind in places for condition in self.terms)
+            or any(condition.kind in kinds for condition in self.terms)
         )
 
 
 @dataclass(frozen=True, slots=True)
 class MemberCondition(_Conditions):
-    """What one provider of a tree must meet, to serve one slot of a request for candidates."""
+    """The conditions on one provider of a tree that is to serve one slot of a request."""
 
-    # (class, units) pairs, all of them with room.
+    # (class id, amount) pairs; the provider must have room for each amount.
     resources: tuple[tuple[int, int], ...] = ()
-    # The root counts for its members too (the unsuffixed group).
+    # Whether aggregates of the root count for all members of its tree (the unsuffixed group).
     spans: bool = False
-    # Classes with any room.
+    # Ids of classes of which the provider must have some free capacity.
     parts_of: tuple[int, ...] = ()
-    # A tree with a member in one of these aggregates may be served from elsewhere.
+    # Aggregate ids: sharing providers outside the tree may serve trees with a member in one of
+    # these aggregates.
     reach: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class RootCondition(_Conditions):
-    """What the root itself must meet."""
+    """The conditions on the root itself."""
 
     @property
     def all_traits(self) -> frozenset[int]:
-        """The traits that it must have, without those of which one of several will do."""
+        """The ids of the required traits, without the sets of alternatives."""
         return frozenset[int]().union(*(traits for traits in self.traits if len(traits) == 1))
 
 
 @dataclass(frozen=True, slots=True)
 class TreeFilter:
-    """What a tree must meet.
+    """The conditions on a tree."""
 
-    own: at least one of the conditions must be met by a member of the tree, not from elsewhere.
-    """
-
+    # Each condition must be met by a member of the tree, or by a sharing provider in its reach.
     conditions: tuple[MemberCondition, ...]
     root: RootCondition
+    # Whether at least one condition must be met by a member of the tree.
     own: bool
 
 
 class Driver(Enum):
-    """The part of a condition with which the database begins; in the order of preference."""
+    """The part of a condition that the database evaluates first, in the order of preference."""
 
     AGGREGATES = "aggregates"
     TRAITS = "traits"
@@ -103,29 +104,31 @@ class Driver(Enum):
     PARTS = "parts_of"
 
     def is_in(self, condition: MemberCondition) -> bool:
-        """Whether the condition has such a part."""
+        """Whether the condition has this part."""
         return bool(getattr(condition, self.value))
 
 
 @dataclass(frozen=True, slots=True)
 class DrivingCondition:
-    """The condition, by its place in the filter, with which the database begins.
+    """The condition that the database evaluates first.
 
-    It must be one that only members of the tree can meet, or trees would be missed.
+    Only members of the tree may be able to meet it; otherwise matching trees would be missed.
     """
 
-    place: int
+    # Index of the condition in `TreeFilter.conditions`.
+    index: int
+    # The part of the condition.
     driver: Driver
 
 
 class _Columns(NamedTuple):
-    """What identifies a provider in a statement."""
+    """The columns that identify a provider in a statement."""
 
     row_id: ColumnElement[int]
     root_id: ColumnElement[int]
 
 
-# Takes the ids of all conditions of one kind.
+# Arguments: the provider, and the ids of each condition of one kind.
 _Sql = Callable[[_Columns, Sequence[frozenset[Any]]], list[ColumnElement[bool]]]
 
 
@@ -134,7 +137,7 @@ def _has_any_of_each(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
 
 
 def _has_all(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
-    """Return the same: single traits are looked up at once."""
+    """Return the conditions for all sets of traits; single traits share one lookup."""
     single = [traits for traits in sets if len(traits) == 1]
     several = [traits for traits in sets if len(traits) > 1]
     where = _has_any_of_each(provider, several)
@@ -156,11 +159,11 @@ def _in_none(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
 
 
 def _in_tree(provider: _Columns, sets: Sequence[frozenset[int]]) -> Any:
-    # Of several trees the first: no provider is in two.
+    # Only the first of several conditions: no provider is in two trees.
     return [provider.root_id == min(sets[0])]
 
 
-# What members of trees, and roots, are filtered by. Other kinds are left to the search.
+# SQL of the kinds of conditions on members and roots. The search evaluates all other kinds.
 SQL_OF: Mapping[ConditionKind, _Sql] = {
     ConditionKind.ANY_TRAIT: _has_any_of_each,
     ConditionKind.NO_TRAIT: _has_none,
@@ -170,18 +173,23 @@ SQL_OF: Mapping[ConditionKind, _Sql] = {
 }
 _OF_ROOT: Mapping[ConditionKind, _Sql] = {**SQL_OF, ConditionKind.ANY_TRAIT: _has_all}
 
-# Kinds of which one condition has the ids of all, as a provider must have none of them.
+# Kinds whose conditions are merged into one: a provider must have none of the ids.
 _EXCLUSIONS = {ConditionKind.NO_TRAIT, ConditionKind.NO_AGGREGATE}
 
-# Where the root counts for its members: what it may meet instead of them, and what it must meet.
+# For conditions that span the tree: kinds that the root may satisfy instead of the member, and
+# kinds that the root must satisfy as well.
 _ROOT_MAY = {ConditionKind.ANY_AGGREGATE}
 _ROOT_MUST = {ConditionKind.NO_AGGREGATE}
 
 
 def combined(conditions: Iterable[IdCondition], most: int | None = None) -> tuple[IdCondition, ...]:
-    """Return conditions as the database judges them: what excludes providers is one of each kind.
+    """Merge conditions for the database.
 
-    most: of each other kind.
+    Exclusions of one kind become a single condition; duplicates are removed.
+
+    Args:
+        conditions: the conditions.
+        most: how many conditions of each other kind to return; None for all.
     """
     by_kind: dict[ConditionKind, list[frozenset[Any]]] = {}
     for kind, ids in conditions:
@@ -199,7 +207,7 @@ def combined(conditions: Iterable[IdCondition], most: int | None = None) -> tupl
 
 
 def root_meets(root_id: ColumnElement[int], condition: RootCondition) -> list[ColumnElement[bool]]:
-    """Return the SQL of the condition."""
+    """Return the SQL of a condition on a root."""
     root = _Columns(root_id, root_id)
     where: list[ColumnElement[bool]] = []
     for kind, sql in _OF_ROOT.items():
@@ -209,7 +217,12 @@ def root_meets(root_id: ColumnElement[int], condition: RootCondition) -> list[Co
 
 
 def member_meets(member: FromClause, condition: MemberCondition) -> list[ColumnElement[bool]]:
-    """Return the SQL of the condition, whatever its reach; member: the providers to choose from."""
+    """Return the SQL of a condition on a member, regardless of its reach.
+
+    Args:
+        member: the table, or the alias of it, to select providers from.
+        condition: the condition.
+    """
     provider = _Columns(member.c.id, member.c.root_provider_id)
     root = _Columns(provider.root_id, provider.root_id)
     where: list[ColumnElement[bool]] = []
@@ -217,7 +230,7 @@ def member_meets(member: FromClause, condition: MemberCondition) -> list[ColumnE
         stock = fragments.stock_with_room(provider.row_id, class_id, amount)
         where.append(stock.correlate(member).exists())
     for class_id in condition.parts_of:
-        stock = fragments.stock_with_some(provider.row_id, class_id)
+        stock = fragments.stock_with_free_capacity(provider.row_id, class_id)
         where.append(stock.correlate(member).exists())
     for kind, sql in SQL_OF.items():
         sets = condition.sets(kind)
@@ -235,7 +248,13 @@ def member_meets(member: FromClause, condition: MemberCondition) -> list[ColumnE
 def provider_meets(
     provider: FromClause, condition: ProviderCondition, kinds: Iterable[ConditionKind]
 ) -> list[ColumnElement[bool]]:
-    """Return the SQL of those kinds of conditions; provider: those to choose from."""
+    """Return the SQL of the given kinds of conditions.
+
+    Args:
+        provider: the table, or the alias of it, to select providers from.
+        condition: the conditions.
+        kinds: the kinds to include.
+    """
     columns = _Columns(provider.c.id, provider.c.root_provider_id)
     where: list[ColumnElement[bool]] = []
     for kind in kinds:

@@ -1,4 +1,4 @@
-"""SQL that each engine spells in its own way."""
+"""SQL constructs that compile differently on each engine."""
 
 from typing import Any, Self, TypeVar
 
@@ -13,7 +13,7 @@ Rows = TypeVar("Rows", bound=sa.Select[*tuple[Any, ...]])
 
 
 class _UnlessPresent(sa.Insert):
-    """An INSERT that leaves out rows whose unique key is taken."""
+    """An INSERT that skips rows whose unique key exists."""
 
     inherit_cache = False
 
@@ -25,50 +25,51 @@ def _insert(statement: sa.Insert, compiler: Any, **options: Any) -> str:
 
 
 def insert_unless_present(table: sa.Table) -> sa.Insert:
-    """Begin an INSERT of several rows that leaves out those whose unique key is taken."""
+    """Return an INSERT that skips rows whose unique key exists."""
     return _UnlessPresent(table)
 
 
-def in_written_order(rows: Rows) -> Rows:
-    """Have tables joined in the order of FROM where the engine would begin elsewhere.
+def straight_join(rows: Rows) -> Rows:
+    """Force a join in the order of the FROM clause.
 
-    MySQL and MariaDB do, for they do not know how many rows a derived table will have.
+    MySQL and MariaDB cannot estimate the size of a derived table and would often start with another
+    one. The other engines ignore it.
     """
     for dialect in DIALECTS:
-        if dialect.in_written_order:
+        if dialect.straight_join:
             for name in dialect.names:
-                rows = rows.prefix_with(dialect.in_written_order, dialect=name)
+                rows = rows.prefix_with(dialect.straight_join, dialect=name)
     return rows
 
 
-class _ByNoIndex(FunctionElement[Any]):
-    """A column that an engine would wrongly begin with."""
+class _WithoutIndex(FunctionElement[Any]):
+    """A column whose index the planner must not use."""
 
     inherit_cache = True
 
 
-@compiles(_ByNoIndex)
-def _column(element: _ByNoIndex, compiler: Any, **options: Any) -> str:
-    prefix = dialect_named(compiler.dialect.name).by_no_index
+@compiles(_WithoutIndex)
+def _column(element: _WithoutIndex, compiler: Any, **options: Any) -> str:
+    prefix = dialect_named(compiler.dialect.name).without_index
     return f"{prefix}{compiler.process(element.clauses, **options)}"
 
 
-def by_no_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Keep an engine from looking rows up by the column first, which it wrongly takes for few.
+def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Keep the planner from using this column's index: it underestimates how many rows match.
 
-    The others judge by the plain column, of which they have statistics.
+    This applies to SQLite. The other engines keep statistics and get the plain column.
     """
-    return _ByNoIndex(column)
+    return _WithoutIndex(column)
 
 
 class _SameText(FunctionElement[bool]):
-    """A column of text and a value that it equals in every character."""
+    """A text column that equals a value in every character."""
 
     type = sa.Boolean()
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> Self:
-        """Return itself: engines without booleans would compare it with 1, and use no index."""
+        """Return self: compared with 1, as on engines without booleans, it would use no index."""
         return self
 
 
@@ -79,23 +80,23 @@ def _same_text(element: _SameText, compiler: Any, **options: Any) -> str:
     if not bytes_of_text:
         return f"{column} = {value}"
     same_bytes = f"{bytes_of_text.format(column)} = {bytes_of_text.format(value)}"
-    # The first condition finds the row by the column's index.
+    # The first condition lets the engine find the row by the index of the column.
     return f"({column} = {value} AND {same_bytes})"
 
 
 def same_text(column: ColumnElement[Any], value: str) -> ColumnElement[bool]:
-    """The column is the value in Python's sense, also where the database ignores differences.
+    """Compare a text column with a value exactly.
 
-    The collations of MySQL and MariaDB usually ignore case, accents and trailing spaces.
+    The default collations of MySQL and MariaDB ignore case, accents and trailing spaces.
     """
     return _SameText(column, sa.literal(value, type_=column.type))
 
 
-def with_numbers(rows: Rows) -> Rows:
-    """Have the numbers that a statement was built with stand in its text.
+def inline_literals(rows: Rows) -> Rows:
+    """Inline the integer literals of a statement instead of binding them.
 
-    Where it is prepared, PostgreSQL has a plan for these numbers: for parameters it would soon have
-    one for all values. How rare a trait is decides where to begin.
+    PostgreSQL then plans a prepared statement for these values; for bound parameters it soon
+    switches to one generic plan. The best plan depends on how rare a trait is.
     """
 
     def show(parameter: sa.BindParameter[Any]) -> None:
@@ -106,13 +107,13 @@ def with_numbers(rows: Rows) -> Rows:
 
 
 class _InOrder(FunctionElement[bool]):
-    """Two forms of a condition: the plain one, and that which locks rows first."""
+    """Two forms of a condition: a plain one, and one that locks the rows first."""
 
     type = sa.Boolean()
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> Self:
-        """Return itself: engines without booleans would compare it with 1, and use no index."""
+        """Return self: compared with 1, as on engines without booleans, it would use no index."""
         return self
 
 
@@ -135,12 +136,17 @@ for _dialect in DIALECTS:
 def locked_in_order(
     row_id: ColumnElement[int], ids: sa.BindParameter[Any], in_order: sa.Select[tuple[int]]
 ) -> ColumnElement[bool]:
-    """Have an UPDATE of the rows with these ids lock them in an order that all writes have.
+    """Make an UPDATE of the rows with these ids lock them in a fixed order.
 
-    in_order: selects the ids of these rows in that order, and locks them. PostgreSQL needs it: it
-    updates rows as it comes upon them, which may be in the order in which they lie, and each update
-    moves a row. So two writes of the same rows may each wait for the other, which is noticed a
-    second later. An array is made before any row is updated.
+    PostgreSQL updates rows in the order in which it finds them, and each update moves a row. Two
+    transactions that update the same rows could wait for each other, which the server detects only
+    after a second. Therefore the rows are locked, and their ids collected into an array, before the
+    first row is updated. The other engines get a plain list of ids.
+
+    Args:
+        row_id: the id column of the updated table.
+        ids: the list parameter with the ids.
+        in_order: a SELECT that locks the rows with these ids in the order of all writes.
     """
     array = sa.func.array(in_order.scalar_subquery())
     return _InOrder(row_id.in_(ids), row_id == sa.any_(array))

@@ -1,11 +1,12 @@
-"""Reads and writes: what is run again, and what failures become.
+"""Reads and writes, their retries, and the errors that failures become.
 
-A GET runs in one `Database.read()` block: one snapshot of the whole request; or in one
-`Database.read_trees()` block, if what it reads can be confirmed by the revisions of trees. One that
-needs a single statement hands it to `Database.ask`, for that is a snapshot by itself. Any other
-request hands one function to `Database.write`, which runs it in one transaction and runs all of it
-again when the engine or the function itself (`Restart`) asks for that. When a COMMIT
-fails, nobody may know yet whether it happened; the write then asks as `on_lost_commit` has said.
+A GET runs in one `Database.read()` block: one snapshot for the whole request. If the revisions of
+trees can confirm what it reads, it runs in one `Database.read_trees()` block instead. A GET that
+needs a single statement passes it to `Database.read_one`, because one statement is a snapshot of
+its own. Any other request passes one function to `Database.write`, which runs it in one transaction
+and runs all of it again when the engine or the function itself (`Restart`) requires it. After a
+COMMIT whose outcome is unknown, the write determines the outcome with the function that was
+registered by `on_lost_commit`.
 """
 
 import logging
@@ -21,16 +22,15 @@ from sqlalchemy.engine import Connection
 from placement import deadline, events, stopwatch
 from placement.config import DatabaseSettings
 from placement.db import codes
-from placement.db.dialects import DIALECTS, Role, dialect_of, dialect_of_url
-from placement.db.failures import lasting_fault, refuse_hopeless, unusable
+from placement.db.dialects import Role, dialect_of, dialect_of_url
+from placement.db.failures import permanent_fault, translate_read_errors, unusable_error
 from placement.db.messages import masked_url, one_line
-from placement.db.pools import make_pool, parse_url
+from placement.db.pools import how_to_install, make_pool, parse_url
 from placement.db.retries import Pauses, Retries, cause_of
 from placement.db.statement import Restart, Unchanged
-from placement.db.transactions import alone, reading, transaction
+from placement.db.transactions import autocommit, reading, transaction
 from placement.errors import (
     ConfigurationError,
-    DatabaseUnavailable,
     DatabaseUnusable,
     OutcomeUnknown,
 )
@@ -40,15 +40,15 @@ LOG = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-# Decides in a new transaction whether an earlier one has committed; None if undecidable.
+# Determines in a new transaction whether an earlier one was committed; None if undecidable.
 Verify = Callable[[Connection], bool | None]
 _VERIFY = "verify"
 
-VIEWS = 3  # how many more are looked at, if what they show keeps changing
+MAX_VIEWS = 3  # further views to compare if consecutive ones differ
 
 
 class _CommitLostError(Exception):
-    """A COMMIT has failed and may have happened all the same."""
+    """A COMMIT failed and its outcome is unknown."""
 
     def __init__(self, verify: Verify | None, error: exc.DBAPIError) -> None:
         super().__init__()
@@ -57,17 +57,22 @@ class _CommitLostError(Exception):
 
 
 def on_lost_commit(conn: Connection, verify: Verify) -> None:
-    """Say how to find out whether this transaction has committed, should its COMMIT be lost."""
+    """Register how to determine whether this transaction was committed if its COMMIT is lost."""
     conn.info[_VERIFY] = verify
 
 
 class Database:
-    """The two engines of a process: snapshots for reads, short transactions for writes."""
+    """The two engines of a process: one for snapshots, one for short write transactions."""
 
     def __init__(self, settings: DatabaseSettings) -> None:
-        """Raise ConfigurationError when a URL cannot be understood; nothing is connected yet."""
+        """Create the engines without connecting.
+
+        Raises:
+            ConfigurationError: a URL is not valid.
+        """
         self._settings = settings
-        self._writes_fail: DatabaseUnusable | None = None  # what the latest write has met
+        # The error of the latest write, if the database permanently refuses writes.
+        self._writes_fail: DatabaseUnusable | None = None
         self.writer = self._pool(settings.connection, Role.WRITE)
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
 
@@ -78,19 +83,19 @@ class Database:
             missing = getattr(error, "name", None)
             raise ConfigurationError(
                 f"[placement_database] connection cannot be used: {one_line(error)}"
-                f"{_how_to_install(missing)}"
+                f"{how_to_install(missing)}"
             ) from None
 
     @property
     def tears_views(self) -> bool:
-        """Whether a view may be torn, so that each statement of `read_trees` has its own."""
+        """Whether a view may be torn, so that each statement of `read_trees` has its own view."""
         return dialect_of_url(self.reader.url).tears_views
 
     def limit_statements(self) -> None:
-        """Let no statement take longer than `statement_timeout` from now on, unless that is 0.
+        """Set `statement_timeout` for all further statements, unless it is 0.
 
-        This is for a service: what migrates, counts or checks a database may take longer. A
-        statement of a write may also wait for other writes, as long as `write_timeout`.
+        Only the service calls this: migrations, checks and audits may take longer. Statements of a
+        write may in addition wait `write_timeout` for locks.
         """
         limit = self._settings.statement_timeout
         if limit:
@@ -105,58 +110,67 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Enter one read-only snapshot.
 
-        Raises DatabaseUnavailable when the database fails, DatabaseUnusable when it will fail
-        again, StatementTooLong, Unstorable, DeadlineExceeded.
+        Raises:
+            DatabaseUnavailable: the database fails.
+            DatabaseUnusable: the database fails permanently.
+            StatementTooLong: a statement took longer than `statement_timeout`.
+            Unstorable: the database cannot represent a text of the request.
+            DeadlineExceeded: the deadline of the request has passed.
         """
-        with _failures_of_reads(), reading(self.reader, one_view=True) as conn:
+        with translate_read_errors(), reading(self.reader, one_view=True) as conn:
             yield conn
 
     @contextmanager
     def read_trees(self) -> Iterator[Connection]:
-        """Enter a read-only transaction in which content of trees is confirmed by revisions.
+        """Enter a read-only transaction whose reads are confirmed by the revisions of trees.
 
-        Where a view of the database may be torn (`objects/revisions.py`), each statement has its
-        own, and two statements may see two moments. Elsewhere it is one snapshot. Raises what
-        `read` raises.
+        If views of the database may be torn (`objects/revisions.py`), each statement has its own
+        view, and two statements may see different states. Otherwise it is one snapshot. Raises the
+        same errors as `read`.
         """
-        with _failures_of_reads(), reading(self.reader, one_view=False) as conn:
+        with translate_read_errors(), reading(self.reader, one_view=False) as conn:
             yield conn
 
-    def ask(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work`, which executes one statement, and return what it returned.
+    def read_one(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work`, which executes one statement, and return its result.
 
-        PERF: without a transaction this is one round trip to the database instead of three. Raises
-        what `read` raises.
+        PERF: without a transaction this takes one round trip to the database instead of three.
+        Raises the same errors as `read`.
         """
-        with _failures_of_reads():
-            return alone(self.reader, work)
+        with translate_read_errors():
+            return autocommit(self.reader, work)
 
-    def ask_twice(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` as `ask` does; where a view may be torn, until two views show the same.
+    def read_one_stable(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` as `read_one` does; if views may be torn, until two views are equal.
 
-        What an earlier view has shown, with the generation of a consumer, the later one shows
-        whole: each write of a consumer moves its generation.
+        Each write of a consumer changes its generation. So two equal results show every write of
+        the consumer completely.
         """
         if not self.tears_views:
-            return self.ask(work)
+            return self.read_one(work)
         with self.read_trees() as conn:
             result = work(conn)
-            for _ in range(VIEWS):
+            for _ in range(MAX_VIEWS):
                 before, result = result, work(conn)
                 if result == before:
                     break
         return result
 
     def write(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` in one transaction and return what it returned, once committed.
+        """Run `work` in one transaction and return its result after the COMMIT.
 
-        `work` may be run several times and must not act outside of the connection. It may raise
-        Unchanged with what is to be returned: then nothing is committed. Its domain errors pass
-        through after a rollback. Raises LostRace when other writers keep changing what `work`
-        depends on, DatabaseUnavailable when it cannot be committed within `[placement_database]
-        write_timeout` seconds, DatabaseUnusable when it never can be, StatementTooLong, Unstorable,
-        DeadlineExceeded before it is committed, and OutcomeUnknown when a COMMIT failed and it
-        cannot be found out whether it happened.
+        `work` may run several times and must have no effects outside of the connection. Its domain
+        errors are raised after a rollback. If it raises Unchanged, nothing is committed and the
+        result of the exception is returned.
+
+        Raises:
+            LostRace: other transactions keep changing what `work` depends on.
+            DatabaseUnavailable: no COMMIT within `[placement_database] write_timeout` seconds.
+            DatabaseUnusable: the database permanently refuses the write.
+            StatementTooLong: a statement took longer than `statement_timeout`.
+            Unstorable: the database cannot store a text of the request.
+            DeadlineExceeded: the deadline of the request passed before the COMMIT.
+            OutcomeUnknown: a COMMIT failed and its outcome cannot be determined.
         """
         retries, pauses = Retries(self._settings), Pauses()
         while True:
@@ -166,7 +180,7 @@ class Database:
                 retries.allow(error)
                 cause = cause_of(error)
             except exc.DBAPIError as error:
-                self._writes_fail = unusable(error)
+                self._writes_fail = unusable_error(error)
                 retries.allow(error)
                 cause = cause_of(error)
             events.tell(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)
@@ -174,32 +188,36 @@ class Database:
                 pauses.wait()
 
     def _attempt(self, work: Callable[[Connection], Result], until: float) -> Result:
-        """Run `work` once.  Raises the error of a COMMIT only if that has not happened."""
+        """Run `work` once; raise the error of a COMMIT only if it did not take effect."""
         try:
             with transaction(self.writer) as conn:
-                conn.info.pop(_VERIFY, None)  # of an earlier write on the pooled connection
+                conn.info.pop(_VERIFY, None)  # left by an earlier write on the pooled connection
                 result = work(conn)
                 deadline.check()
                 _commit(conn)
         except _CommitLostError as lost:
-            # The connection is given back first: finding out needs one.
+            # Outside of the transaction, because verification needs a connection of the pool.
             with deadline.waiting():
                 if not self._happened(lost.verify, until):
                     raise lost.error from None
         except Unchanged as unchanged:
             result = unchanged.result
         self._writes_fail = None
-        deadline.lift()  # it is done, so it is not to be answered as if it were not
+        deadline.lift()  # after the COMMIT the request must not fail any more
         return result
 
     def _happened(self, verify: Verify | None, until: float) -> bool:
-        """Whether a transaction whose COMMIT was lost did happen.  Raises OutcomeUnknown."""
+        """Whether a transaction whose COMMIT was lost took effect.
+
+        Raises:
+            OutcomeUnknown: this cannot be determined.
+        """
         pauses = Pauses()
         while verify is not None and time.monotonic() < until:
             try:
                 committed = self._verify(verify)
             except (exc.DBAPIError, exc.TimeoutError, Restart) as error:
-                # A database on its way back: nothing else may be answered before it is there.
+                # The database is restarting; the outcome is not known before it is back.
                 LOG.info("a lost COMMIT is not settled yet: %s", one_line(error))
                 pauses.wait()
                 continue
@@ -218,18 +236,22 @@ class Database:
                 committed = verify(conn)
                 conn.commit()
             finally:
-                conn.invalidate()  # what waiting has set is no concern of later writes
+                conn.invalidate()  # the wait for replication changed settings of the session
         return committed
 
     def refuse_if_writes_fail(self) -> None:
-        """Raise DatabaseUnusable when the latest write of this process was refused for good."""
+        """Raise DatabaseUnusable if the latest write of this process failed permanently."""
         if self._writes_fail is not None:
             raise DatabaseUnusable(*self._writes_fail.arguments)
 
     def connect_first(self, *, patient: bool = True) -> None:
-        """Connect for the first time; if patient, `max_retries` times, `retry_interval` apart.
+        """Open the first connection.
 
-        Raises ConfigurationError, one line, when the database does not answer.
+        Args:
+            patient: retry `max_retries` times, at intervals of `retry_interval`.
+
+        Raises:
+            ConfigurationError: the database does not answer.
         """
         tries = self._settings.max_retries if patient else 0
         attempt = 0
@@ -240,10 +262,10 @@ class Database:
             except exc.DBAPIError as error:
                 complaint = one_line(error)
                 no_server = dialect_of_url(self.writer.url).is_file
-                if no_server or lasting_fault(error) or (tries >= 0 and attempt >= tries):
+                if no_server or permanent_fault(error) or (tries >= 0 and attempt >= tries):
                     raise self._unusable(complaint) from None
             except (OSError, TypeError, ValueError) as error:
-                # A driver has been given options that it does not understand.
+                # The URL passes options that the driver does not know.
                 raise self._unusable(one_line(error)) from None
             attempt += 1
             LOG.warning("the database does not answer (%s); attempt %s", complaint, attempt)
@@ -254,27 +276,13 @@ class Database:
         return ConfigurationError(f"cannot open the database {url}: {complaint}")
 
     def dispose(self) -> None:
-        """Close all pooled connections: before a fork, and at the end of a process."""
+        """Close all pooled connections, before a fork and when the process ends."""
         self.writer.dispose()
         self.reader.dispose()
 
 
-@contextmanager
-def _failures_of_reads() -> Iterator[None]:
-    try:
-        yield
-    except exc.DBAPIError as error:
-        refuse_hopeless(error)
-        if not codes.is_retriable(error) and not isinstance(error, exc.OperationalError):
-            raise
-        LOG.warning("a read failed: %s", one_line(error))
-        raise DatabaseUnavailable from error
-    except exc.TimeoutError as error:
-        raise DatabaseUnavailable from error
-
-
 def _commit(conn: Connection) -> None:
-    """Commit.  Raises _CommitLostError if nobody knows whether it has happened."""
+    """Commit.  Raises _CommitLostError if the outcome is unknown."""
     verify = conn.info.pop(_VERIFY, None)
     try:
         with stopwatch.COMMIT:
@@ -284,11 +292,3 @@ def _commit(conn: Connection) -> None:
             raise
         LOG.warning("a COMMIT was lost: %s", one_line(error))
         raise _CommitLostError(verify, error) from error
-
-
-def _how_to_install(module: str | None) -> str:
-    for dialect in DIALECTS:
-        extra = dialect.extras.get(module or "")
-        if extra:
-            return f"; pip install 'falcon-placement[{extra}]' brings it"
-    return ""

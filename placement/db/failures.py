@@ -1,6 +1,8 @@
-"""Failures of a database that no retry mends, as errors that a client is told."""
+"""Permanent failures of a database, as errors for clients."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlalchemy import exc
 
@@ -8,21 +10,38 @@ from placement.db import codes
 from placement.db.dialects import DIALECTS
 from placement.db.dialects.errors import Fault, codes_of
 from placement.db.messages import one_line
-from placement.errors import DatabaseUnusable, StatementTooLong, Unstorable
+from placement.errors import DatabaseUnavailable, DatabaseUnusable, StatementTooLong, Unstorable
 
 LOG = logging.getLogger(__name__)
 
 
-def refuse_hopeless(error: exc.DBAPIError) -> None:
-    """Raise what a client is told of a failure that would come again, if it is one.
+@contextmanager
+def translate_read_errors() -> Iterator[None]:
+    """Convert the database errors of a read into the errors for clients."""
+    try:
+        yield
+    except exc.DBAPIError as error:
+        raise_if_permanent(error)
+        if not codes.is_retriable(error) and not isinstance(error, exc.OperationalError):
+            raise
+        LOG.warning("a read failed: %s", one_line(error))
+        raise DatabaseUnavailable from error
+    except exc.TimeoutError as error:
+        raise DatabaseUnavailable from error
 
-    Raises Unstorable for a text that the database cannot hold, StatementTooLong, and
-    DatabaseUnusable for what an operator has to mend.
+
+def raise_if_permanent(error: exc.DBAPIError) -> None:
+    """Raise the error for clients if the failure is permanent; return otherwise.
+
+    Raises:
+        Unstorable: the database cannot store a text of the request.
+        DatabaseUnusable: an operator has to repair the database.
+        StatementTooLong: the statement was cancelled.
     """
     text = codes.unstorable_text(error)
     if text is not None:
         raise Unstorable(text) from error
-    refusal = unusable(error)
+    refusal = unusable_error(error)
     if refusal is not None:
         raise refusal from error
     if codes.is_too_long(error):
@@ -30,9 +49,9 @@ def refuse_hopeless(error: exc.DBAPIError) -> None:
         raise StatementTooLong from error
 
 
-def unusable(error: exc.DBAPIError) -> DatabaseUnusable | None:
-    """Return the error for what an operator has to mend, or None."""
-    fault = lasting_fault(error)
+def unusable_error(error: exc.DBAPIError) -> DatabaseUnusable | None:
+    """Return the error for a failure that an operator has to repair, or None."""
+    fault = permanent_fault(error)
     if fault is None:
         return None
     command = (error.statement or "CONNECT").split(maxsplit=1)[0]
@@ -40,14 +59,14 @@ def unusable(error: exc.DBAPIError) -> DatabaseUnusable | None:
     return DatabaseUnusable(fault.reason, f"{command}: {complaint}; {fault.remedy}")
 
 
-def lasting_fault(error: exc.DBAPIError) -> Fault | None:
-    """Return what is wrong for good, or None: it may pass."""
+def permanent_fault(error: exc.DBAPIError) -> Fault | None:
+    """Return the permanent fault behind an error, or None if the error may be temporary."""
     error_codes, message = codes_of(error.orig), str(error.orig)
     for dialect in DIALECTS:
-        for code, fault in dialect.errors.lasting.items():
+        for code, fault in dialect.errors.permanent.items():
             if code in error_codes:
                 return fault
-        for pattern, fault in dialect.errors.lasting_texts.items():
+        for pattern, fault in dialect.errors.permanent_patterns.items():
             if pattern.search(message):
                 return fault
     return None

@@ -1,4 +1,4 @@
-"""Pieces of SQL that several statements share, each rule written once."""
+"""SQL fragments that several statements share."""
 
 from collections.abc import Collection
 from typing import Any
@@ -9,29 +9,30 @@ from sqlalchemy.sql import ColumnElement, FromClause
 from placement.db import tables as t
 from placement.db.json_rows import JsonRow
 
-LARGEST_UNIT = 2**31 - 1  # what the column max_unit holds
+# The largest value of the column max_unit.
+MAX_UNIT = 2**31 - 1
 
 Selection = sa.Select[*tuple[Any, ...]]
 Union = sa.CompoundSelect[*tuple[Any, ...]]
 
 _provider, _inventory, _class = t.resource_providers, t.inventories, t.resource_classes
 
-# Providers, each with the root of its tree.
+# Providers joined with the root of their tree.
 ROOT = _provider.alias("root")
 PROVIDERS_WITH_ROOTS = _provider.join(ROOT, ROOT.c.id == _provider.c.root_provider_id)
 
-# In the order of `Stock`, the value that is made of them.
+# In the order of the fields of `Stock`.
 STOCK_COLUMNS = tuple(
     _inventory.c[name] for name in ("capacity", "used", "min_unit", "max_unit", "step_size")
 )
 
-# In the order of `InventoryRecord`.
+# In the order of the fields of `InventoryRecord`.
 RECORD_COLUMNS = tuple(
     _inventory.c[name]
     for name in ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
 )
 
-# What providers have of each class, in the order of `inventory_rows.of_list`.
+# Inventories with their class, in the order that `inventory_rows.from_list` expects.
 PROVIDERS_WITH_INVENTORIES = _provider.join(
     _inventory, _inventory.c.resource_provider_id == _provider.c.id
 ).join(_class, _class.c.id == _inventory.c.resource_class_id)
@@ -45,31 +46,32 @@ INVENTORY_COLUMNS = (
 )
 
 
-def row_of_sort(sort: str, *columns: Any) -> Selection:
-    """Select one text: a JSON list of the sort's name and the columns.
+def tagged_json_row(tag: str, *columns: Any) -> Selection:
+    """Select one text: a JSON list of the tag and the columns.
 
-    So one statement may have rows of several sorts. PyMySQL takes 10 µs for each further column.
+    One statement can so return rows of several kinds. PyMySQL takes 10 µs for each further column.
     """
-    return sa.select(JsonRow(sa.literal_column(f"'{sort}'", sa.String()), *columns))
+    return sa.select(JsonRow(sa.literal_column(f"'{tag}'", sa.String()), *columns))
 
 
 def changed_at(table: sa.Table) -> ColumnElement[Any]:
-    """When a row was last written, as `changed_at`; null in rows of very old databases."""
+    """The time of the last change of a row; null in rows of very old databases."""
     return sa.func.coalesce(table.c.updated_at, table.c.created_at).label("changed_at")
 
 
 def revision_of_root(root: FromClause) -> ColumnElement[int | None]:
-    """The revision, null where the row names another root."""
-    # Not as a condition: PostgreSQL would take it for a rare one, and sort all roots first.
+    """The revision, or null if the row has another root."""
+    # Not a WHERE condition: PostgreSQL would estimate it to be rare, and sort all roots first.
     return sa.case((root.c.root_provider_id == root.c.id, root.c.revision)).label("revision")
 
 
 def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
-    """The inventory has room for the amount, which lies between its units and is a step of them.
+    """The inventory has room for the amount, and its units allow the amount.
 
-    The Python twin is `falcon_placement_client.inventory.fits`; a property test holds them equal.
+    `falcon_placement_client.inventory.fits` is the same rule in Python; a property test compares
+    the two.
     """
-    if amount > LARGEST_UNIT:
+    if amount > MAX_UNIT:
         return sa.false()
     column = inventory.c
     return sa.and_(
@@ -80,20 +82,20 @@ def fits(inventory: FromClause, amount: int) -> ColumnElement[bool]:
     )
 
 
-def has_some(inventory: FromClause) -> ColumnElement[bool]:
-    """The inventory has any room at all."""
+def has_free_capacity(inventory: FromClause) -> ColumnElement[bool]:
+    """The inventory has any free capacity."""
     used: ColumnElement[bool] = inventory.c.used < inventory.c.capacity
     return used
 
 
 def stock_with_room(provider_id: ColumnElement[int], class_id: int, amount: int) -> Selection:
-    """Select a row if the provider's own inventory of a class has room for the amount."""
+    """Select a row if the provider's own inventory of the class has room for the amount."""
     return _stock(provider_id, class_id).where(fits(t.inventories, amount))
 
 
-def stock_with_some(provider_id: ColumnElement[int], class_id: int) -> Selection:
-    """Select a row if the provider's own inventory of a class has any room."""
-    return _stock(provider_id, class_id).where(has_some(t.inventories))
+def stock_with_free_capacity(provider_id: ColumnElement[int], class_id: int) -> Selection:
+    """Select a row if the provider's own inventory of the class has any free capacity."""
+    return _stock(provider_id, class_id).where(has_free_capacity(t.inventories))
 
 
 def _stock(provider_id: ColumnElement[int], class_id: int) -> Selection:
@@ -124,7 +126,7 @@ def has_any_trait(provider_id: ColumnElement[int], traits: Collection[int]) -> C
 
 
 def has_all_traits(provider_id: ColumnElement[int], traits: Collection[int]) -> ColumnElement[bool]:
-    """The provider has every one of the traits (ids): one condition, however many they are."""
+    """The provider has all of the traits (ids); one condition for any number of traits."""
     link = t.resource_provider_traits
     count = (
         sa.select(sa.func.count())

@@ -1,7 +1,7 @@
 """Rows that the database returns as one text: a JSON list of lists.
 
-PyMySQL needs some 6 µs for a row, more for each value in it and 10 for each column, a JSON parser
-a tenth of that.
+PyMySQL takes about 6 µs for each row, 10 µs for each column and more for each value. A JSON parser
+takes a tenth of that.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,9 +18,9 @@ from placement.db.dialects import dialect_named
 
 
 class JsonRows(FunctionElement[str]):
-    """An aggregate: the columns of all rows as the text of a JSON list of lists.
+    """An aggregate function that returns the columns of all rows as a JSON list of lists.
 
-    Columns are numbers, texts and times. The rows come in any order.
+    Columns are numbers, texts and times. The order of the rows is undefined.
     """
 
     name = "json_rows"
@@ -29,7 +29,7 @@ class JsonRows(FunctionElement[str]):
 
 
 class JsonRow(FunctionElement[str]):
-    """The columns of one row as the text of a JSON list, for rows that come in an order."""
+    """The columns of one row as a JSON list, for statements that return rows in an order."""
 
     name = "json_row"
     type = sa.Text()
@@ -49,30 +49,30 @@ def _compile(element: JsonRows, compiler: Any, **options: Any) -> str:
 
 
 def parse_text(text: str | None) -> list[list[Any]]:
-    """Return the rows in one text of `JsonRows`, or none for a null."""
+    """Return the rows of one `JsonRows` text; a null has no rows."""
     return orjson.loads(text) if text else []
 
 
 def parse_rows(texts: Iterable[Sequence[str | None]]) -> list[list[Any]]:
-    """Return the rows in all texts of a statement that selects one `JsonRows`, once or for groups.
+    """Return the rows of all `JsonRows` texts that a statement returns, sorted.
 
-    They are sorted, for the texts have no order: the first column is to be a different id in each.
+    A text has no order, so the first column must be a unique id to sort by.
     """
     return sorted(parse_unsorted(texts))
 
 
 def parse_unsorted(texts: Iterable[Sequence[str | None]]) -> list[list[Any]]:
-    """Return the rows in all texts, as `parse_rows` does, in any order."""
+    """Return the rows of all `JsonRows` texts, in any order."""
     return [row for (text,) in texts for row in parse_text(text)]
 
 
 def parse_each(texts: Iterable[Sequence[str]]) -> list[list[Any]]:
-    """Return the rows of a statement that selects `JsonRow`, in its order."""
+    """Return the rows of a statement that selects `JsonRow`, in the order of the statement."""
     return [orjson.loads(text) for (text,) in texts]
 
 
-# PERF: thousands of rows were made in the same few seconds.
+# PERF: thousands of rows share a few values.
 @lru_cache(maxsize=1024)
 def parse_time(text: str | None) -> datetime | None:
-    """Return a time as `JsonRows` has it."""
+    """Parse a time from the text of `JsonRows`."""
     return None if text is None else datetime.fromisoformat(text)

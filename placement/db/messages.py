@@ -1,22 +1,22 @@
-"""What messages and logs say of a database: its URL without secrets, its complaints in one line."""
+"""Representation of a database in messages and logs: URLs without secrets, errors on one line."""
 
 import re
 from urllib.parse import quote
 
 from sqlalchemy.engine import URL
 
-# Names of parameters that a URL gives to a driver and nobody else may see.
+# URL parameters whose values must not be shown.
 SECRET = re.compile("pass|secret|token", re.IGNORECASE)
 MASK = "***"
 
 
 def masked_url(url: URL) -> str:
-    """Return a URL without its passwords, which may stand in its query too."""
+    """Return a URL with its passwords masked, also those in its query."""
     query = {name: MASK if SECRET.search(name) else value for name, value in url.query.items()}
     return url.set(query=query).render_as_string().replace(quote(MASK, safe=""), MASK)
 
 
 def one_line(error: Exception) -> str:
-    """Return an engine's complaint without statement, parameters and line breaks."""
+    """Return the message of a database error without statement, parameters and line breaks."""
     origin = getattr(error, "orig", None) or error
     return " ".join(str(origin).split())

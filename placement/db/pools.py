@@ -1,4 +1,4 @@
-"""Pools of connections: an engine of SQLAlchemy for each role, set up as its dialect says."""
+"""Connection pools: one SQLAlchemy engine for each role, configured by its dialect."""
 
 import os
 import weakref
@@ -13,23 +13,24 @@ from placement.bounded import Bounded
 from placement.compat.sqlalchemy import count_parameters
 from placement.config import DatabaseSettings
 from placement.db import texts
-from placement.db.dialects import ONE_VIEW, Dialect, Role, dialect_of_url
+from placement.db.dialects import DIALECTS, ONE_VIEW, Dialect, Role, dialect_of_url
 from placement.db.dialects.errors import codes_of
 
-# Of all statements that an engine keeps in compiled form. By default it would keep 500 statements,
-# however large: those of bulk writes alone would take gigabytes.
-MOST_PARAMETERS = 20_000
+# Total number of parameters of the statements in an engine's compiled cache. By default SQLAlchemy
+# caches 500 statements of any size: bulk writes alone would take gigabytes.
+MAX_CACHED_PARAMETERS = 20_000
 
-_made: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
+_engines: "weakref.WeakSet[sa.Engine]" = weakref.WeakSet()
 _inherited: list[sa.Pool] = []  # of the process that forked this one
 
 
 def parse_url(text: str) -> URL:
     """Parse the URL of a database.
 
-    Raises ArgumentError and ValueError for one that is malformed, and ValueError for a second @,
-    which shows a part of the password as the host: errors of drivers, and URLs with masked
-    passwords, would have it in the log.
+    Raises:
+        ArgumentError: the URL is malformed.
+        ValueError: the URL is malformed, or has a second @: a part of the password would be parsed
+            as the host, and would appear in errors and logs.
     """
     address = text.partition("://")[2]
     if not address.startswith("/") and "@" in address.partition("@")[2].partition("?")[0]:
@@ -38,10 +39,11 @@ def parse_url(text: str) -> URL:
 
 
 def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
-    """Make an engine whose transactions are those of the role; nothing is connected yet.
+    """Create an engine for the transactions of a role, without connecting.
 
-    Raises ArgumentError for a driver, and ValueError for a database or a parameter, that is not
-    supported.
+    Raises:
+        ArgumentError: the driver is not supported.
+        ValueError: the database or a parameter of the URL is not supported.
     """
     dialect = dialect_of_url(url)
     _check_driver(url, dialect)
@@ -73,24 +75,34 @@ def make_pool(url: URL, role: Role, settings: DatabaseSettings) -> sa.Engine:
                 conn.exec_driver_sql(dialect.one_view)
             conn.exec_driver_sql(begin)
 
-    _made.add(engine)
+    _engines.add(engine)
     return engine
 
 
+def how_to_install(module: str | None) -> str:
+    """Return a hint on how to install the module of a driver, or ""."""
+    for dialect in DIALECTS:
+        extra = dialect.extras.get(module or "")
+        if extra:
+            return f"; install it with pip install 'falcon-placement[{extra}]'"
+    return ""
+
+
 def _parameters(compiled: sa.Compiled) -> int:
-    """Return how many parameters a statement has, and one for itself."""
+    """Return the size of a statement in the cache: its number of parameters, plus one."""
     return 1 + count_parameters(compiled)
 
 
-def _leave_inherited() -> None:
-    """Begin with no connections after a fork: on a shared one, answers reach the wrong process."""
-    for engine in _made:
-        # Kept, for a driver that collects a connection may say good-bye to the server.
+def _abandon_inherited() -> None:
+    """Start with empty pools after a fork: two processes cannot share a connection."""
+    for engine in _engines:
+        # Keep a reference: a driver that is garbage-collected may send a QUIT to the server, on
+        # the connection of the parent process.
         _inherited.append(engine.pool)
         engine.dispose(close=False)
 
 
-os.register_at_fork(after_in_child=_leave_inherited)
+os.register_at_fork(after_in_child=_abandon_inherited)
 
 
 def _check_driver(url: URL, dialect: Dialect) -> None:
@@ -110,12 +122,12 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
         "pool_timeout": settings.pool_timeout,
     }
     stated = {name: value for name, value in options.items() if value is not None}
-    # Every transaction is ended by `transactions`, and the pool need not do it once more.
+    # Every transaction is ended in `transactions`; the pool need not roll back again.
     return {
         **stated,
         "pool_reset_on_return": None,
         "execution_options": {
-            "compiled_cache": Bounded(MOST_PARAMETERS, _parameters),
+            "compiled_cache": Bounded(MAX_CACHED_PARAMETERS, _parameters),
             texts.OPTION: texts.Texts(prepared=settings.prepared_statements),
         },
         "logging_name": role.value,

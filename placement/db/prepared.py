@@ -1,14 +1,14 @@
-"""Queries that a connection to MariaDB keeps prepared.
+"""Prepared queries on connections to MariaDB.
 
-MariaDB takes longer to parse and resolve a long text than to find a few rows. So a query that comes
-again on a connection is prepared there, and from then on executed with its values: ``PREPARE p3
-FROM '…'`` once, ``EXECUTE p3 USING 'uuid', 7`` each time. Both are plain SQL, so rows and
-errors come as those of the text, through either driver. The plan is made anew each time.
-MySQL takes no values there but user variables, so nothing is prepared on it.
+MariaDB takes longer to parse and resolve a long query than to find a few rows. A query that is
+executed repeatedly on a connection is therefore prepared there: ``PREPARE p3 FROM '…'`` once, then
+``EXECUTE p3 USING 'uuid', 7`` with the values of each call. Both are plain SQL, so rows and errors
+are the same as without preparation, with either driver. MariaDB makes a new plan for each
+execution. MySQL accepts only user variables as values of EXECUTE, so nothing is prepared on it.
 
-A server may have as many prepared statements as it is to have (``max_prepared_stmt_count``), and a
-connection may lose them, behind a proxy that hands its transactions to others. The text is sent
-then, and nothing else is prepared on that connection.
+A server limits the number of prepared statements (``max_prepared_stmt_count``), and a connection
+may lose them if a proxy moves its transactions between servers. In both cases the query is sent as
+text, and no further query is prepared on that connection.
 """
 
 import logging
@@ -24,36 +24,43 @@ from placement.db.dialects.errors import codes_of
 
 LOG = logging.getLogger(__name__)
 
-# Characters from which on a text is worth being prepared.
+# Minimum length, in characters, of a query to prepare.
 MIN_LENGTH = 300
 
-# Texts that are prepared on a connection at a time.
+# Maximum number of prepared queries on a connection.
 MAX_PREPARED = 32
 
-# Texts of which a connection remembers that they came once.
+# Maximum number of queries that a connection has executed once and remembers.
 MAX_SEEN = 256
 
-# Where a driver puts a value, and its way to write a percent sign.
+# A placeholder for a value, or an escaped percent sign.
 MARKER = re.compile(r"%(?:\(\w+\))?s|%%")
 
-# The server does not know a prepared statement.
+# MariaDB's error for an unknown prepared statement.
 UNKNOWN = 1243
 
-OPTION = "prepared"  # of a connection: its `PreparedTexts`
+OPTION = "prepared"  # key of the `PreparedTexts` of a connection
 
 
 class PreparedTexts:
-    """The texts that are prepared on one connection."""
+    """The queries that are prepared on one connection."""
 
     def __init__(self) -> None:
-        # Text -> the statement that executes it; the one used last is the last.
+        # Query -> the EXECUTE statement for it; the least recently used one is the first.
         self.calls: OrderedDict[str, str] = OrderedDict()
-        # Texts that came once.
+        # Queries that were executed once.
         self._seen: set[str] = set()
-        self._given_up = False
+        self._disabled = False
 
     def execute(self, conn: Connection, sql: str, values: Any, **options: Any) -> CursorResult[Any]:
-        """Execute a text with its values; options: those of SQLAlchemy."""
+        """Execute a query with its values.
+
+        Args:
+            conn: the connection.
+            sql: the text of the query.
+            values: the values for its placeholders.
+            options: execution options of SQLAlchemy.
+        """
         call = self._call(conn, sql)
         if call is not None:
             try:
@@ -61,20 +68,20 @@ class PreparedTexts:
             except exc.DBAPIError as error:
                 if UNKNOWN not in codes_of(error.orig):
                     raise
-                self._give_up(error.orig)
+                self._disable(error.orig)
         return conn.exec_driver_sql(sql, values, execution_options=options)
 
     def _call(self, conn: Connection, sql: str) -> str | None:
-        """Return the statement that executes a text; None for one that is sent as it is."""
+        """Return the EXECUTE statement for a query; None to send the query itself."""
         call = self.calls.get(sql)
         if call is not None:
             self.calls.move_to_end(sql)
             return call
-        if self._given_up:
+        if self._disabled:
             return None
         if sql in self._seen:
-            # Once it is forgotten it has to come twice again, or many texts in turn would each be
-            # prepared for a single use.
+            # Forget it, so that an evicted query must be executed twice again before it is
+            # prepared. Otherwise many queries in turn would each be prepared for a single use.
             self._seen.remove(sql)
             return self._prepare(conn, sql)
         if len(self._seen) == MAX_SEEN:
@@ -86,16 +93,16 @@ class PreparedTexts:
         name = f"p{len(self.calls)}"
         if len(self.calls) == MAX_PREPARED:
             _oldest, call = self.calls.popitem(last=False)
-            name = call.split()[1]  # the server forgets what had this name
+            name = call.split()[1]  # PREPARE replaces the statement of this name
         markers = [marker for marker in MARKER.findall(sql) if marker != "%%"]
         text = MARKER.sub(lambda marker: "%" if marker[0] == "%%" else "?", sql)
-        # Through the driver, because it is no statement of the request. An error is of no interest
-        # either: what is wrong with the text or the connection, the text itself will meet.
+        # On the driver's cursor, because it is not a statement of the request. Errors are ignored:
+        # if the query or the connection is at fault, sending the query fails in the same way.
         cursor = conn.connection.cursor()
         try:
             cursor.execute(f"PREPARE {name} FROM %s", (text,))
         except conn.dialect.loaded_dbapi.Error as error:
-            self._give_up(error)
+            self._disable(error)
             return None
         finally:
             cursor.close()
@@ -105,24 +112,24 @@ class PreparedTexts:
         self.calls[sql] = call
         return call
 
-    def _give_up(self, error: BaseException | None) -> None:
+    def _disable(self, error: BaseException | None) -> None:
         LOG.warning(
             "a connection keeps no statements prepared (%s): if that is so for all of them, set "
             "[placement_database] mariadb_prepared_statements to false",
             error,
         )
         self.calls.clear()
-        self._given_up = True
+        self._disabled = True
 
 
-def pays(dialect: Dialect, sql: sa.ClauseElement, text: str) -> bool:
-    """Whether the text of a statement is to be prepared: a long query, for MariaDB."""
+def should_prepare(dialect: Dialect, sql: sa.ClauseElement, text: str) -> bool:
+    """Whether to prepare a statement: it is a long query on MariaDB."""
     is_query = isinstance(sql, sa.Select | sa.CompoundSelect)
     return is_query and len(text) >= MIN_LENGTH and getattr(dialect, "is_mariadb", False)
 
 
 def execute(conn: Connection, sql: str, values: Any, **options: Any) -> CursorResult[Any]:
-    """Execute a long text with its values, prepared if it came before on this connection."""
+    """Execute a long query with its values; prepare it if it was executed before."""
     prepared = conn.info.get(OPTION)
     if prepared is None:
         prepared = conn.info[OPTION] = PreparedTexts()

@@ -1,4 +1,4 @@
-"""How often and how long a write is tried again, and what it fails with in the end."""
+"""Retries of a write: how many, at which intervals, and which error ends them."""
 
 import logging
 import random
@@ -9,32 +9,34 @@ from sqlalchemy import exc
 
 from placement.config import DatabaseSettings
 from placement.db import codes
-from placement.db.failures import refuse_hopeless
+from placement.db.failures import raise_if_permanent
 from placement.db.messages import one_line
 from placement.db.statement import Restart
 from placement.errors import DatabaseUnavailable, LostRace
 
 LOG = logging.getLogger(__name__)
 
-FIRST_PAUSE = 0.005  # seconds; doubled with every further attempt
-LONGEST_PAUSE = 0.5
+# Seconds; doubled with each further attempt.
+FIRST_PAUSE = 0.005
+# Seconds.
+MAX_PAUSE = 0.5
 DUPLICATE_RETRIES = 3
 
 
 class Cause(StrEnum):
-    """Why a write begins again."""
+    """Reason for which a write is run again."""
 
-    CONFLICT = "conflict"  # others have changed what it had read
-    DUPLICATE = "duplicate"  # others have created the same thing
-    CONSTRAINT = "constraint"  # any other constraint was broken
+    CONFLICT = "conflict"  # another transaction changed what it had read
+    DUPLICATE = "duplicate"  # another transaction created the same row
+    CONSTRAINT = "constraint"  # any other constraint was violated
     DEADLOCK = "deadlock"
-    CONNECTION = "connection"  # it was lost, or its server takes no writes
+    CONNECTION = "connection"  # it was lost, or its server accepts no writes
     NO_CONNECTION = "no_connection"  # the pool had none in time
-    DATABASE = "database"  # it waited too long for a lock, or was interrupted
+    DATABASE = "database"  # a lock wait timed out, or the statement was interrupted
 
 
 def cause_of(error: Exception) -> Cause:
-    """Return why a write that fails with this error begins again."""
+    """Return the reason for which a write that failed with this error is run again."""
     if isinstance(error, Restart):
         return Cause.CONFLICT
     if isinstance(error, exc.IntegrityError):
@@ -47,31 +49,32 @@ def cause_of(error: Exception) -> Cause:
 
 
 class Pauses:
-    """Pauses before further attempts, each longer than the one before."""
+    """Pauses before further attempts; the upper limit doubles each time."""
 
     def __init__(self) -> None:
         self.attempts = 0
 
     def wait(self) -> None:
-        """Wait for a random time: those who met once should not meet again."""
-        longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2**self.attempts)
+        """Sleep for a random time, so that transactions that conflicted do not conflict again."""
+        longest = min(MAX_PAUSE, FIRST_PAUSE * 2**self.attempts)
         time.sleep(random.uniform(0, longest))
         self.attempts += 1
 
 
 class Retries:
-    """What one write may still try again; `deadline` is by `time.monotonic`."""
+    """The retries that are left for one write."""
 
     def __init__(self, settings: DatabaseSettings) -> None:
+        # End of the retries, on the clock of `time.monotonic`.
         self.deadline = time.monotonic() + settings.write_timeout
         self._restarts_left = settings.conflict_retries
-        # Somebody created the same thing: a fresh look finds it. Of a constraint that is broken
-        # otherwise, fewer looks are enough to see that it stays broken.
+        # The next attempt finds the row that another transaction created. Other violated
+        # constraints are likely to stay violated, so they get fewer attempts.
         self._duplicates_left = max(DUPLICATE_RETRIES, settings.conflict_retries)
         self._broken_left = DUPLICATE_RETRIES
 
     def allow(self, error: Exception) -> None:
-        """Return if the write may be run again after an error; raise what it fails with if not."""
+        """Return if the write may be run again after an error; raise its final error if not."""
         if isinstance(error, Restart):
             self._allow_restart()
         elif isinstance(error, exc.IntegrityError):
@@ -96,7 +99,7 @@ class Retries:
             raise error
 
     def _allow_fault(self, error: exc.DBAPIError) -> None:
-        refuse_hopeless(error)
+        raise_if_permanent(error)
         if not codes.is_retriable(error):
             if isinstance(error, exc.OperationalError):
                 LOG.error("a write failed: %s", one_line(error))

@@ -1,11 +1,12 @@
-"""The version of the schema: Alembic's revisions, in a version table that is this service's.
+"""The version of the schema: Alembic revisions, in a version table of this service.
 
-An adopted database has another table, `alembic_version`, which names the schema of the software
-that made it. It tells whether that schema is known, and migrations never change it.
+An adopted database has another version table, `alembic_version`, which names the schema of the
+software that created it. It shows whether that schema is known; migrations never change it.
 
-The name of a revision says which releases can work on what it makes. With `0005_since_0003` those
-that need 0003, or 0004, can go on: it only adds what they need not know. With `0005` none can but
-those that know it. So the version that a database records tells it even a release that is older.
+The name of a revision states which releases can work with it. Releases that need 0003 or 0004 can
+work with `0005_since_0003`, because it only adds items that they ignore. With `0005`, only releases
+that know it can work. So even an older release can tell from the recorded version whether it can
+use the database.
 """
 
 import logging
@@ -25,23 +26,28 @@ from placement.errors import ConfigurationError
 
 LOG = logging.getLogger(__name__)
 
-MIGRATIONS = "placement.migrations"  # a package: `migrations` at the top of a checkout
+# The package of the revisions; in a checkout it is the directory `migrations`.
+MIGRATIONS = "placement.migrations"
 VERSION_TABLE = "falcon_placement_version"
 ADOPTED_TABLE = "alembic_version"
+# Versions of openstack-placement's schema that can be adopted.
 ADOPTABLE = frozenset({"422ece571366", "a082b8bb98d0"})
-FIRST = "0001"  # the revision that has the tables of those
-MOST_SHOWN = 5  # names in a message
+# The revision that has the same tables as an adoptable schema.
+FIRST = "0001"
+# Maximum number of names in a message.
+MAX_SHOWN = 5
+# Tables that show that a database has a placement schema.
 TABLES = frozenset({"resource_providers", "inventories", "allocations", "consumers"})
 _REVISION = re.compile(r"(?P<number>[0-9]{4})(?:_since_(?P<since>[0-9]{4}))?")
 
 
-class Overtaken(ConfigurationError):
-    """The version that the database records does not fit what a migration finds."""
+class SchemaMismatch(ConfigurationError):
+    """The recorded version does not match what a migration finds."""
 
 
 def _config(conn: Connection | None = None) -> Config:
     config = Config(attributes={"connection": conn, "version_table": VERSION_TABLE})
-    config.set_main_option("script_location", f"{MIGRATIONS}:")  # the colon: not a path
+    config.set_main_option("script_location", f"{MIGRATIONS}:")  # the colon marks a package
     return config
 
 
@@ -57,7 +63,8 @@ def newest() -> str | None:
 def version(conn: Connection) -> str | None:
     """Return the revision that the database records, or None.
 
-    Raises ConfigurationError where it has several.
+    Raises:
+        ConfigurationError: it records several.
     """
     heads = _migration_context(conn).get_current_heads()
     if len(heads) > 1:
@@ -69,19 +76,19 @@ def version(conn: Connection) -> str | None:
 
 
 def is_later(recorded: str | None) -> bool:
-    """Whether a later release has made the schema of a database, and this one can work on it."""
+    """Whether the schema was created by a later release and this release can work with it."""
     needed, made = _numbers(newest()), _numbers(recorded)
     return needed is not None and made is not None and made[1] <= needed[0] < made[0]
 
 
 def fits(conn: Connection) -> bool:
-    """Whether the schema is the newest that this release knows, or a later one that it can use."""
+    """Whether this release can work with the schema: its own, or a compatible later one."""
     recorded = version(conn)
     return recorded == newest() or is_later(recorded)
 
 
 def _numbers(revision: str | None) -> tuple[int, int] | None:
-    """Return the number of a revision, and of the first whose release can work on it."""
+    """Return the number of a revision and that of the oldest release that can work with it."""
     match = _REVISION.fullmatch(revision or "")
     if match is None:
         return None
@@ -97,7 +104,7 @@ def _migration_context(conn: Connection) -> MigrationContext:
 
 
 def adopted_version(conn: Connection) -> str | None:
-    """Return the schema that `alembic_version` names, or None."""
+    """Return the version that `alembic_version` records, or None."""
     if not sa.inspect(conn).has_table(ADOPTED_TABLE):
         return None
     column: sa.ColumnClause[str] = sa.column("version_num")
@@ -105,9 +112,10 @@ def adopted_version(conn: Connection) -> str | None:
 
 
 def refuse_unknown(conn: Connection) -> bool:
-    """Return whether the database has the tables that migrations build upon.
+    """Return whether the database has the tables that migrations start from.
 
-    Raises ConfigurationError for one whose schema is unknown.
+    Raises:
+        ConfigurationError: the schema is unknown.
     """
     tables = TABLES & set(sa.inspect(conn).get_table_names())
     adopted = adopted_version(conn)
@@ -124,16 +132,17 @@ def refuse_unknown(conn: Connection) -> bool:
         )
     if adopted is not None and adopted not in ADOPTABLE:
         raise ConfigurationError(
-            f"the database is of other software, whose schema is {adopted}: "
+            f"the database belongs to other software, whose schema is {adopted}: "
             f"name one of its own in [placement_database] connection"
         )
     return tables == TABLES
 
 
 def upgrade(conn: Connection) -> None:
-    """Bring the schema to the newest revision; a later one that this release can use stays.
+    """Upgrade the schema to the newest revision, unless a compatible later one is recorded.
 
-    Raises Overtaken when the version is unknown, or another process changes it meanwhile.
+    Raises:
+        SchemaMismatch: the version is unknown, or another process changes it concurrently.
     """
     try:
         with dialect_of(conn).migration_lock(conn):
@@ -142,27 +151,28 @@ def upgrade(conn: Connection) -> None:
                 return
             missing = [] if recorded is None else lacking(conn, recorded)
             if missing:
-                # Begin with the first revision: each that is complete finds its work done.
-                LOG.warning("version %s lacks %s; migrated anew", recorded, ", ".join(missing))
+                # Start with the first revision: a complete one has nothing to do.
+                LOG.warning("version %s lacks %s; migrating again", recorded, ", ".join(missing))
                 _migration_context(conn).stamp(_script(), "base")
             command.upgrade(_config(conn), "head")
     except CommandError as error:
-        raise Overtaken(f"cannot migrate the database: {error}") from None
+        raise SchemaMismatch(f"cannot migrate the database: {error}") from None
 
 
 def gather_statistics(conn: Connection) -> None:
-    """Have the planner know the tables as they are now."""
+    """Update the statistics of the query planner."""
     dialect_of(conn).gather_statistics(conn, list(t.metadata.tables))
 
 
 def lacking(conn: Connection, revision: str) -> list[str]:
     """Return the tables, columns and indexes of a revision that the database does not have.
 
-    Raises CommandError for an unknown revision.
+    Raises:
+        CommandError: the revision is unknown.
     """
     script, inspector = _script(), sa.inspect(conn)
     script.get_revision(revision)
-    # The oldest first: what a revision adds builds upon those before.
+    # Oldest first: a revision builds upon earlier ones.
     for migration in reversed(list(script.iterate_revisions(revision, "base"))):
         missing = migration.module.lacking(inspector)
         if missing:
@@ -173,7 +183,8 @@ def lacking(conn: Connection, revision: str) -> list[str]:
 def stamp(conn: Connection, revision: str) -> None:
     """Record a revision without migrating: one of this service, or of an adopted schema.
 
-    Raises ConfigurationError for one that is unknown, or whose tables the database lacks.
+    Raises:
+        ConfigurationError: the revision is unknown, or the database lacks tables of it.
     """
     adopted = revision in ADOPTABLE
     if not revision:
@@ -181,15 +192,15 @@ def stamp(conn: Connection, revision: str) -> None:
     try:
         missing = lacking(conn, FIRST if adopted else revision)
         if missing:
-            more = ", …" if len(missing) > MOST_SHOWN else ""
+            more = ", …" if len(missing) > MAX_SHOWN else ""
             raise ConfigurationError(
-                f"cannot stamp {revision}: the database lacks {', '.join(missing[:MOST_SHOWN])}"
+                f"cannot stamp {revision}: the database lacks {', '.join(missing[:MAX_SHOWN])}"
                 f"{more}; run placement-manage db sync"
             )
         if adopted:
             _stamp_adopted(conn, revision)
         else:
-            # Whatever is recorded, even what nobody knows, gives way.
+            # Replace any recorded revision, also an unknown one.
             if sa.inspect(conn).has_table(VERSION_TABLE):
                 conn.execute(sa.delete(sa.table(VERSION_TABLE)))
             _migration_context(conn).stamp(_script(), revision)
@@ -206,7 +217,7 @@ def _stamp_adopted(conn: Connection, revision: str) -> None:
 
 
 def check(conn: Connection) -> None:
-    """Raise ConfigurationError, one line, unless this release can work on the schema."""
+    """Raise ConfigurationError unless this release can work with the schema."""
     recorded = version(conn)
     if fits(conn):
         if is_later(recorded):

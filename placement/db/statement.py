@@ -1,8 +1,8 @@
-"""The one form of a statement: SQL with its parameters, which its reader or writer runs.
+"""Statements: SQL with its parameters, executed by the reader or writer that gets it.
 
-A `Query` has rows, a `Write` says how many rows it must match. How the SQL was built, whether that
-happened once or for this call, in which form the rows come, and into how many pieces a long list
-is cut, are secrets of `db`. The functions of `db.statements` make them.
+A `Query` returns rows; a `Write` states how many rows it must match. Callers do not see how the SQL
+was built, whether it is cached, in which form the rows are transferred, and into how many chunks a
+long list is split. The functions of `db.statements` create them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,47 +19,44 @@ Item = TypeVar("Item")
 Key = TypeVar("Key", int, str)
 Value = TypeVar("Value")
 
-# Items of one statement: far below every engine's limit of parameters (SQLite's is the tightest:
-# 32,766) with a dozen values for each item.
-CHUNK = 1000
+# Items of one statement. With a dozen values for each item, this is far below the limit of
+# parameters of every engine (the lowest is SQLite's: 32,766).
+CHUNK_SIZE = 1000
 
 
 class Restart(Exception):
-    """Raised inside a write: what it decided on has changed, begin again from a fresh look."""
+    """Raised inside a write: the state that it was based on has changed; run it again."""
 
 
 class Unchanged(Exception):
-    """Raised inside a write: there is nothing to change, so not even a revision is to be renewed.
-
-    result: what the write returns.
-    """
+    """Raised inside a write: there is nothing to change, so no revision is renewed either."""
 
     def __init__(self, result: Any = None) -> None:
         super().__init__()
+        # What the write returns.
         self.result = result
 
 
 class Unmatched(Restart):
-    """A statement has not matched the rows that it must match."""
+    """A statement did not match the expected number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A statement that reads.
-
-    parse: makes the rows of what the database returns, where that takes more than the driver.
-    locks: it locks the rows, for which it may have to wait.
-    """
+    """A statement that reads."""
 
     sql: sa.Select[*tuple[Any, ...]] | sa.CompoundSelect[*tuple[Any, ...]]
     params: Mapping[str, Any] = field(default_factory=dict)
+    # Converts the rows of the driver; None if they need no conversion.
     parse: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    # Whether it locks the rows, and so may have to wait for other transactions.
     locks: bool = field(default=False, kw_only=True)
 
     def rows(self, conn: Connection) -> Sequence[Any]:
-        """Return all rows; their columns are those that the maker of the statement names.
+        """Return all rows; the function that created the statement documents their columns.
 
-        Raises DeadlineExceeded.
+        Raises:
+            DeadlineExceeded: the deadline of the request has passed.
         """
         deadline.check()
         with stopwatch.STATEMENT:
@@ -81,12 +78,12 @@ class Query:
 
 
 class Queries(tuple[Query, ...]):
-    """Queries of one form, for a list that is too long for one statement; none if it is empty."""
+    """Queries for a list that may be too long for one statement; none for an empty list."""
 
     __slots__ = ()
 
     def rows(self, conn: Connection) -> Sequence[Any]:
-        """Return the rows of all."""
+        """Return the rows of all queries."""
         if len(self) == 1:
             return self[0].rows(conn)
         return [row for query in self for row in query.rows(conn)]
@@ -96,68 +93,75 @@ class Queries(tuple[Query, ...]):
 class Write:
     """A statement that writes, and the number of rows that it must match.
 
-    A database may answer OK to a statement that it has not carried out: MariaDB does to one
-    DELETE in some twenty that are interrupted. or_fewer: some rows may be there already; the
-    caller reads afterwards what there is.
+    The number is checked, because a database may report success for a statement that it did not
+    execute: MariaDB does so for about one in twenty DELETE statements that are interrupted.
     """
 
     sql: sa.Insert | sa.Update | sa.Delete | sa.TextClause
     params: Mapping[str, Any] = field(default_factory=dict)
+    # Expected number of rows.
     matches: int = field(kw_only=True)
-    or_fewer: bool = field(default=False, kw_only=True)
+    # Whether fewer rows are accepted, because some may exist; the caller reads the rows afterwards.
+    allow_fewer: bool = field(default=False, kw_only=True)
 
     def execute(self, conn: Connection) -> None:
-        """Raise Unmatched, on which the transaction begins again, for any other number of rows.
+        """Execute the statement.
 
-        Raises DeadlineExceeded before it is sent.
+        Raises:
+            Unmatched: another number of rows matched; the transaction starts again.
+            DeadlineExceeded: the deadline of the request passed before the statement was sent.
         """
         self._execute(conn)
 
     def insert(self, conn: Connection) -> int:
-        """Execute an INSERT of one row as `execute` does; return the row's id."""
+        """Execute an INSERT of one row as `execute` does, and return the id of the row."""
         key = self._execute(conn).inserted_primary_key
         assert key is not None
         (row_id,) = key
         return int(row_id)
 
     def _execute(self, conn: Connection) -> CursorResult[Any]:
-        # For an INSERT, the number cannot be had from the cursor later.
+        # The cursor of an INSERT does not keep the number, so preserve it.
         deadline.check()
         with stopwatch.STATEMENT, deadline.waiting():
             result = texts.execute(conn, self.sql, self.params, preserve_rowcount=True)
-        if not self._is_met_by(result.rowcount):
-            sql = result.context.statement  # as it was sent: each engine spells it in its own way
+        if not self._accepts(result.rowcount):
+            sql = result.context.statement  # in the form that was sent to this engine
             raise Unmatched(f"{result.rowcount} rows instead of {self.matches}: {sql}")
         return result
 
-    def _is_met_by(self, matched: int) -> bool:
-        """Whether this many rows may have been matched; a driver says -1 for "not known"."""
-        return matched == self.matches or (self.or_fewer and 0 <= matched < self.matches)
+    def _accepts(self, matched: int) -> bool:
+        """Whether this number of matched rows is accepted; a driver returns -1 if unknown."""
+        return matched == self.matches or (self.allow_fewer and 0 <= matched < self.matches)
 
 
 class Writes(tuple[Write, ...]):
-    """Writes that belong together, in their order; none where nothing is to be written."""
+    """Writes that are executed in order; empty if there is nothing to write."""
 
     __slots__ = ()
 
     def execute(self, conn: Connection) -> None:
-        """Execute all.  Raises Unmatched."""
+        """Execute all of them.
+
+        Raises:
+            Unmatched: see `Write.execute`.
+        """
         for write in self:
             write.execute(conn)
 
 
 def chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Cut a list into pieces that one statement can carry."""
-    for start in range(0, len(items), CHUNK):
-        yield items[start : start + CHUNK]
+    """Split a list into chunks for one statement each."""
+    for start in range(0, len(items), CHUNK_SIZE):
+        yield items[start : start + CHUNK_SIZE]
 
 
 def sorted_chunks(keys: Collection[Key]) -> Iterator[Sequence[Key]]:
-    """Sort ids or names, so that all lock rows in one order, and cut them into pieces."""
+    """Sort ids or names, so that all transactions lock rows in one order, and split them."""
     return chunks(sorted(keys))
 
 
 def mapping_chunks(by_key: Mapping[Key, Value]) -> Iterator[dict[Key, Value]]:
-    """Cut what is mapped by ids or names into pieces, in the order of the keys."""
+    """Split a mapping by ids or names into chunks, in the order of the keys."""
     for keys in sorted_chunks(by_key):
         yield {key: by_key[key] for key in keys}

@@ -1,10 +1,9 @@
-"""The tables, as existing deployments have them, and three columns and an index more.
+"""The tables of existing deployments, with three additional columns and one index.
 
-The columns are `inventories.used` (sum of the allocations on that provider and class),
+The columns are `inventories.used` (sum of the allocations of that provider and class),
 `inventories.capacity` ((total - reserved) * allocation_ratio as an integer) and
-`resource_providers.revision` (on root rows: a random number renewed with every change of
-anything in the tree). All three have database defaults, so that software which does not know
-them can still insert.
+`resource_providers.revision` (on root rows: a random number, renewed with every change in the
+tree). They have server defaults, so that software that does not know them can still insert rows.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ metadata = sa.MetaData(
 
 
 def now() -> datetime:
-    """Return the time for a row: UTC without zone, in whole seconds, as existing rows have it."""
+    """Return the current time for a row: UTC without a zone, in whole seconds."""
     return datetime.now(UTC).replace(tzinfo=None, microsecond=0)
 
 
@@ -131,8 +130,8 @@ users = _table(
     sa.UniqueConstraint("external_id", name="uniq_users0external_id"),
 )
 
-# Ids of classes are not generated: those of standard ones are their order (the first is 0), those
-# of custom ones begin at 10000.
+# Ids of classes are not generated: a standard class has its position in the list of standard
+# classes (the first is 0), custom classes have ids from 10000.
 resource_classes = _table(
     "resource_classes",
     _id(autoincrement=False),
@@ -172,7 +171,7 @@ resource_provider_aggregates = _table(
     sa.Index("resource_provider_aggregates_aggregate_id_idx", "aggregate_id"),
 )
 
-# kind -> column that holds the name
+# Kind -> the column that holds the name.
 NAMES: Mapping[str, sa.Column[str]] = {
     "resource_class": resource_classes.c.name,
     "trait": traits.c.name,

@@ -1,10 +1,10 @@
-"""Statements as text: made once, and handed to the driver with the values of each call.
+"""Statements as text: rendered once, then passed to the driver with the values of each call.
 
-SQLAlchemy looks for a statement among those that it has compiled, and puts its parameters in place.
-That takes 20 to 50 µs each time, half as long as a database needs to find a row. So an engine keeps
-the text of each statement that is kept itself: a module constant, or what a cache remembers. What
-is built for a single call is executed by SQLAlchemy, and so is what it alone can do: to convert
-values of rows, and to tell the id of a new one.
+SQLAlchemy looks each statement up in its compiled cache and processes the parameters. That takes 20
+to 50 µs, half the time in which a database finds a row. So an engine caches the text of each
+statement that lives longer than one call: a module constant, or an entry of a cache. SQLAlchemy
+executes statements that are built for a single call, and statements that need its features: the
+conversion of result values, and the id of an inserted row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,32 +27,34 @@ Sql = (
 )
 Params = Mapping[str, Any]
 
-OPTION = "texts"  # of an engine: its `Texts`
+OPTION = "texts"  # execution option of an engine: its `Texts`
 
-# Types whose values SQLAlchemy leaves as the driver has them.
-AS_THEY_COME = (sa.Integer, sa.String, sa.types.NullType)
+# Types whose result values SQLAlchemy does not convert.
+UNCONVERTED_TYPES = (sa.Integer, sa.String, sa.types.NullType)
 
-MOST_VALUES = 128  # of a text; of more, each costs more than the search for the statement
-MOST_TEXTS = 64  # of one statement
+# Maximum number of values of a text; with more, they cost more than SQLAlchemy's cache lookup.
+MAX_VALUES = 128
+# Maximum number of texts of one statement.
+MAX_TEXTS = 64
 
 
 class StatementText(NamedTuple):
-    """A statement as the driver gets it, for lists of certain lengths.
-
-    fixed: values that no parameter gives. lists: a parameter -> the names that its values have in
-    the text. converters: functions that values have to pass. order: all names, for a driver that
-    takes a sequence. prepared: connections keep it prepared.
-    """
+    """The text of a statement for the driver, for lists of certain lengths."""
 
     sql: str
+    # Values that are not parameters of the statement.
     fixed: Params
+    # Parameter that is a list -> the names of its items in the text.
     lists: Mapping[str, Sequence[str]]
+    # Name -> the function that converts its value for the driver.
     converters: Mapping[str, Callable[[Any], Any]]
+    # All names in order if the driver takes a sequence; None if it takes a mapping.
     order: Sequence[str] | None
+    # Whether connections prepare the statement.
     prepared: bool
 
     def values(self, params: Params) -> dict[str, Any] | tuple[Any, ...]:
-        """Return the values of the parameters as the driver takes them."""
+        """Return the values of the parameters in the form that the driver takes."""
         values = {**self.fixed, **params}
         for param, names in self.lists.items():
             values.update(zip(names, values.pop(param), strict=True))
@@ -62,47 +64,46 @@ class StatementText(NamedTuple):
 
 
 class _Variants(NamedTuple):
-    """A statement that was executed: its texts, by the lengths of those parameters that are lists.
+    """The texts of a statement."""
 
-    lists: None where SQLAlchemy has to execute it.
-    """
-
+    # The parameters that are lists; None if SQLAlchemy has to execute the statement.
     lists: tuple[str, ...] | None
+    # Lengths of the lists -> the text.
     texts: dict[tuple[int, ...], StatementText]
 
 
 class Texts:
-    """The texts of one engine's statements, for any number of threads."""
+    """The texts of one engine's statements; safe for threads."""
 
     def __init__(self, *, prepared: bool = False) -> None:
-        """prepared: long texts are prepared, where MariaDB is the database."""
+        """prepared: whether long queries are prepared if the database is MariaDB."""
         self.prepared = prepared
-        # Those that nobody keeps any more are forgotten.
+        # Weak, so that the texts are dropped with their statement.
         self._by_statement: WeakKeyDictionary[Sql, _Variants] = WeakKeyDictionary()
 
     def find(self, dialect: Dialect, sql: Sql, params: Params) -> StatementText | None:
-        """Return the text of a statement; None when SQLAlchemy has to execute it."""
+        """Return the text of a statement; None if SQLAlchemy has to execute it."""
         variants = self._by_statement.get(sql)
         if variants is None:
-            # The first time; it may have been built for this call.
+            # The first execution; the statement may have been built for this call only.
             self._by_statement[sql] = _Variants(_lists(sql, params), {})
             return None
         if variants.lists is None:
             return None
         lengths = tuple([len(params[name]) for name in variants.lists])
         text = variants.texts.get(lengths)
-        if text is None and len(variants.texts) < MOST_TEXTS:
-            if len(params) + sum(lengths) > MOST_VALUES:
+        if text is None and len(variants.texts) < MAX_TEXTS:
+            if len(params) + sum(lengths) > MAX_VALUES:
                 return None
             text = _make_text(dialect, sql, params)
-            if self.prepared and prepared.pays(dialect, sql, text.sql):
+            if self.prepared and prepared.should_prepare(dialect, sql, text.sql):
                 text = text._replace(prepared=True)
             variants.texts[lengths] = text
         return text
 
 
 def execute(conn: Connection, sql: Sql, params: Params, **options: Any) -> CursorResult[Any]:
-    """Execute a statement; options: those of SQLAlchemy."""
+    """Execute a statement; `options` are execution options of SQLAlchemy."""
     texts = conn.get_execution_options().get(OPTION)
     text = None if texts is None else texts.find(conn.dialect, sql, params)
     if texts is None or text is None:
@@ -114,19 +115,19 @@ def execute(conn: Connection, sql: Sql, params: Params, **options: Any) -> Curso
 
 
 def _lists(sql: Sql, params: Params) -> tuple[str, ...] | None:
-    """Return which parameters are lists; None for a statement that needs SQLAlchemy."""
+    """Return the parameters that are lists; None for a statement that needs SQLAlchemy."""
     if isinstance(sql, sa.Insert):
         return None
     if isinstance(sql, sa.Select | sa.CompoundSelect):
         for column in sql.selected_columns:
-            if not isinstance(column.type, AS_THEY_COME):
+            if not isinstance(column.type, UNCONVERTED_TYPES):
                 return None
     return tuple(name for name, value in params.items() if isinstance(value, list | tuple))
 
 
 def _make_text(dialect: Dialect, sql: Sql, params: Params) -> StatementText:
     expanded = expand(dialect, sql, params)
-    # A statement may have lists of its own, too.
+    # Lists that are not parameters stay among the fixed values.
     lists = {param: expanded.lists[param] for param in params if param in expanded.lists}
     fixed = dict(expanded.parameters)
     for param in params:

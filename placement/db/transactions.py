@@ -1,4 +1,4 @@
-"""Where every transaction begins and ends, and statements that need none."""
+"""Begin and end of all transactions, and statements without a transaction."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -29,18 +29,21 @@ def transaction(
     *,
     one_view: bool = False,
 ) -> Iterator[Connection]:
-    """Enter a transaction that is rolled back at the end, unless it has been committed before.
+    """Enter a transaction that is rolled back at the end unless it was committed.
 
-    All transactions end here. A connection goes back to the pool only after the database has
-    said that its transaction is over; else it is closed, which ends it too. (A ROLLBACK may fail:
-    MariaDB's can be interrupted, and leaves everything open.)
+    All transactions end here. A connection returns to the pool only after the database has
+    confirmed the end of its transaction; otherwise it is closed, which also ends the transaction.
+    (A ROLLBACK may fail: MariaDB's can be interrupted, and the transaction then stays open.)
 
-    end: what ends it instead. one_view: all its statements have the same view of the database, also
-    where each would have its own.
+    Args:
+        engine: the engine.
+        end: ends the transaction instead of a rollback.
+        one_view: give all statements the same view of the database, also on engines where each
+            statement would have its own.
     """
     with _connection(engine, one_view=one_view) as conn:
         with stopwatch.BEGIN, deadline.waiting():
-            _on_living(conn, _begin)
+            _retry_if_stale(conn, _begin)
         try:
             yield conn
         finally:
@@ -48,20 +51,22 @@ def transaction(
 
 
 def reading(engine: sa.Engine, *, one_view: bool) -> AbstractContextManager[Connection]:
-    """Enter a transaction that only reads, as `transaction` does.
+    """Enter a read-only transaction.
 
-    PERF: it ends with COMMIT. At a ROLLBACK psycopg has PostgreSQL forget all statements that are
-    prepared on the connection, and planning one takes longer than running it.
+    PERF: it ends with a COMMIT. On a ROLLBACK psycopg would deallocate all statements that are
+    prepared on the connection, and to plan a statement takes longer than to run it.
     """
     return transaction(engine, RootTransaction.commit, one_view=one_view)
 
 
-def alone(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
-    """Run `work`, which executes one statement, outside of transactions; return its result.
+def autocommit(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
+    """Run `work`, which executes one statement, without a transaction and return its result.
 
-    Connections of the engine have to commit each such statement. A connection of which nobody
-    knows whether its statement is over is closed. Raises RuntimeError for more than one statement:
-    they might see different states.
+    The engine must use autocommit outside of transactions. A connection is closed if its statement
+    may still be running.
+
+    Raises:
+        RuntimeError: more than one statement was executed; they could see different states.
     """
 
     def ask(conn: Connection) -> Result:
@@ -78,14 +83,14 @@ def alone(engine: sa.Engine, work: Callable[[Connection], Result]) -> Result:
         return result
 
     with _connection(engine, begins=False) as conn:
-        return _on_living(conn, ask)
+        return _retry_if_stale(conn, ask)
 
 
 @contextmanager
 def _connection(
     engine: sa.Engine, *, begins: bool = True, one_view: bool = False
 ) -> Iterator[Connection]:
-    """Take a connection from the pool, and give it back."""
+    """Check a connection out of the pool and return it at the end."""
     with stopwatch.BEGIN, deadline.waiting():
         conn = _connect(engine, begins=begins)
         if one_view:
@@ -106,8 +111,8 @@ def _connect(engine: sa.Engine, *, begins: bool) -> Connection:
         raise
 
 
-def _on_living(conn: Connection, act: Callable[[Connection], Result]) -> Result:
-    """Act again if the database was restarted while the connection lay in the pool."""
+def _retry_if_stale(conn: Connection, act: Callable[[Connection], Result]) -> Result:
+    """Call `act` again if the connection broke while it was idle in the pool."""
     try:
         return act(conn)
     except exc.DBAPIError as error:
@@ -120,7 +125,7 @@ def _begin(conn: Connection) -> None:
     try:
         conn.begin()
     except BaseException:
-        conn.invalidate()  # nobody knows whether it has begun
+        conn.invalidate()  # the transaction may have begun
         raise
 
 
@@ -130,7 +135,7 @@ def _end(conn: Connection, end: Callable[[RootTransaction], None]) -> None:
         return  # it has been committed
     over = False
     try:
-        if current.is_valid:  # after a COMMIT that failed it is not, and perhaps open
+        if current.is_valid:  # not after a failed COMMIT, which may leave the transaction open
             end(current)
             over = True
     except exc.DBAPIError as error:

@@ -128,7 +128,7 @@ def _parts(number: int) -> int:
 
 def is_correct(conn: Connection) -> bool:
     """Whether `used` and `capacity` are right, and every tree has a revision."""
-    if statements.uncounted_roots(limit=1).rows(conn):
+    if statements.roots_without_revision(limit=1).rows(conn):
         return False
     return not any(wrong_used(conn)) and not any(wrong_capacities(conn))
 

@@ -12,7 +12,7 @@ from itertools import islice
 
 from sqlalchemy.engine import Connection
 
-from placement.db.statement import CHUNK, Query
+from placement.db.statement import CHUNK_SIZE, Query
 from placement.db.statements import derived as derived_statements
 from placement.db.statements import integrity as statements
 from placement.objects import derived, lineage, locking, online_migrations
@@ -51,7 +51,7 @@ class Inspection:
     def lineage(self) -> Lineage:
         """The roots of all providers, as their parents tell them."""
         last_id = -1
-        while rows := statements.forest(last_id, CHUNK).rows(self.conn):
+        while rows := statements.forest(last_id, CHUNK_SIZE).rows(self.conn):
             for row in rows:
                 self._uuids[row.id] = row.uuid
                 self._parents[row.id] = row.parent_id
@@ -158,7 +158,7 @@ CHECKS = (
     IntegrityCheck(
         "revision",
         "trees that have no revision",
-        _rows_of(derived_statements.uncounted_roots),
+        _rows_of(derived_statements.roots_without_revision),
         "every tree gets a new revision",
         lambda inspection: derived.renew_all_revisions(inspection.conn),
     ),

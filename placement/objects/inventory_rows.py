@@ -55,7 +55,7 @@ def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
 def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str, Inventory]]:
     """Return provider id -> class -> inventory, for every one of the providers."""
     inventories: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
-    for row in statements.of_providers(provider_ids).rows(conn):
+    for row in statements.for_providers(provider_ids).rows(conn):
         inventories[row.provider_id][row.class_name] = _from_row(row)
     return inventories
 

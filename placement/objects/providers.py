@@ -50,7 +50,9 @@ class Provider(NamedTuple):
 
 def get(conn: Connection, uuid: str) -> Provider:
     """Return the provider.  Raises ProviderNotFound."""
-    rows = map(Provider._make, statements.whole(identifiers.stored_forms(uuid)).rows(conn))
+    rows = map(
+        Provider._make, statements.with_all_fields(identifiers.stored_forms(uuid)).rows(conn)
+    )
     providers = identifiers.match([uuid], {provider.uuid: provider for provider in rows})
     if uuid not in providers:
         raise ProviderNotFound(uuid)
@@ -113,7 +115,7 @@ def _create_child(conn: Connection, uuid: str, name: str, parent_uuid: str) -> P
 
     try:
         parent, _ = provider_snapshot.decide(
-            conn, parent_uuid, provider_snapshots.alone, decide, bump=False
+            conn, parent_uuid, provider_snapshots.without_parts, decide, bump=False
         )
     except ProviderNotFound:
         raise _unknown_parent(parent_uuid) from None

@@ -27,14 +27,14 @@ class ResourceClass:
 
 def find(conn: Connection) -> list[ResourceClass]:
     """Return all classes, standard ones first, in the order of their ids."""
-    rows = names.dated("resource_class").rows(conn)
+    rows = names.entries_with_times("resource_class").rows(conn)
     return [ResourceClass(row.name, row.changed_at) for row in rows]
 
 
 def get(conn: Connection, name: str) -> ResourceClass:
     """Return one class.  Raises ResourceClassNotFound."""
     # Some databases compare names without case.
-    query = names.dated("resource_class", [name])
+    query = names.entries_with_times("resource_class", [name])
     for row in query.rows(conn):
         if row.name == name:
             return ResourceClass(row.name, row.changed_at)
@@ -77,12 +77,12 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
 
 def _renew_revisions(conn: Connection, class_id: int) -> None:
     """Renew the revisions of the trees that show a class, or have shown it until now."""
-    revisions = {row.id: row.revision for row in providers.roots_showing(class_id).rows(conn)}
+    revisions = {row.id: row.revision for row in providers.roots_using_class(class_id).rows(conn)}
     if not revisions:
         return  # nothing could tell whether a lost COMMIT has happened
     locking.leave_commit_marker(conn, revisions, locking.renew_revisions(conn, revisions))
     # A provider may have moved, between the look and the lock, to a tree that is not locked.
-    if any(row.id not in revisions for row in providers.roots_showing(class_id).rows(conn)):
+    if any(row.id not in revisions for row in providers.roots_using_class(class_id).rows(conn)):
         raise Restart
 
 
@@ -95,7 +95,7 @@ def delete(conn: Connection, name: str) -> None:
         names.delete_unused("resource_class", name).execute(conn)
     except Unmatched:
         # The statement does not match a class that an inventory uses.
-        classes_in_use = names.dated("resource_class", is_used=True)
+        classes_in_use = names.entries_with_times("resource_class", is_used=True)
         if any(row.name == name for row in classes_in_use.rows(conn)):
             raise ResourceClassInUse(name) from None
         raise

@@ -72,7 +72,7 @@ def read_between(
 
 def of_trees(conn: Connection, provider_uuid: str) -> dict[str, int]:
     """Return the revision of the tree that a provider is in, by the provider's stored uuid."""
-    rows = statements.of_providers(identifiers.stored_forms(provider_uuid)).rows(conn)
+    rows = statements.for_providers(identifiers.stored_forms(provider_uuid)).rows(conn)
     return {row.uuid: row.revision or UNKNOWN for row in rows}
 
 

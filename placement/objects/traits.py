@@ -40,7 +40,7 @@ class TraitFilter:
 
 def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
     """Return the traits that meet the filter."""
-    query = names.dated(
+    query = names.entries_with_times(
         "trait", trait_filter.names, trait_filter.prefix, is_used=trait_filter.associated
     )
     rows = query.rows(conn)
@@ -60,7 +60,7 @@ def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
 
     Raises NameNotDistinct.
     """
-    for row in names.dated("trait", [name]).rows(conn):
+    for row in names.entries_with_times("trait", [name]).rows(conn):
         if row.name != name:
             raise NameNotDistinct("trait", name, row.name)
         return Trait(row.name, row.changed_at), False

@@ -280,7 +280,7 @@ def test_many_changed_providers_are_read_with_all_others(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for chunk in (1000, 3):
-        monkeypatch.setattr(provider_list, "CHUNK", chunk)
+        monkeypatch.setattr(provider_list, "CHUNK_SIZE", chunk)
         for number in (1, 2, 7, 11):
             path = f"/resource_providers/{provider_uuid(number)}/aggregates"
             service.expect(200, "PUT", path, [aggregate_uuid(chunk)], version="1.1")

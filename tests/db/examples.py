@@ -14,7 +14,7 @@ from placement.db.conditions import (
 )
 from placement.db.statement import Query, Writes
 from placement.db.statements import derived, integrity, providers, sharing
-from placement.db.statements.provider_list import MOST_JOINED
+from placement.db.statements.provider_list import MAX_JOINED
 from placement.vocabulary import ConditionKind, IdCondition
 
 UUID = "c0ffee00-0000-4000-8000-000000000000"
@@ -91,7 +91,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "derived.roots": (0,),
     "derived.set_column": ("used", {1: 2}),
     "derived.set_revision": ([1, 2], 3),
-    "derived.uncounted_roots": (),
+    "derived.roots_without_revision": (),
     "derived.wrong_used": (0, 1000),
     "integrity.allocations_without_inventory": (),
     "integrity.delete_idle_consumers": (1,),
@@ -112,7 +112,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "inventories.delete_unused": ([1],),
     "inventories.everywhere": (),
     "inventories.take": ({(1, 0): 2, (1, 2): 64},),
-    "inventories.of_providers": ([1],),
+    "inventories.for_providers": ([1],),
     "inventories.update": ({1: AMOUNTS},),
     "locks.renew_revisions": ([1], 2),
     "locks.revisions": ([1],),
@@ -136,14 +136,14 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "providers.locked": ([UUID],),
     "providers.members_of_tree": (1,),
     "providers.rename": (1, "host", None),
-    "providers.roots_showing": (10000,),
+    "providers.roots_using_class": (10000,),
     "providers.set_root": ([1], 1),
-    "providers.whole": ([UUID],),
-    "revisions.of_providers": ([UUID],),
+    "providers.with_all_fields": ([UUID],),
+    "revisions.for_providers": ([UUID],),
     "revisions.sums": (),
     "root_windows.next_roots": (0, 1000),
     "root_windows.outermost_roots": (),
-    "provider_snapshots.alone": ([UUID],),
+    "provider_snapshots.without_parts": ([UUID],),
     "provider_snapshots.with_aggregates": ([UUID], [UUID]),
     "provider_snapshots.with_dependants": ([UUID],),
     "provider_snapshots.with_inventories": ([UUID], ["VCPU"]),
@@ -174,7 +174,7 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "with generations": ({1: 1, 3: 1, 5: 4}, [1, 3], 2),
         "without": ({1: 1, 3: 1, 5: 4}, [], 2),
     },
-    "names.dated": {
+    "names.entries_with_times": {
         "of one name": ("trait", ["CUSTOM_A"]),
         "with a prefix": ("trait", None, "CUSTOM_"),
         "that providers have": ("trait", None, None, True),
@@ -209,7 +209,7 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
             ),
         ),
         "by more conditions than are joined": (
-            ProviderCondition(tuple(_any_aggregate(each) for each in range(MOST_JOINED + 1))),
+            ProviderCondition(tuple(_any_aggregate(each) for each in range(MAX_JOINED + 1))),
         ),
     },
     "provider_list.revisions": {
@@ -267,8 +267,10 @@ VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
 
 # function -> what is particular -> the statement, where arguments are made by other functions
 BUILT: Mapping[str, Mapping[str, Callable[[], Query | Writes]]] = {
-    "integrity.count": {"of others": lambda: integrity.count(derived.uncounted_roots())},
-    "integrity.examples": {"of others": lambda: integrity.examples(derived.uncounted_roots(), 3)},
+    "integrity.count": {"of others": lambda: integrity.count(derived.roots_without_revision())},
+    "integrity.examples": {
+        "of others": lambda: integrity.examples(derived.roots_without_revision(), 3)
+    },
     "providers.delete": {
         "a root with something of each": lambda: providers.delete(
             1, {"inventories": 1, "traits": 1, "aggregates": 1}, is_root=True

@@ -116,9 +116,9 @@ def test_each_sees_what_was_committed_before_it_on_the_same_connection(database:
     def seen(conn: sa.Connection) -> tuple[object, set[str]]:
         return conn.connection.dbapi_connection, names(conn)
 
-    first, before = database.ask(seen)
+    first, before = database.read_one(seen)
     add(database, "LATER")
-    second, after = database.ask(seen)
+    second, after = database.read_one(seen)
     assert first is second
     assert after - before == {"LATER"}
     with database.read() as conn:
@@ -127,17 +127,17 @@ def test_each_sees_what_was_committed_before_it_on_the_same_connection(database:
 
 
 def test_a_read_after_it_has_one_snapshot(database: Database) -> None:
-    before = database.ask(names)
+    before = database.read_one(names)
     with database.read() as conn:
         assert names(conn) == before
         add(database, "MEANWHILE")
         assert names(conn) == before
-    assert database.ask(names) == before | {"MEANWHILE"}
+    assert database.read_one(names) == before | {"MEANWHILE"}
 
 
 def test_a_second_statement_is_refused_for_it_may_see_another_state(database: Database) -> None:
     with pytest.raises(RuntimeError, match="several statements without a transaction"):
-        database.ask(lambda conn: names(conn) | names(conn))
+        database.read_one(lambda conn: names(conn) | names(conn))
 
 
 def test_a_domain_error_keeps_the_connection(database: Database) -> None:
@@ -149,7 +149,7 @@ def test_a_domain_error_keeps_the_connection(database: Database) -> None:
 
     for _ in range(2):
         with pytest.raises(ProviderNotFound):
-            database.ask(miss)
+            database.read_one(miss)
     assert connections[0] is connections[1]
 
 
@@ -162,7 +162,7 @@ def test_any_other_error_closes_the_connection(database: Database) -> None:
 
     for _ in range(2):
         with pytest.raises(MemoryError):
-            database.ask(break_off)
+            database.read_one(break_off)
     assert connections[0] is not connections[1]
 
 
@@ -183,10 +183,10 @@ def test_one_whose_database_was_restarted_is_sent_again_once(
             raise failure(code)
 
     if failures == 1:
-        assert isinstance(database.ask(names), set)
+        assert isinstance(database.read_one(names), set)
     else:
         with pytest.raises(DatabaseUnavailable):
-            database.ask(names)
+            database.read_one(names)
     assert len(attempts) == 2
 
 
@@ -202,5 +202,5 @@ def test_a_database_that_takes_no_connection_is_tried_once(database: Database) -
         raise failure(code)
 
     with pytest.raises(DatabaseUnavailable):
-        database.ask(names)
+        database.read_one(names)
     assert len(attempts) == 1

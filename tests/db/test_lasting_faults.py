@@ -18,7 +18,7 @@ from placement.config import Settings
 from placement.db.dialects import DIALECTS
 from placement.db.dialects.errors import LOGIN, RIGHT, SHAPE, Fault
 from placement.db.engine import Database
-from placement.db.failures import lasting_fault, unusable
+from placement.db.failures import permanent_fault, unusable_error
 from placement.errors import ConfigurationError
 from tests.kit.builders import make_database, settings
 from tests.kit.drivers import failure
@@ -87,7 +87,7 @@ def test_a_missing_right_is_said_with_the_command_and_health_is_lost(
 def test_health_returns_with_the_right(tmp_path: Path) -> None:
     known, database = make_database(tmp_path)
     client = Client(app.create_app(known, database))
-    database._writes_fail = unusable(
+    database._writes_fail = unusable_error(
         exc.OperationalError("INSERT", None, pymysql.err.OperationalError(1142, "denied"))
     )
     assert client.send("GET", "/healthcheck").status_code == 503
@@ -143,12 +143,12 @@ def test_a_database_that_does_not_let_the_service_in_is_not_waited_for(
 
 @pytest.mark.parametrize(
     ("code", "fault"),
-    [pair for dialect in DIALECTS for pair in dialect.errors.lasting.items()],
+    [pair for dialect in DIALECTS for pair in dialect.errors.permanent.items()],
 )
 def test_every_code_is_told_apart(code: object, fault: Fault) -> None:
     error = exc.DBAPIError("UPDATE t", None, failure(code))
-    assert lasting_fault(error) is fault
-    refusal = unusable(error)
+    assert permanent_fault(error) is fault
+    refusal = unusable_error(error)
     assert refusal is not None
     assert refusal.complaint.count("UPDATE") == 1
     assert refusal.retry_after is None
@@ -160,6 +160,6 @@ def test_what_may_pass_is_no_lasting_fault() -> None:
         sqlite3.OperationalError("near x: syntax error"),
         psycopg.OperationalError("connection failed: FATAL:  the database system is starting up"),
     ):
-        assert unusable(exc.OperationalError("X", None, origin)) is None
+        assert unusable_error(exc.OperationalError("X", None, origin)) is None
     denied = psycopg.OperationalError('connection failed: FATAL:  role "x" does not exist')
-    assert lasting_fault(exc.OperationalError(None, None, denied)) is LOGIN
+    assert permanent_fault(exc.OperationalError(None, None, denied)) is LOGIN

@@ -9,7 +9,7 @@ from placement.api.query import pairs, parse_provider_filter
 from placement.api.query.providers import MAX_CONDITIONS
 from placement.api.query.strings import MAX_ITEMS
 from placement.db.engine import Database
-from placement.db.statements.provider_list import MOST_JOINED
+from placement.db.statements.provider_list import MAX_JOINED
 from placement.errors import BadQuery
 from placement.objects import catalog, provider_list
 from placement.objects.provider_list import ProviderPage
@@ -76,10 +76,10 @@ def test_few_conditions_are_joined_and_the_others_looked_up(database: Database) 
     found, statements = names(database, CONDITIONS)
     assert found == {"lacks -1"}
     assert len(statements) == 2
-    assert statements[-1].upper().count("IN (SELECT") == MOST_JOINED
-    few, statements = names(database, CONDITIONS[:MOST_JOINED])
+    assert statements[-1].upper().count("IN (SELECT") == MAX_JOINED
+    few, statements = names(database, CONDITIONS[:MAX_JOINED])
     assert len(few) > 1
-    assert statements[-1].upper().count("IN (SELECT") == MOST_JOINED
+    assert statements[-1].upper().count("IN (SELECT") == MAX_JOINED
     assert "LIMIT" not in statements[-1].upper()
 
 

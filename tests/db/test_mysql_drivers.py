@@ -246,7 +246,7 @@ def read(database: Database) -> int:
 
 
 def ask(database: Database) -> int:
-    return database.ask(number)
+    return database.read_one(number)
 
 
 def write(database: Database) -> int:

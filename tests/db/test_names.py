@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placement.db.statement import CHUNK
+from placement.db.statement import CHUNK_SIZE
 from placement.objects import catalog
 from tests.kit.builders import make_database
 from tests.kit.engines import ENGINE
@@ -188,7 +188,7 @@ def test_a_trait_is_listed_by_its_exact_name_alone(client: Service) -> None:
 
 def test_a_trait_is_one_however_often_a_body_names_it(client: Service) -> None:
     traits = ["HW_NUMA_ROOT", "HW_CPU_X86_AVX"]
-    body = {"traits": traits * (CHUNK - 1), "resource_provider_generation": 1}
+    body = {"traits": traits * (CHUNK_SIZE - 1), "resource_provider_generation": 1}
     path = f"/resource_providers/{HOST}/traits"
     expected = {"traits": sorted(traits), "resource_provider_generation": 2}
     assert client.send("PUT", path, body).json == expected

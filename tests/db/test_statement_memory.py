@@ -36,6 +36,6 @@ def test_writes_of_many_sizes_leave_a_bounded_number_of_parameters(tmp_path: Pat
         conn.rollback()
     kept = _parameters() - before
     # What is built, and what is compiled.
-    most = COLUMNS * bulk.MOST_ROWS + pools.MOST_PARAMETERS
+    most = COLUMNS * bulk.MAX_CACHED_ROWS + pools.MAX_CACHED_PARAMETERS
     assert COLUMNS * max(SIZES) < kept < most < COLUMNS * sum(SIZES) / 2
     database.dispose()

@@ -20,7 +20,7 @@ SELECT count(*) FROM numbers
 """
 
 
-def lasting(seconds: float) -> sa.TextClause:
+def slow_query(seconds: float) -> sa.TextClause:
     """A statement that takes so long; on SQLite, about."""
     texts = {
         "sqlite": COUNT.format(round(seconds * 3_000_000)),
@@ -40,7 +40,7 @@ WHERE state = 'active' AND query LIKE 'SELECT 1 FROM pg_sleep%'
 """,
 }
 LONG = 60.0  # seconds
-# What others than `lasting` may take: a server has to be given a core in this time.
+# What others than `slow_query` may take: a server has to be given a core in this time.
 SHORT = 0.2 if ENGINE == "sqlite" else 3.0
 
 
@@ -66,7 +66,7 @@ def assert_nothing_runs() -> None:
 
 def test_a_read_that_takes_too_long_ends_in_the_database_too(database: Database) -> None:
     with pytest.raises(StatementTooLong, match="statement_timeout"), database.read() as conn:
-        conn.execute(lasting(LONG))
+        conn.execute(slow_query(LONG))
     assert_nothing_runs()
     with database.read() as conn:
         assert conn.execute(sa.text("SELECT count(*) FROM resource_providers")).scalar() == 0
@@ -81,7 +81,7 @@ def test_a_write_that_takes_too_long_is_not_run_again_and_leaves_nothing(
         nonlocal runs
         runs += 1
         conn.execute(sa.text("INSERT INTO consumer_types (name) VALUES ('LEFT')"))
-        conn.execute(lasting(LONG))
+        conn.execute(slow_query(LONG))
 
     with pytest.raises(StatementTooLong):
         database.write(work)
@@ -101,22 +101,22 @@ def test_each_statement_has_its_own_time(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(sqlite, "time", SimpleNamespace(monotonic=lambda: now[0]))
     with database.read() as conn:
         for _ in range(6):
-            conn.execute(lasting(0.02 if ENGINE == "sqlite" else 1.0))
+            conn.execute(slow_query(0.02 if ENGINE == "sqlite" else 1.0))
             now[0] += 4.0
 
 
 def test_what_migrates_or_checks_has_no_limit(tmp_path: Path) -> None:
     made = make_database(tmp_path, placement_database={"statement_timeout": 0.05})[1]
     with made.read() as conn:
-        conn.execute(lasting(0.3))
-    made.write(lambda conn: conn.execute(lasting(0.3)) and None)
+        conn.execute(slow_query(0.3))
+    made.write(lambda conn: conn.execute(slow_query(0.3)) and None)
 
 
 def test_no_time_means_no_limit(tmp_path: Path) -> None:
     made = make_database(tmp_path, placement_database={"statement_timeout": 0})[1]
     made.limit_statements()
     with made.read() as conn:
-        conn.execute(lasting(0.3))
+        conn.execute(slow_query(0.3))
 
 
 def test_a_service_is_made_with_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,14 +132,14 @@ def test_a_service_is_made_with_the_limit(tmp_path: Path, monkeypatch: pytest.Mo
 
     def take_time(database: Database, **options: bool) -> None:
         with database.read() as conn:
-            conn.execute(lasting(0.5))
+            conn.execute(slow_query(0.5))
         prepare(database, **options)
         databases.append(database)
 
     monkeypatch.setattr(app, "prepare", take_time)
     app.serve()
     with pytest.raises(StatementTooLong), databases[0].read() as conn:
-        conn.execute(lasting(LONG))
+        conn.execute(slow_query(LONG))
 
 
 @pytest.mark.skipif(ENGINE != "postgresql", reason="others have nothing of the kind")

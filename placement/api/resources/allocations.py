@@ -12,7 +12,7 @@ from placement.objects import allocations, identifiers
 
 def show_allocations(call: Call) -> Reply:
     """Show the allocations of a consumer."""
-    consumer = call.service.database.ask_twice(
+    consumer = call.service.database.read_one_stable(
         partial(allocations.of_consumer, uuid=call.path["consumer"])
     )
     return Reply(200, consumer, changed_at=consumer.changed_at or NOW)

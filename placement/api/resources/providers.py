@@ -111,7 +111,7 @@ def show_resource_provider(call: Call) -> Reply:
     included = query.parse_show(call.query_string, call.version)
     database = call.service.database
     if not included and not tags.TAGGED.at(call.version):
-        provider = database.ask(partial(providers.get, uuid=call.path["uuid"]))
+        provider = database.read_one(partial(providers.get, uuid=call.path["uuid"]))
         return Reply(200, WithParts([provider]), changed_at=provider.changed_at or NOW)
     tag_of = partial(tags.of_provider, call)
     with database.read_trees() as conn:
@@ -129,7 +129,7 @@ def show_resource_provider(call: Call) -> Reply:
 
 def check_provider(call: Call) -> None:
     """Raise ProviderNotFound unless the provider in the path exists."""
-    call.service.database.ask(partial(providers.get, uuid=call.path["uuid"]))
+    call.service.database.read_one(partial(providers.get, uuid=call.path["uuid"]))
 
 
 def update_resource_provider(call: Call) -> Reply:

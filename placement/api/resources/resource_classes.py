@@ -9,7 +9,7 @@ from placement.objects import resource_classes
 
 def list_resource_classes(call: Call) -> Reply:
     """List all resource classes, standard and custom."""
-    classes = call.service.database.ask(resource_classes.find)
+    classes = call.service.database.read_one(resource_classes.find)
     names = [resource_class.name for resource_class in classes]
     return Reply(200, names, changed_at=newest([each.changed_at for each in classes]))
 
@@ -17,7 +17,7 @@ def list_resource_classes(call: Call) -> Reply:
 def show_resource_class(call: Call) -> Reply:
     """Show a resource class."""
     get = partial(resource_classes.get, name=call.path["name"])
-    resource_class = call.service.database.ask(get)
+    resource_class = call.service.database.read_one(get)
     return Reply(200, resource_class.name, changed_at=resource_class.changed_at or NOW)
 
 

@@ -18,7 +18,7 @@ def list_traits(call: Call) -> Reply:
 
 def check_trait(call: Call) -> Reply:
     """Check whether a trait exists."""
-    trait = call.service.database.ask(partial(traits.get, name=call.path["name"]))
+    trait = call.service.database.read_one(partial(traits.get, name=call.path["name"]))
     return Reply(204, changed_at=trait.changed_at or NOW)
 
 

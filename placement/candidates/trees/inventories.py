@@ -14,7 +14,7 @@ def read_inventories(
     conn: Connection, uuids: Sequence[str]
 ) -> Mapping[tuple[str | None, str | None], Mapping[str, Any]]:
     """Return (provider, class) -> the fields of the inventory, and what is used of it."""
-    rows = statements.whole(uuids).rows(conn)
+    rows = statements.with_all_fields(uuids).rows(conn)
     uuid_by_id = {row_id: uuid for uuid, *_, row_id, _revision in rows}
     parts = provider_parts.read(conn, uuid_by_id, (Part.INVENTORIES, Part.USAGES))
     usages = parts[Part.USAGES]

@@ -196,7 +196,7 @@ class RootReader:
         """
         conditions = self._conditions[: self._tuning.max_conditions]
         driving = None if self.pinned else choose_driver(conditions, self._root, stats)
-        roots = None if driving is None else self._few(after, conditions[driving.place], driving)
+        roots = None if driving is None else self._few(after, conditions[driving.index], driving)
         if roots is None:
             roots = self._meeting(after, conditions, driving)
         self._trace.filter_trees(len(roots))

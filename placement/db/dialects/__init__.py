@@ -1,6 +1,6 @@
-"""Where engines differ: one module for each, behind one protocol.
+"""Differences between engines: one module for each engine, behind one protocol.
 
-Nothing else asks for the name of an engine. Another one is a module here, and a name below.
+No other code depends on the name of an engine. To add an engine, add a module and list it below.
 """
 
 from collections.abc import Mapping
@@ -28,14 +28,22 @@ _BY_NAME: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in e
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return the dialect that SQLAlchemy calls so.  Raises ValueError."""
+    """Return the dialect with this SQLAlchemy name.
+
+    Raises:
+        ValueError: the database is not supported.
+    """
     if name not in _BY_NAME:
         raise ValueError(f"the database {name} is not supported: use {', '.join(_BY_NAME)}")
     return _BY_NAME[name]
 
 
 def dialect_of_url(url: URL) -> Dialect:
-    """Return the dialect of a URL.  Raises ValueError."""
+    """Return the dialect of a URL.
+
+    Raises:
+        ValueError: the database is not supported.
+    """
     return dialect_named(url.get_backend_name())
 
 

@@ -1,7 +1,7 @@
-"""The form of the tables of error codes, one for each engine.
+"""The structure of the tables of error codes.
 
-The codes of different engines cannot be confused: SQLite has names, MySQL integers, PostgreSQL
-five characters. What a connection says when it is lost, SQLAlchemy knows.
+The codes of different engines are distinct: SQLite has names, MySQL integers, PostgreSQL strings of
+five characters. The tables omit the errors of lost connections, which SQLAlchemy detects.
 """
 
 import re
@@ -14,9 +14,11 @@ Codes = frozenset[object]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a database, in words that a client may read too, and what mends it."""
+    """A permanent fault of a database and its remedy."""
 
+    # Shown to clients as well.
     reason: str
+    # Shown to operators.
     remedy: str
 
 
@@ -30,32 +32,31 @@ FILE = Fault("the file is no database", "restore it, or name another in [placeme
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCodes:
-    """An engine's error codes, by what is to be done about them.
+    """The error codes of an engine, by their consequence."""
 
-    retriable: the same transaction may succeed when it is run again from its start.
-    reconnect: the same, but on another connection: the server lives and takes no writes (after a
-    failover, or outside of its quorum), goes down, is not reached from its proxy, or has nothing of
-    use for what is prepared on this one.
-    not_committed: a COMMIT that fails so has not happened: its transaction lost to another one, or
-    waited too long. After all others (but those of broken constraints) nobody knows. To find out
-    about one that has not happened costs two statements, to take one that has for the other costs
-    the truth.
-    deadlock: those of `retriable` that say that another transaction was preferred.
-    unstorable: the database cannot hold or compare a text.
-    duplicate: a unique key is taken.
-    too_long: a statement has been ended because it took too long.
-    lasting: what no retry mends, and lasting_texts, by what a message says, where it has no code.
-    """
-
+    # The same transaction may succeed if it is run again.
     retriable: Codes
+    # The same, but on another connection. The server is up and does not accept writes (after a
+    # failover, or without a quorum), is shutting down, cannot be reached by its proxy, or cannot
+    # execute what was prepared on this connection.
     reconnect: Codes = frozenset()
+    # A COMMIT that fails with one of these did not take effect: its transaction lost to another
+    # one, or waited too long. After any other error, except violated constraints, the outcome is
+    # unknown. A code that is missing here costs two statements to verify the outcome; a code that
+    # should not be here would report a committed transaction as failed.
     not_committed: Codes
+    # The retriable codes after which the database preferred another transaction.
     deadlock: Codes = frozenset()
+    # The database cannot store or compare a text.
     unstorable: Codes = frozenset()
+    # The value of a unique key exists.
     duplicate: Codes
+    # A statement was cancelled because it took too long.
     too_long: Codes
-    lasting: Mapping[object, Fault]
-    lasting_texts: Mapping[re.Pattern[str], Fault] = field(default_factory=dict)
+    # Faults that no retry can resolve.
+    permanent: Mapping[object, Fault]
+    # The same for errors without a code, by a pattern of their message.
+    permanent_patterns: Mapping[re.Pattern[str], Fault] = field(default_factory=dict)
 
 
 def codes_of(origin: BaseException | None) -> set[object]:

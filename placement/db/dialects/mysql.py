@@ -1,4 +1,4 @@
-"""MySQL and MariaDB, alone or as nodes of a Galera cluster."""
+"""MySQL and MariaDB, as single servers or as nodes of a Galera cluster."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,40 +18,42 @@ from placement.errors import ConfigurationError
 LOCK = "placement schema"
 LOCK_TIMEOUT = 600  # seconds
 
-LONGEST_TEXT = 16 * 1024 * 1024  # bytes of one list of JSON; rows have no more by default
+# Bytes of one JSON list (`group_concat_max_len`); the default limit of a row.
+MAX_TEXT_SIZE = 16 * 1024 * 1024
 
-SYNC_WAIT = "wsrep_sync_wait"  # a variable that servers without Galera do not know
+# A variable that only servers with Galera have.
+SYNC_WAIT = "wsrep_sync_wait"
 
 ERRORS = ErrorCodes(
     retriable=frozenset(
         {
-            1020,  # a snapshot that is too old, where snapshots are isolated
-            1180,  # on Galera, the answer to a COMMIT that meets the loss of the majority
-            1205,  # waited too long for a lock
+            1020,  # the snapshot is too old (with innodb_snapshot_isolation)
+            1180,  # on Galera, the result of a COMMIT during the loss of the quorum
+            1205,  # timeout of a lock wait
             1213,  # deadlock, or a conflict on Galera
             1317,  # interrupted
-            1412,  # the table has changed
+            1412,  # the table definition has changed
         }
     ),
     reconnect=frozenset(
         {
-            1047,  # outside of the quorum
+            1047,  # no quorum
             1053,  # shutdown
-            1290,  # read only, as the next two
+            1290,  # read only, like the next two
             1792,
             1836,
-            3101,  # a conflict or the loss of the majority of a replication group
+            3101,  # a conflict in a replication group, or the loss of its quorum
         }
     ),
-    # Not 1180: on Galera, changes may be applied when the nodes meet again; and not 1317 and 1969,
-    # which may come while a COMMIT waits for them, nor 1053, for the server no longer knows.
+    # Not 1180: on Galera, the changes may be applied when the nodes rejoin. Not 1317 and 1969: they
+    # may occur while a COMMIT waits for the other nodes. Not 1053: the server does not know.
     not_committed=frozenset({1205, 1213}),
     deadlock=frozenset({1213}),
-    # A text of utf8mb3 ends at U+FFFF.
+    # utf8mb3 cannot store characters above U+FFFF.
     unstorable=frozenset({1267, 1270, 1271, 1300, 1366, 3988}),
     duplicate=frozenset({1062}),
     too_long=frozenset({1969, 3024}),  # MariaDB, MySQL
-    lasting={
+    permanent={
         1142: RIGHT,
         1143: RIGHT,
         1227: RIGHT,
@@ -66,10 +68,11 @@ ERRORS = ErrorCodes(
 
 
 class MySql(Dialect):
-    """MySQL and MariaDB: statements that see what others have committed.
+    """MySQL and MariaDB, at READ COMMITTED.
 
-    MariaDB collects the transactions that a view does not show without a lock, while they end.
-    MySQL does it under a lock, but is not told from MariaDB before there is a connection.
+    MySQL registers the transactions that a view does not show under a lock, and MariaDB without
+    one, while they end; so views of MariaDB may be torn. The two cannot be distinguished before a
+    connection exists.
     """
 
     names = ("mysql", "mariadb")
@@ -81,31 +84,31 @@ class MySql(Dialect):
     tears_views = True
     one_view = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
     errors = ERRORS
-    # INSERT IGNORE would also store what it has cut off.
+    # Not INSERT IGNORE, which would also store truncated values.
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
-    in_written_order = "STRAIGHT_JOIN"
-    by_no_index = ""
-    # In one character set, whichever the column and the connection have.
+    straight_join = "STRAIGHT_JOIN"
+    without_index = ""
+    # Converted to one character set, whatever those of the column and the connection are.
     bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
-        """Return what one of the drivers does not do by itself."""
+        """Return secure defaults for mysqlclient; PyMySQL has them."""
         return mysqlclient.arguments(url) if url.get_driver_name() == mysqlclient.DRIVER else {}
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Do nothing."""
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Set modes, and how long a statement waits for locks on rows and on tables."""
+        """Set modes, and the timeouts of waits for row and table locks."""
         lock_wait = max(1, round(settings.write_timeout))
         statements = [
-            f"SET SESSION group_concat_max_len = {LONGEST_TEXT}",
+            f"SET SESSION group_concat_max_len = {MAX_TEXT_SIZE}",
             f"SET SESSION innodb_lock_wait_timeout = {lock_wait}",
             f"SET SESSION lock_wait_timeout = {lock_wait}",
         ]
         if role is Role.READ:
-            statements.append("SET SESSION autocommit = 1")  # drivers differ in how to ask for it
+            statements.append("SET SESSION autocommit = 1")  # drivers have different options for it
         if settings.mysql_sql_mode:
             statements.append(f"SET SESSION sql_mode = '{settings.mysql_sql_mode}'")
         if settings.wsrep_sync_wait is not None:
@@ -113,8 +116,8 @@ class MySql(Dialect):
         run(dbapi_connection, statements)
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
-        """Set the limit of the session; that of MySQL is for SELECT only."""
-        # MariaDB reads the first comment only, MySQL the second.
+        """Set the limit of the session; MySQL applies it to SELECT only."""
+        # MariaDB executes the first comment only, MySQL the second.
         statement = (
             f"SET SESSION /*M! max_statement_time = {seconds} */"
             f" /*!50708 max_execution_time = {math.ceil(seconds * 1000)} */"
@@ -125,11 +128,11 @@ class MySql(Dialect):
             run(dbapi_connection, [statement])
 
     def as_stored(self, number: float) -> float:
-        """Return six digits, all that FLOAT shows."""
+        """Round to six digits, which is what FLOAT returns."""
         return float(f"{number:.6g}")
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Put the text together by hand, for JSON_ARRAY takes twice as long."""
+        """Concatenate the text, because JSON_ARRAY takes twice as long."""
         values = []
         for sql, kind in columns:
             value = sql
@@ -142,32 +145,33 @@ class MySql(Dialect):
         return f"CONCAT('[', {row}, ']')"
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Join the texts of the rows."""
+        """Aggregate the texts of the rows."""
         return f"CONCAT('[', GROUP_CONCAT({self.json_row(columns)}), ']')"
 
     @contextmanager
     def migration_lock(self, conn: Connection) -> Iterator[None]:
-        """Take a named lock, which the processes of one node of a cluster share.
+        """Take a named lock, which is local to a node of a cluster.
 
-        Raises ConfigurationError if another process keeps it for too long.
+        Raises:
+            ConfigurationError: another process holds it for too long.
         """
         if conn.exec_driver_sql(f"SELECT GET_LOCK('{LOCK}', {LOCK_TIMEOUT})").scalar() != 1:
             raise ConfigurationError(
                 f"another process has been migrating the database for {LOCK_TIMEOUT} seconds: "
-                "try again when it has ended"
+                "try again when it has finished"
             )
         try:
             yield
-            # Its migrations commit one by one anyway; the next process must see the last one.
+            # Migrations commit one by one; the next process must see the last one, too.
             conn.exec_driver_sql("COMMIT")
         finally:
-            if not conn.invalidated:  # it goes with its connection
+            if not conn.invalidated:  # the lock ends with its connection
                 conn.exec_driver_sql(f"SELECT RELEASE_LOCK('{LOCK}')")
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Have a node of a Galera cluster wait, for as long as the connection lives."""
+        """Make the node apply pending writesets of the cluster, for the rest of the connection."""
         if conn.exec_driver_sql(f"SHOW VARIABLES LIKE '{SYNC_WAIT}'").first():
             conn.exec_driver_sql(f"SET SESSION {SYNC_WAIT} = 15")
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Do nothing: it counts rows as they change."""
+        """Do nothing: InnoDB maintains the statistics."""

@@ -1,6 +1,6 @@
-"""What mysqlclient has to be told: left to itself it is less careful than PyMySQL.
+"""Secure connection options for mysqlclient, whose defaults are weaker than those of PyMySQL.
 
-It stands on MariaDB's client library (or MySQL's), whose defaults these are.
+It uses the client library of MariaDB (or MySQL), which has these defaults.
 """
 
 from collections.abc import Mapping
@@ -9,33 +9,37 @@ from typing import Any
 from sqlalchemy.engine import URL
 from sqlalchemy.util import asbool
 
-DRIVER = "mysqldb"  # as URLs have it
+DRIVER = "mysqldb"  # in URLs
 MODULE = "MySQLdb"
 
-CAREFUL: Mapping[str, Any] = {
-    "charset": "utf8mb4",  # not what the library was built with
-    "connect_timeout": 10,  # seconds, also for a server that accepts and says nothing
-    "local_infile": False,  # otherwise a server may ask for any file of this machine
+SAFE_DEFAULTS: Mapping[str, Any] = {
+    "charset": "utf8mb4",  # the default depends on the build of the library
+    "connect_timeout": 10,  # seconds, also for a server that accepts and sends nothing
+    "local_infile": False,  # otherwise the server may request any file of the client
     "multi_statements": False,
 }
 
 
 def arguments(url: URL) -> dict[str, Any]:
-    """Return the arguments of `connect` that the URL leaves open.  Raises ValueError."""
-    open_ones = {name: value for name, value in CAREFUL.items() if name not in url.query}
-    return {**open_ones, **_tls(url)}
+    """Return the arguments of `connect` that the URL does not set.
+
+    Raises:
+        ValueError: the URL requests TLS in a mode that does not enforce it.
+    """
+    missing = {name: value for name, value in SAFE_DEFAULTS.items() if name not in url.query}
+    return {**missing, **_tls(url)}
 
 
 def _tls(url: URL) -> dict[str, Any]:
-    """Have the server's certificate verified as soon as the URL speaks of TLS.
+    """Verify the server's certificate if the URL has any option of TLS.
 
-    Without a mode, the library goes on in plain text if the server, or somebody between, has no
-    TLS.
+    Without a mode, the library continues in plain text if the server, or a host between, does not
+    offer TLS.
     """
     mode = url.query.get("ssl_mode")
     if mode == "REQUIRED":
         raise ValueError(
-            "ssl_mode=REQUIRED: MariaDB's client library goes on without TLS all the same; use "
+            "ssl_mode=REQUIRED: MariaDB's client library continues without TLS all the same; use "
             "VERIFY_IDENTITY, and ssl_ca for the authority"
         )
     if mode is not None or not any(name.startswith("ssl_") for name in url.query):

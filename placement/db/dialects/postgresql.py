@@ -19,11 +19,11 @@ LOCK = "placement schema"
 ERRORS = ErrorCodes(
     retriable=frozenset(
         {
-            "08007",  # the outcome of a COMMIT is not known, as of 40003
+            "08007",  # unknown outcome of a COMMIT, as with 40003
             "40001",  # serialization failure
             "40003",
             "40P01",  # deadlock
-            "55P03",  # waited too long for a lock
+            "55P03",  # timeout of a lock wait
         }
     ),
     reconnect=frozenset(
@@ -37,19 +37,19 @@ ERRORS = ErrorCodes(
             "57P01",  # shutdown by an administrator
             "57P02",  # after a crash
             "57P03",  # starting up
-            # What is prepared on the connection:
-            "0A000",  # is for a table that has changed since
-            "26000",  # is gone, as behind a proxy that hands its own connections around
-            "42P05",  # is somebody else's, behind such a proxy
+            # A statement that is prepared on the connection:
+            "0A000",  # depends on a table that has changed since
+            "26000",  # does not exist, for example behind a proxy that shares its connections
+            "42P05",  # exists already, for example behind such a proxy
         }
     ),
-    # Not 57P01: a server on its way down no longer knows.
+    # Not 57P01: a server that shuts down does not know.
     not_committed=frozenset({"40001", "40P01"}),
     deadlock=frozenset({"40P01"}),
     unstorable=frozenset({"22021", "22P05"}),
     duplicate=frozenset({"23505"}),
     too_long=frozenset({"57014"}),  # also when an administrator cancels a statement
-    lasting={
+    permanent={
         "42501": RIGHT,
         "28000": LOGIN,
         "28P01": LOGIN,
@@ -58,8 +58,8 @@ ERRORS = ErrorCodes(
         "42703": SHAPE,
         "3F000": SHAPE,
     },
-    # What it answers while a connection is made has no code.
-    lasting_texts={
+    # Errors of the connection phase have no code.
+    permanent_patterns={
         re.compile(
             "FATAL: +(password authentication|role .* does not|database .* does not)"
         ): LOGIN,
@@ -69,24 +69,24 @@ ERRORS = ErrorCodes(
 
 
 class PostgreSql(Dialect):
-    """PostgreSQL: reads in a snapshot, writes that see what others have committed."""
+    """PostgreSQL: reads in a snapshot, writes at READ COMMITTED."""
 
     names = ("postgresql",)
-    # With psycopg2, which sends no ROLLBACK in autocommit mode, a read would never end.
+    # Not psycopg2: in autocommit mode it sends no ROLLBACK, so a read would never end.
     drivers = frozenset({"psycopg"})
     extras: Mapping[str, str] = {"psycopg": "postgresql"}
     is_file = False
     begin: Mapping[Role, str] = {Role.READ: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
     isolation: Mapping[Role, str] = {
-        Role.READ: "AUTOCOMMIT",  # the BEGIN above says the rest
+        Role.READ: "AUTOCOMMIT",  # `begin` sets the isolation level
         Role.WRITE: "READ COMMITTED",
     }
     tears_views = False
     one_view = ""
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
-    in_written_order = ""
-    by_no_index = ""
+    straight_join = ""
+    without_index = ""
     bytes_of_text = ""
     locks_before_update = True
 
@@ -98,15 +98,15 @@ class PostgreSql(Dialect):
         """Do nothing."""
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Set how long a statement waits for locks."""
+        """Set the timeout of lock waits."""
         run(dbapi_connection, [f"SET lock_timeout = {round(settings.write_timeout * 1000)}"])
-        dbapi_connection.commit()  # otherwise it would be forgotten
+        dbapi_connection.commit()  # a rollback would revert the setting
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
-        """Set the limit of the session.
+        """Set the limit of the session, and disable parallel workers and JIT compilation.
 
-        PERF: starting other processes, or a compiler, takes ten times as long as the statement
-        that few hosts meet, of which PostgreSQL expects much in a large cloud.
+        PERF: in a large cloud, PostgreSQL overestimates the rows of conditions that few hosts meet.
+        To start workers or the compiler then takes ten times as long as the statement.
         """
         statements = [
             f"SET statement_timeout = {math.ceil(seconds * 1000)}",
@@ -117,18 +117,18 @@ class PostgreSql(Dialect):
         @sa.event.listens_for(engine, "connect")
         def prepare(dbapi_connection: Any, _record: Any) -> None:
             run(dbapi_connection, statements)
-            dbapi_connection.commit()  # otherwise it would be forgotten
+            dbapi_connection.commit()  # a rollback would revert the settings
 
     def as_stored(self, number: float) -> float:
-        """Return the number itself."""
+        """Return the number unchanged."""
         return number
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the function for JSON; the driver would take its value apart."""
+        """Use the JSON function, as text, because the driver would parse a JSON value."""
         return f"CAST({_json_array(columns)} AS TEXT)"
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the functions for JSON."""
+        """Use the JSON functions."""
         return f"CAST(json_agg({_json_array(columns)}) AS TEXT)"
 
     @contextmanager
@@ -138,10 +138,10 @@ class PostgreSql(Dialect):
         yield
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Do nothing: writes go to one server."""
+        """Do nothing: all writes go to one server."""
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Analyze the tables; the server does within minutes, and reads them whole till then."""
+        """Run ANALYZE; autovacuum would do it minutes later, with sequential scans until then."""
         conn.exec_driver_sql(f"ANALYZE {', '.join(tables)}")
 
 

@@ -1,4 +1,4 @@
-"""What the service needs to know of an engine."""
+"""The interface of an engine's dialect."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,99 +12,98 @@ from sqlalchemy.types import TypeEngine
 from placement.config import DatabaseSettings
 from placement.db.dialects.errors import ErrorCodes
 
-# Option of a connection: its transactions have one view of the database.
+# Execution option of a connection: its transactions have one view of the database.
 ONE_VIEW = "one_view"
 
 
 class Role(Enum):
-    """What the transactions of a connection are for."""
+    """The kind of transactions of a connection."""
 
     READ = "read"  # read only
-    WRITE = "write"  # sees what others have committed; takes locks
+    WRITE = "write"  # sees the commits of other transactions; takes locks
 
 
 class Dialect(Protocol):
-    """The ways of one engine.
+    """The properties of one engine."""
 
-    names: what SQLAlchemy calls it.
-    drivers: the modules that the rest is made for; empty: any.
-    extras: driver -> the extra of the distribution that brings it.
-    is_file: whether there is no server, so that waiting for one is of no use.
-    begin: statement that opens a transaction, where the driver would send none or a weaker one.
-    isolation: SQLAlchemy's isolation level.
-    tears_views: whether a view of the database may show a transaction without one that it has
-        waited for, so that transactions that read have a view for each statement.
-    one_view: statement that gives the next transaction that reads one view for all its statements,
-        where it would have several, or "".
-    errors: its error codes.
-    unless_present: end of an INSERT that leaves out rows whose unique key is taken.
-    in_written_order: word after SELECT that has tables joined in the order of FROM, or "".
-    by_no_index: what before a column keeps an engine from beginning with it by an index, or "".
-    bytes_of_text: SQL of a text's bytes, `{}` standing for the text, where equality of texts
-        ignores differences; "" where it does not.
-    locks_before_update: whether an UPDATE of several rows has to be told in which order to lock
-        them.
-    """
-
+    # SQLAlchemy's names of it.
     names: Sequence[str]
+    # Supported drivers; empty for any.
     drivers: frozenset[str]
+    # Module of a driver -> the extra of the distribution that installs it.
     extras: Mapping[str, str]
+    # Whether the database is a file: there is no server to wait for.
     is_file: bool
+    # Statements that open a transaction, for roles where the driver sends none or a weaker one.
     begin: Mapping[Role, str]
+    # SQLAlchemy's isolation levels.
     isolation: Mapping[Role, str]
+    # Whether a view of the database may show a transaction without another one that it waited for;
+    # each statement of a read transaction then gets its own view.
     tears_views: bool
+    # Statement that gives the next read transaction one view for all its statements, or "".
     one_view: str
+    # Error codes.
     errors: ErrorCodes
+    # End of an INSERT that skips rows whose unique key exists.
     unless_present: str
-    in_written_order: str
-    by_no_index: str
+    # Keyword after SELECT that joins tables in the order of FROM, or "".
+    straight_join: str
+    # Prefix that keeps the planner from using a column's index, or "".
+    without_index: str
+    # SQL of the bytes of a text `{}`, on engines whose comparison of texts ignores differences, or
+    # "".
     bytes_of_text: str
+    # Whether an UPDATE of several rows must lock them in order first.
     locks_before_update: bool
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
-        """Return arguments for the `connect` of the URL's driver.
+        """Return arguments for the `connect` function of the URL's driver.
 
-        They go before those in the URL.  Raises ValueError for a URL that cannot be meant.
+        Options of the URL take precedence.
+
+        Raises:
+            ValueError: the URL is not safe to use.
         """
         ...
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
-        """Prepare for a new connection that the driver makes with these arguments."""
+        """Prepare for a new connection, which the driver opens with these arguments."""
         ...
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Set up a new connection, which is the driver's.
+        """Set up a new connection of the driver.
 
-        One that reads is to commit each statement outside of transactions.
+        For `Role.READ` it must commit each statement outside of transactions.
         """
         ...
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
-        """Let no statement on new connections take longer, waiting for locks included."""
+        """Limit the time of statements on new connections, including waits for locks."""
         ...
 
     def as_stored(self, number: float) -> float:
-        """Return what a column of floats gives back of a number."""
+        """Return the value that a float column returns after the number was stored in it."""
         ...
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Return SQL that makes columns (SQL, type) of one row a JSON list, as text."""
+        """Return SQL for a JSON list of the columns (SQL, type) of one row, as text."""
         ...
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Return SQL that aggregates columns (SQL, type) to a JSON list of lists, as text."""
+        """Return SQL that aggregates columns (SQL, type) into a JSON list of lists, as text."""
         ...
 
     def migration_lock(self, conn: Connection) -> AbstractContextManager[None]:
-        """Keep other processes from migrating meanwhile."""
+        """Exclude concurrent migrations by other processes."""
         ...
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Have the server apply what others have committed elsewhere before it answers."""
+        """Make the server apply the transactions committed on other nodes before it answers."""
         ...
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Have the planner know tables of which much has just changed, before it would itself."""
+        """Update the planner's statistics of tables that have just changed a lot."""
         ...
 
 

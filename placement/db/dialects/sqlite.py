@@ -17,7 +17,7 @@ from placement.db.dialects.errors import FILE, RIGHT, SHAPE, ErrorCodes
 from placement.db.dialects.protocol import Dialect, Role, run
 
 BUSY_TIMEOUT = 5.0  # seconds
-CLOCK_INTERVAL = 10_000  # operations between two looks at the clock: some 0.2 ms
+CLOCK_INTERVAL = 10_000  # operations between two checks of the clock: about 0.2 ms
 
 _DEADLINE = "deadline"
 
@@ -25,16 +25,16 @@ ERRORS = ErrorCodes(
     retriable=frozenset(
         {
             "SQLITE_BUSY",
-            "SQLITE_BUSY_RECOVERY",  # another process mends the log of one that died
+            "SQLITE_BUSY_RECOVERY",  # another process recovers the WAL after a crash
             "SQLITE_BUSY_SNAPSHOT",
             "SQLITE_LOCKED",
-            "SQLITE_PROTOCOL",  # a race for the locks of the log
+            "SQLITE_PROTOCOL",  # a race for the locks of the WAL
         }
     ),
     not_committed=frozenset({"SQLITE_BUSY"}),
     duplicate=frozenset({"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"}),
     too_long=frozenset({"SQLITE_INTERRUPT"}),
-    lasting={
+    permanent={
         "SQLITE_READONLY": RIGHT,
         "SQLITE_READONLY_DBMOVED": RIGHT,
         "SQLITE_READONLY_DIRECTORY": RIGHT,
@@ -42,13 +42,13 @@ ERRORS = ErrorCodes(
         "SQLITE_NOTADB": FILE,
         "SQLITE_CORRUPT": FILE,
     },
-    # All that it cannot compile is SQLITE_ERROR.
-    lasting_texts={re.compile("^no such (table|column)|has no column named"): SHAPE},
+    # Every error of the compiler is SQLITE_ERROR.
+    permanent_patterns={re.compile("^no such (table|column)|has no column named"): SHAPE},
 )
 
 
 class Sqlite(Dialect):
-    """SQLite, with the log that lets readers go on while one process writes."""
+    """SQLite with a write-ahead log (WAL), so that readers do not wait for the writer."""
 
     names = ("sqlite",)
     drivers = frozenset()
@@ -60,27 +60,27 @@ class Sqlite(Dialect):
     one_view = ""
     errors = ERRORS
     unless_present = "ON CONFLICT DO NOTHING"
-    in_written_order = ""
-    by_no_index = "+"
+    straight_join = ""
+    without_index = "+"
     bytes_of_text = ""
     locks_before_update = False
 
     def connect_args(self, url: URL, settings: DatabaseSettings) -> dict[str, Any]:
-        """Limit how long a statement waits for another process's transaction."""
+        """Limit the time that a statement waits for another process's transaction."""
         return {"timeout": min(settings.write_timeout, BUSY_TIMEOUT)}
 
     def before_connect(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
-        """Create a file that nobody else may read; those beside it follow it.
+        """Create the file with permissions for this user only; SQLite's other files inherit them.
 
-        One that is there is not touched: closing it would give up this process's locks on it.
+        An existing file is not opened: closing it would release the locks of this process on it.
         """
         path = arguments[0]
         if path != ":memory:" and not options.get("uri"):
-            with suppress(OSError):  # SQLite says what is wrong
+            with suppress(OSError):  # SQLite reports the error
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     def open_session(self, dbapi_connection: Any, role: Role, settings: DatabaseSettings) -> None:
-        """Leave transactions to the service: the driver starts them late and deferred."""
+        """Disable the driver's transactions, which begin late and deferred."""
         dbapi_connection.isolation_level = None
         synchronous = "FULL" if settings.sqlite_synchronous else "OFF"
         run(
@@ -93,7 +93,7 @@ class Sqlite(Dialect):
         )
 
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
-        """Have SQLite look at the clock now and then."""
+        """Check the clock in a progress handler."""
 
         @sa.event.listens_for(engine, "connect")
         def prepare(dbapi_connection: Any, record: Any) -> None:
@@ -109,11 +109,11 @@ class Sqlite(Dialect):
             conn.info[_DEADLINE] = time.monotonic() + seconds
 
     def as_stored(self, number: float) -> float:
-        """Return the number itself."""
+        """Return the number unchanged."""
         return number
 
     def json_row(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the function for JSON, but for floats, of which it shows 15 digits only."""
+        """Use the JSON function, except for floats: it writes only 15 of their digits."""
         values = []
         for sql, kind in columns:
             is_float = isinstance(kind, sa.Float)
@@ -121,15 +121,15 @@ class Sqlite(Dialect):
         return f"json_array({', '.join(values)})"
 
     def json_rows(self, columns: Sequence[tuple[str, TypeEngine[Any]]]) -> str:
-        """Use the functions for JSON."""
+        """Use the JSON functions."""
         return f"json_group_array({self.json_row(columns)})"
 
     def migration_lock(self, conn: Connection) -> AbstractContextManager[None]:
-        """Do nothing: a transaction that writes keeps others out."""
+        """Do nothing: a write transaction excludes others."""
         return nullcontext()
 
     def wait_for_replication(self, conn: Connection) -> None:
-        """Do nothing: there are no others."""
+        """Do nothing: there are no other nodes."""
 
     def gather_statistics(self, conn: Connection, tables: Sequence[str]) -> None:
-        """Do nothing: it can do without, and nobody else would keep them up to date."""
+        """Do nothing: plans are good without statistics, which nothing would keep up to date."""

@@ -1,4 +1,4 @@
-"""What a write of allocations decides on, in one statement: all of it is of one moment."""
+"""The state that a write of allocations is based on, read in one statement at one moment."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ from placement.db.fragments import (
     ROOT,
     Selection,
     Union,
-    row_of_sort,
+    tagged_json_row,
 )
 from placement.db.json_rows import parse_each
 from placement.db.statement import Queries, Query, chunks, sorted_chunks
@@ -27,13 +27,15 @@ _consumer, _allocation = t.consumers, t.allocations
 def state(
     names: Mapping[str, Collection[str]], providers: Collection[str], consumers: Collection[str]
 ) -> Queries:
-    """Select lists of which the first value says what the others are.
+    """Select lists that start with a tag.
 
-    The kind of a name: its id, and the name as stored. "provider": one of those named, in the order
-    of `LockedProvider`, and the revision of its tree. "inventory": one of these providers, with its
-    class. "consumer": one of those named, with one of its allocations or with none; with the
-    allocation come root and revision of its provider, and its inventory, null where there is none.
-    More than a thousand of a sort are more than one statement, and not of one moment.
+    The other values of a list depend on the tag. A kind of names: the id, and the name as stored.
+    "provider": a named provider, with the fields of `LockedProvider` and the revision of its tree.
+    "inventory": an inventory of such a provider, with its class. "consumer": a named consumer with
+    one of its allocations, or with nulls if it has none. An allocation comes with the root and the
+    revision of its provider, and with the id of its inventory or null.
+
+    More than a thousand items of one kind take several statements, which may see different states.
     """
     pairs = chunks(bulk.kinds_and_names(names))
     pieces = zip_longest(pairs, sorted_chunks(providers), sorted_chunks(consumers), fillvalue=())
@@ -47,24 +49,24 @@ def _state(
     kinds = tuple(params)
     params |= {"providers": providers} if providers else {}
     params |= {"consumers": consumers} if consumers else {}
-    return Query(_of_state(kinds, bool(providers), bool(consumers)), params, parse_each)
+    return Query(_state_union(kinds, bool(providers), bool(consumers)), params, parse_each)
 
 
 @lru_cache(maxsize=64)
-def _of_state(kinds: tuple[str, ...], of_providers: bool, of_consumers: bool) -> Union:
+def _state_union(kinds: tuple[str, ...], with_providers: bool, with_consumers: bool) -> Union:
     parts = [_names(kind) for kind in kinds]
-    parts += [_PROVIDERS, _INVENTORIES] if of_providers else []
-    parts += [_CONSUMERS] if of_consumers else []
+    parts += [_PROVIDERS, _INVENTORIES] if with_providers else []
+    parts += [_CONSUMERS] if with_consumers else []
     return sa.union_all(*parts)
 
 
 def _names(kind: str) -> Selection:
     name = t.NAMES[kind]
-    return row_of_sort(kind, name.table.c.id, name).where(bulk.in_list(name, kind))
+    return tagged_json_row(kind, name.table.c.id, name).where(bulk.in_list(name, kind))
 
 
 _PROVIDERS = (
-    row_of_sort(
+    tagged_json_row(
         "provider",
         _provider.c.uuid,
         _provider.c.generation,
@@ -78,13 +80,13 @@ _PROVIDERS = (
 )
 
 _INVENTORIES = (
-    row_of_sort("inventory", *INVENTORY_COLUMNS)
+    tagged_json_row("inventory", *INVENTORY_COLUMNS)
     .select_from(PROVIDERS_WITH_INVENTORIES)
     .where(bulk.in_list(_provider.c.uuid, "providers"))
 )
 
 _CONSUMERS = (
-    row_of_sort(
+    tagged_json_row(
         "consumer",
         _consumer.c.id,
         _consumer.c.uuid,

@@ -36,12 +36,12 @@ _SHOWN = sa.select(
     .outerjoin(t.users, t.users.c.id == _consumer.c.user_id)
     .outerjoin(t.consumer_types, t.consumer_types.c.id == _consumer.c.consumer_type_id)
 )
-_OF_LISTED = _SHOWN.where(bulk.in_list(_allocation.c.consumer_id)).order_by(_allocation.c.id)
+_BY_CONSUMER = _SHOWN.where(bulk.in_list(_allocation.c.consumer_id)).order_by(_allocation.c.id)
 
 
 def show(uuids: Collection[str]) -> Queries:
-    """Select consumers' allocations as the API shows them: one row an allocation."""
-    return bulk.select_by(_OF_LISTED, uuids)
+    """Select the allocations of consumers as the API shows them, one row for each."""
+    return bulk.select_by(_BY_CONSUMER, uuids)
 
 
 _named = t.resource_providers.alias("named")
@@ -59,7 +59,7 @@ _IN_TREE = (
 
 
 def consumers_in_tree(provider_uuid: str) -> Query:
-    """Select the uuids of the consumers that have an allocation in the tree of a provider."""
+    """Select the uuids of consumers that have allocations in the tree of a provider."""
     return Query(_IN_TREE, {"provider_uuid": provider_uuid})
 
 
@@ -82,7 +82,7 @@ _ON_PROVIDER = (
 
 
 def on_provider(provider_id: int) -> Query:
-    """Select the allocations on a provider: consumer, its generation, class, amount, time."""
+    """Select (consumer, its generation, class, amount, time) of the allocations on a provider."""
     return Query(_ON_PROVIDER, {"provider_id": provider_id})
 
 
@@ -96,10 +96,10 @@ def create_consumers(rows: Sequence[Mapping[str, object]]) -> Writes:
 
 
 def update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Writes:
-    """Add 1 to the generations of consumers and set their owners, by id.
+    """Increment the generations of consumers, and set their owners.
 
     A row has `generation` (as read), `project_id`, `user_id` and `consumer_type_id`. A consumer
-    whose generation has changed meanwhile is not matched.
+    whose generation has changed since does not match.
     """
     return Writes(_update_consumers(chunk) for chunk in mapping_chunks(rows))
 
@@ -112,7 +112,7 @@ def _update_consumers(rows: Mapping[int, Mapping[str, int | None]]) -> Write:
     return Write(_consumers_update(size=len(rows)), params, matches=len(rows))
 
 
-@bulk.by_size
+@bulk.cached_by_size
 def _consumers_update(size: int) -> sa.Update:
     column = _consumer.c
     read_generation = bulk.case_by_id(column.generation, size, "new_generation")
@@ -126,7 +126,7 @@ def _consumers_update(size: int) -> sa.Update:
 
 
 def delete_consumers(generations: Mapping[int, int]) -> Writes:
-    """Delete consumers that are still at the generation that was read (id -> generation)."""
+    """Delete consumers (id -> generation as read) whose generation has not changed."""
     return Writes(
         Write(
             _consumers_delete(size=len(chunk)),
@@ -137,7 +137,7 @@ def delete_consumers(generations: Mapping[int, int]) -> Writes:
     )
 
 
-@bulk.by_size
+@bulk.cached_by_size
 def _consumers_delete(size: int) -> sa.Delete:
     column = _consumer.c
     read_generation = bulk.case_by_id(column.generation, size, "generation")

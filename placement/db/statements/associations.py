@@ -28,12 +28,12 @@ def traits_of(provider_id: int) -> Query:
 
 
 def add_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
-    """Give a provider traits that it does not have."""
+    """Add traits that the provider does not have."""
     return _add(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
 
 
 def remove_traits(provider_id: int, trait_ids: Collection[int]) -> Writes:
-    """Take traits from a provider that has them."""
+    """Remove traits that the provider has."""
     return _remove(t.resource_provider_traits.c.trait_id, provider_id, trait_ids)
 
 
@@ -52,17 +52,17 @@ _AGGREGATES_OF = (
 
 
 def aggregates_of(provider_id: int) -> Query:
-    """Select (id, uuid) of the aggregates that a provider is directly in."""
+    """Select (id, uuid) of the aggregates of which a provider is directly a member."""
     return Query(_AGGREGATES_OF, {"provider_id": provider_id})
 
 
 def add_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
-    """Put a provider into aggregates that it is not in."""
+    """Add a provider to aggregates of which it is not a member."""
     return _add(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
 
 
 def remove_aggregates(provider_id: int, aggregate_ids: Collection[int]) -> Writes:
-    """Take a provider out of aggregates that it is in."""
+    """Remove a provider from aggregates of which it is a member."""
     return _remove(t.resource_provider_aggregates.c.aggregate_id, provider_id, aggregate_ids)
 
 

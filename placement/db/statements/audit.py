@@ -1,4 +1,4 @@
-"""What the API allows and an operator yet wants to know of: each a selection of rows."""
+"""States that the API allows and that operators want to find: one selection for each."""
 
 import sqlalchemy as sa
 
@@ -32,7 +32,7 @@ _OVER_CAPACITY = (
 
 
 def over_capacity() -> Query:
-    """Select (provider, name, resource class, used, capacity, excess) of inventories."""
+    """Select (provider, name, class, used, capacity, excess) of overcommitted inventories."""
     return Query(_OVER_CAPACITY)
 
 
@@ -104,9 +104,9 @@ _ON_SEVERAL_TREES = (
 
 
 def on_several_trees(sharing_trait: str) -> Query:
-    """Select (consumer, root, name), a row a tree, of consumers that use several.
+    """Select (consumer, root, name) of consumers with allocations in several trees, by tree.
 
-    What sharing providers give, wherever they stand, makes no tree one of several.
+    Allocations from sharing providers do not count, whichever tree the provider is in.
     """
     return Query(_ON_SEVERAL_TREES, {"sharing": sharing_trait})
 

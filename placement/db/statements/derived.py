@@ -1,4 +1,4 @@
-"""What is derived: `used`, `capacity` and the revisions of trees, and what they follow from."""
+"""Derived values (`used`, `capacity`, revisions of trees) and the values they depend on."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,22 +8,22 @@ from placement.db import bulk
 from placement.db import tables as t
 from placement.db.statement import Query, Write, Writes
 
-WINDOW = 10_000  # inventories, or trees, that are looked at in one statement
+WINDOW = 10_000  # inventories, or trees, of one statement
 
 _inventory, _allocation, _provider = t.inventories, t.allocations, t.resource_providers
 
 
 def last_of_window(after: int) -> Query:
-    """Select the id of the last inventory of the window that begins after another one."""
+    """Select the last inventory id of the window after an id."""
     ids = sa.select(_inventory.c.id).where(_inventory.c.id > after).order_by(_inventory.c.id)
     return Query(sa.select(sa.func.max(ids.limit(WINDOW).subquery().c.id)))
 
 
 def wrong_used(after: int, until: int) -> Query:
-    """Select (id, right) of inventories of a window whose `used` is not the sum of allocations.
+    """Select (id, right) of a window's inventories whose `used` is not the sum of allocations.
 
-    The sum is taken for each inventory, of the index that has all it takes: for tables that have
-    just been filled, MariaDB may choose to compute a join with all sums again for each of them.
+    A subquery computes the sum for each inventory from a covering index. For tables that were just
+    filled, MariaDB may evaluate a join with all sums again for each inventory.
     """
     column = _inventory.c
     right = (
@@ -38,11 +38,11 @@ def wrong_used(after: int, until: int) -> Query:
     return Query(rows.where(column.id > after, column.id <= until))
 
 
-_AMOUNTS = ("total", "reserved", "allocation_ratio")  # what a capacity follows from
+_AMOUNTS = ("total", "reserved", "allocation_ratio")  # determine the capacity
 
 
 def distinct_capacities(after: int, until: int) -> Query:
-    """Select the capacities of a window and what they follow from: most inventories are alike."""
+    """Select the distinct capacities of a window with their amounts; most inventories are equal."""
     column = _inventory.c
     columns = *(column[name] for name in _AMOUNTS), column.capacity
     rows = sa.select(*columns).where(column.id > after, column.id <= until)
@@ -50,7 +50,7 @@ def distinct_capacities(after: int, until: int) -> Query:
 
 
 def capacities(after: int, until: int) -> Query:
-    """Select the same for each inventory, with its id."""
+    """Select (id, amounts, capacity) of the inventories of a window."""
     column = _inventory.c
     columns = column.id, *(column[name] for name in _AMOUNTS), column.capacity
     return Query(sa.select(*columns).where(column.id > after, column.id <= until))
@@ -70,13 +70,13 @@ _IS_ROOT = _provider.c.parent_provider_id.is_(None)
 
 
 def roots(after: int) -> Query:
-    """Select the ids of the next roots, once no other transaction has locked them."""
+    """Select the ids of the next roots, and lock them."""
     rows = sa.select(_provider.c.id).where(_IS_ROOT, _provider.c.id > after)
     return Query(rows.order_by(_provider.c.id).limit(WINDOW).with_for_update())
 
 
 def set_revision(root_ids: Sequence[int], revision: int) -> Write:
-    """Set the revision of a run of roots, all of which are locked."""
+    """Set the revision of consecutive roots, which must be locked."""
     column = _provider.c
     run = sa.and_(_IS_ROOT, column.id >= root_ids[0], column.id <= root_ids[-1])
     update = sa.update(_provider).where(run).values(revision=revision)
@@ -88,7 +88,7 @@ def number_of_roots() -> Query:
     return Query(sa.select(sa.func.count()).select_from(_provider).where(_IS_ROOT))
 
 
-def uncounted_roots(limit: int | None = None) -> Query:
-    """Select roots whose derived columns have never been filled: their revision is 0."""
+def roots_without_revision(limit: int | None = None) -> Query:
+    """Select roots without a revision: their derived columns have never been computed."""
     rows = sa.select(_provider.c.uuid.label("provider"))
     return Query(rows.where(_IS_ROOT, _provider.c.revision == 0).limit(limit))

@@ -1,6 +1,6 @@
-"""Faults that rows of a database may have: a selection for each fault, and what mends it.
+"""Faults in the rows of a database: a selection for each fault, and statements that repair it.
 
-The columns of a selection are what an operator is shown of an example.
+The columns of a selection are shown to operators as an example.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,17 +26,17 @@ _SHAPE = sa.select(*(_no_row(table) for table in t.metadata.sorted_tables))
 
 
 def shape() -> Query:
-    """Select nothing from any column; it fails unless all are there and may be read."""
+    """Select no rows from any column; fails if a column is missing or may not be read."""
     return Query(_SHAPE)
 
 
 def count(query: Query) -> Query:
-    """Select how many rows another statement would give."""
+    """Select the number of rows of another statement."""
     return Query(sa.select(sa.func.count()).select_from(query.sql.subquery()))
 
 
 def examples(query: Query, size: int | None) -> Query:
-    """Select the first rows of a statement, or all."""
+    """Select the first rows of a statement; all if `size` is None."""
     return Query(query.sql.order_by(*query.sql.selected_columns).limit(size))
 
 
@@ -48,7 +48,7 @@ def _lacks_provider(table: sa.Table) -> ColumnElement[bool]:
     return _lacks(provider, provider.c.id == table.c.resource_provider_id)
 
 
-# -- rows that belong to a provider which is not there ---------------------------------------
+# -- rows that refer to a missing provider ---------------------------------------------------
 
 _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
     "inventories": (
@@ -84,13 +84,13 @@ _LOST: Mapping[str, tuple[sa.Table, ColumnElement[bool], tuple[str, ...]]] = {
 
 
 def lost(kind: str) -> Query:
-    """Select inventories, allocations or associations one end of which is missing."""
+    """Select inventories, allocations or associations whose provider or other end is missing."""
     table, condition, columns = _LOST[kind]
     return Query(sa.select(*(table.c[column] for column in columns)).where(condition))
 
 
 def delete_lost(kind: str, count: int) -> Write:
-    """Delete what `lost` selects, which was `count` rows."""
+    """Delete the `count` rows that `lost` selects."""
     table, condition, _ = _LOST[kind]
     return Write(sa.delete(table).where(condition), matches=count)
 
@@ -102,13 +102,13 @@ _IDLE = _lacks(allocation, allocation.c.consumer_id == consumer.c.uuid)
 
 
 def unrecorded_consumers(limit: int | None = None) -> Query:
-    """Select the uuids of consumers (None: of all) that have allocations and no record."""
+    """Select the uuids of consumers that have allocations and no record; all if no limit."""
     column = allocation.c.consumer_id.label("consumer")
     return Query(sa.select(column).where(_UNRECORDED).distinct().limit(limit))
 
 
 def record_consumers(uuids: Collection[str], project_id: int, user_id: int) -> Writes:
-    """Insert records of generation 0 and without a type."""
+    """Insert records with generation 0 and without a type."""
     row = {"project_id": project_id, "user_id": user_id, "generation": 0, "created_at": t.now()}
     return bulk.insert(consumer, [{"uuid": uuid, **row} for uuid in sorted(uuids)])
 
@@ -119,7 +119,7 @@ def idle_consumers() -> Query:
 
 
 def delete_idle_consumers(count: int) -> Write:
-    """Delete what `idle_consumers` selects, which was `count` rows."""
+    """Delete the `count` rows that `idle_consumers` selects."""
     return Write(sa.delete(consumer).where(_IDLE), matches=count)
 
 
@@ -136,11 +136,11 @@ def unowned_consumers() -> Query:
     )
 
 
-# -- inventories and what is allocated from them ---------------------------------------------
+# -- inventories and their allocations -------------------------------------------------------
 
 
 def _named(table: sa.Table, *columns: ColumnElement[object]) -> Selection:
-    """Select provider, class and columns of inventories or allocations whose provider is there."""
+    """Select provider, class and columns of inventories or allocations that have a provider."""
     return sa.select(
         provider.c.uuid.label("provider"),
         sa.func.coalesce(resource_class.c.name, "?").label("class"),
@@ -153,7 +153,7 @@ def _named(table: sa.Table, *columns: ColumnElement[object]) -> Selection:
 
 
 def allocations_without_inventory() -> Query:
-    """Select allocations of a class that their provider has no inventory of."""
+    """Select allocations of a class of which their provider has no inventory."""
     rows = _named(allocation, allocation.c.consumer_id.label("consumer"), allocation.c.used)
     stock = sa.and_(
         inventory.c.resource_provider_id == allocation.c.resource_provider_id,
@@ -163,13 +163,13 @@ def allocations_without_inventory() -> Query:
 
 
 def inventories_of_unknown_class() -> Query:
-    """Select inventories of a class that is not there."""
+    """Select inventories whose class does not exist."""
     rows = _named(inventory, inventory.c.resource_class_id)
     return Query(rows.where(resource_class.c.id.is_(None)))
 
 
 def overcommitted() -> Query:
-    """Select inventories of which more is used than their capacity."""
+    """Select inventories whose usage exceeds their capacity."""
     rows = _named(inventory, inventory.c.used, inventory.c.capacity)
     return Query(rows.where(inventory.c.used > inventory.c.capacity))
 
@@ -185,7 +185,7 @@ def numbered_inventories(ids: Collection[int]) -> Queries:
 
 
 def forest(after: int, size: int) -> Query:
-    """Select the next providers by id: (id, uuid, parent id, root id)."""
+    """Select (id, uuid, parent id, root id) of the next providers, by id."""
     return Query(
         sa.select(
             provider.c.id,
@@ -200,7 +200,7 @@ def forest(after: int, size: int) -> Query:
 
 
 def rootless(size: int | None) -> Query:
-    """Select (id, parent id) of the first providers without a root id, or of all."""
+    """Select (id, parent id) of the first providers without a root id; all if `size` is None."""
     return Query(
         sa.select(provider.c.id, provider.c.parent_provider_id.label("parent_id"))
         .where(provider.c.root_provider_id.is_(None))
@@ -221,6 +221,6 @@ def set_roots(root_ids: Mapping[int, int]) -> Writes:
 
 
 def detach(ids: Collection[int]) -> Writes:
-    """Leave providers without a parent."""
+    """Remove the parents of providers."""
     update = sa.update(provider).values(parent_provider_id=None)
     return bulk.write_by(update.where(bulk.in_list(provider.c.id)), ids)

@@ -1,4 +1,4 @@
-"""Inventories: what a provider has of each class, and how much of it is used."""
+"""Inventories: the amounts of each class that a provider has, and how much of them is used."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -14,7 +14,7 @@ FIELDS = (*[column.name for column in RECORD_COLUMNS], "capacity")
 _inventory = t.inventories
 _class = t.resource_classes
 
-_OF_PROVIDERS = (
+_FOR_PROVIDERS = (
     sa.select(
         _inventory.c.id,
         _inventory.c.resource_provider_id.label("provider_id"),
@@ -30,9 +30,9 @@ _OF_PROVIDERS = (
 )
 
 
-def of_providers(provider_ids: Collection[int]) -> Queries:
+def for_providers(provider_ids: Collection[int]) -> Queries:
     """Select all inventories of the providers, with the names of their classes."""
-    return bulk.select_by(_OF_PROVIDERS, provider_ids)
+    return bulk.select_by(_FOR_PROVIDERS, provider_ids)
 
 
 _root = t.resource_providers.alias("root")
@@ -57,7 +57,7 @@ _EVERYWHERE = (
 
 
 def everywhere() -> Query:
-    """Select what every provider has and uses of every class."""
+    """Select the inventories of all providers, with their usage."""
     return Query(_EVERYWHERE)
 
 
@@ -69,7 +69,7 @@ _ALLOCATED = (
 
 
 def create(rows: Sequence[Mapping[str, int | float]]) -> Writes:
-    """Insert inventories; `used` starts with what is already allocated against each.
+    """Insert inventories; `used` is initialized from existing allocations.
 
     A row has `resource_provider_id`, `resource_class_id` and the FIELDS.
     """
@@ -91,7 +91,7 @@ def _update(rows: Mapping[int, Mapping[str, int | float]]) -> Write:
     return Write(_inventories_update(size=len(rows)), params, matches=len(rows))
 
 
-@bulk.by_size
+@bulk.cached_by_size
 def _inventories_update(size: int) -> sa.Update:
     column = _inventory.c
     values = {field: bulk.case_by_id(column[field], size, f"new_{field}") for field in FIELDS}
@@ -103,16 +103,19 @@ _DELETE_UNUSED = sa.delete(_inventory).where(_inventory.c.used == 0, bulk.in_lis
 
 
 def delete_unused(row_ids: Collection[int]) -> Writes:
-    """Delete inventories against which nothing is allocated; others are not matched."""
+    """Delete inventories without allocations; others do not match."""
     return bulk.write_by(_DELETE_UNUSED, row_ids)
 
 
 def move_used(moves: Mapping[int, tuple[int, int, int, int]]) -> Writes:
-    """Add to `used`, by inventory id, where it does not grow beyond the capacity.
+    """Add to `used` of inventories, if their capacity and units allow it.
 
-    moves: inventory id -> (delta, least, most, divisor), of which the units allow all but the
-    first. A delta that does not grow is always let through: shrinking an over-committed inventory
-    is allowed. What would grow too far, or is not allowed, is not matched.
+    A negative delta always fits: an overcommitted inventory may shrink. An inventory whose capacity
+    would be exceeded, or whose units do not allow the amounts, does not match.
+
+    Args:
+        moves: inventory id -> (delta, least, most, divisor). The last three describe the new
+            amounts, which the units of the inventory must allow.
     """
     return Writes(_move(chunk) for chunk in mapping_chunks(moves))
 
@@ -123,16 +126,16 @@ def _move(moves: Mapping[int, Sequence[int]]) -> Write:
     for name, column in zip(_MOVE, columns, strict=True):
         values[name] = dict(zip(moves, column, strict=True))
     if not any(values["most"].values()):
-        # Everything is given back, and no guard is needed.
+        # All amounts are released, so no condition is needed.
         values = {"delta": values["delta"]}
     update = _move_used(size=len(moves), guarded=len(values) > 1)
     return Write(update, bulk.case_params(moves, **values), matches=len(moves))
 
 
 def take(amounts: Mapping[tuple[int, int], int]) -> Write:
-    """Add to `used`, by provider and class (ids), where it does not grow beyond the capacity.
+    """Add to `used` of inventories by (provider id, class id), if their capacity allows it.
 
-    For a few inventories, whose own ids need not be known.
+    It is for a few inventories whose own ids are unknown.
     """
     params: dict[str, int] = {}
     for place, ((provider_id, class_id), amount) in enumerate(sorted(amounts.items())):
@@ -142,7 +145,7 @@ def take(amounts: Mapping[tuple[int, int], int]) -> Write:
     return Write(_take(size=len(amounts)), params, matches=len(amounts))
 
 
-@bulk.by_size
+@bulk.cached_by_size
 def _take(size: int) -> sa.Update:
     column = _inventory.c
     keys: list[sa.ColumnElement[bool]] = []
@@ -159,7 +162,7 @@ def _take(size: int) -> sa.Update:
 _MOVE = ("delta", "least", "most", "divisor")
 
 
-@bulk.by_size
+@bulk.cached_by_size
 def _move_used(size: int, *, guarded: bool) -> sa.Update:
     column = _inventory.c
     delta = bulk.case_by_id(column.used, size, "delta")

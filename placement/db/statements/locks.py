@@ -1,4 +1,4 @@
-"""Locks on trees: their roots get a new revision, and stay locked until the transaction ends."""
+"""Locks on trees: an update of the root's revision locks the tree until the transaction ends."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -21,7 +21,7 @@ _RENEW = (
 
 
 def renew_revisions(root_ids: Collection[int], revision: int) -> Writes:
-    """Give trees a new revision, and so lock them until the end of this transaction."""
+    """Set a new revision of trees, which locks them until the transaction ends."""
     return bulk.write_by(_RENEW, root_ids, {"new_revision": revision})
 
 
@@ -33,15 +33,19 @@ _REVISIONS = (
 
 
 def revisions(root_ids: Collection[int]) -> Queries:
-    """Select (id, revision) of trees, once no other transaction has locked them."""
+    """Select (id, revision) of trees, and lock them."""
     return bulk.select_by(_REVISIONS, root_ids, locks=True)
 
 
 def renew_where_seen(root_ids: Mapping[int, int], bumped: Collection[int], revision: int) -> Writes:
-    """Give trees a new revision, and add 1 to the generations of some providers in them.
+    """Set a new revision of trees, and increment the generations of some providers in them.
 
-    root_ids: provider id -> root id, as they were seen. A provider that is in the tree of another
-    root by now is not matched. bumped: those of them whose generation moves.
+    A provider that has moved to the tree of another root does not match.
+
+    Args:
+        root_ids: provider id -> root id, as read.
+        bumped: ids of the providers whose generation is incremented.
+        revision: the new revision.
     """
     row_ids = {*root_ids, *root_ids.values()}
     return Writes(
@@ -65,14 +69,14 @@ def _renew_where_seen(
 
 
 def _renewed(is_root: ColumnElement[bool]) -> Mapping[str, ColumnElement[Any]]:
-    """Return what a new revision of roots sets."""
+    """Return the values that set a new revision of roots."""
     column = _provider.c.revision
     revision = sa.bindparam("new_revision", type_=column.type)
     return {"revision": sa.case((is_root, revision), else_=column)}
 
 
 def _bumped(is_root: ColumnElement[bool]) -> Mapping[str, ColumnElement[Any]]:
-    """Return what a new revision of roots, and the next generation of `bumped`, set."""
+    """Return the values that set a new revision of roots and increment the bumped generations."""
     column = _provider.c
     bumped = bulk.in_list(column.id, "bumped")
     now = sa.bindparam("now", type_=column.updated_at.type)
@@ -97,7 +101,8 @@ _IN_ORDER = constructs.locked_in_order(
 @lru_cache(maxsize=4)
 def _renewing_where_seen(*, bump: bool, several: bool) -> sa.Update:
     is_root = _provider.c.id == _provider.c.root_provider_id
-    # MariaDB would take the index of this column, and lock what it finds there before the root.
+    # An expression, because MariaDB would use the index of the column, and lock other rows of it
+    # before the root.
     root_id = _provider.c.root_provider_id + sa.literal_column("0", sa.Integer())
     return (
         sa.update(_provider)
@@ -115,10 +120,13 @@ def renew_and_bump(
     revision: int,
     generations: Mapping[int, int],
 ) -> Write:
-    """Give a few trees a new revision, and add 1 to the generations of providers in them.
+    """Set a new revision of a few trees, and increment the generations of providers in them.
 
-    revisions: root id -> revision. A tree that has another one by now is not matched. generations:
-    provider id -> generation, of providers that are not matched with another one.
+    Args:
+        revisions: root id -> revision as read. A tree with another revision does not match.
+        provider_ids: the providers whose generation is incremented.
+        revision: the new revision.
+        generations: provider id -> generation as read. A provider with another one does not match.
     """
     row_ids = sorted({*revisions, *provider_ids})
     params: dict[str, object] = {
@@ -141,7 +149,7 @@ def renew_and_bump(
     return Write(update, params, matches=len(row_ids))
 
 
-@bulk.by_size
+@bulk.cached_by_size
 def _renew_and_bump(size: int, *, bump: bool, generations: int) -> sa.Update:
     column = _provider.c
     is_root = bulk.in_list(column.id, "roots")

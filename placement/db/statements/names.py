@@ -1,4 +1,4 @@
-"""Names and ids: classes, traits, types, projects, users, aggregates; consumers by uuid."""
+"""Names and their ids: classes, traits, types, projects, users, aggregates, consumer uuids."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -12,7 +12,7 @@ from placement.db import tables as t
 from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection, Union, changed_at
 from placement.db.statement import Queries, Query, Write, Writes, chunks, sorted_chunks
 
-# kind -> column of the rows that use an entry, and the one that follows it in an index
+# kind -> column of the rows that use an entry, and the column that follows it in the index
 _USES: Mapping[str, tuple[sa.Column[int], sa.Column[int]]] = {
     "resource_class": (t.inventories.c.resource_class_id, t.inventories.c.max_unit),
     "trait": (
@@ -25,10 +25,10 @@ _USES: Mapping[str, tuple[sa.Column[int], sa.Column[int]]] = {
 
 
 def ids(names: Mapping[str, Collection[str]]) -> Queries:
-    """Select (kind, id, text, number) of names of every kind, a thousand in one statement.
+    """Select (kind, id, text, number) of names of several kinds, a thousand in one statement.
 
-    text: the name as stored. Some databases ignore case, accents and trailing spaces: their rows
-    may have names that are not among those given. number: 0.
+    The text is the name as stored, and the number is 0. Some databases ignore case, accents and
+    trailing spaces: they may also return names that were not requested.
     """
     return with_trees(names, ())
 
@@ -38,10 +38,15 @@ def with_trees(
     providers: Collection[str],
     further: Sequence[Selection] = (),
 ) -> Queries:
-    """As `ids`, and rows ("tree", root id, text, number) of the providers named.
+    """Select rows as `ids` does, and a row ("tree", root id, text, number) for each provider.
 
-    text: the provider's own uuid. number: the revision of its tree. further: selections of rows of
-    this form, of kinds of their own, that are to come in the same statement.
+    The text is the provider's own uuid, and the number is the revision of its tree.
+
+    Args:
+        names: kind -> names.
+        providers: uuids.
+        further: selections of rows with the same columns and other kinds, to include in the
+            statement.
     """
     pairs = bulk.kinds_and_names(names)
     rest = [tuple(further)] if further else ()
@@ -72,11 +77,11 @@ _TREE = sa.select(
 @lru_cache(maxsize=256)
 def _with_trees(
     kinds: tuple[str, ...],
-    of_providers: bool,
+    with_providers: bool,
     further: tuple[Selection, ...],
 ) -> Union:
     parts = [*map(_ids_of, kinds), *further]
-    if of_providers:
+    if with_providers:
         parts.append(_TREE.where(bulk.in_list(t.resource_providers.c.uuid, "providers")))
     return sa.union_all(*parts)
 
@@ -95,7 +100,7 @@ def _ids_of(kind: str) -> Selection:
 
 
 def all_names(kind: str, limit: int | None = None) -> Query:
-    """Select (id, name) of a catalogue, in the order of ids: `limit` of them, or all."""
+    """Select (id, name) of a catalogue, by id; all if no limit."""
     name = t.NAMES[kind]
     row_id = name.table.c.id
     return Query(sa.select(row_id, name.label("name")).order_by(row_id).limit(limit))
@@ -106,17 +111,20 @@ def newest(kind: str) -> Query:
     return Query(sa.select(sa.func.max(t.NAMES[kind].table.c.id)))
 
 
-def dated(
+def entries_with_times(
     kind: str,
     names: Collection[str] | None = None,
     prefix: str | None = None,
     is_used: bool | None = None,
 ) -> Query:
-    """Select (id, name, changed_at) of a catalogue's entries, in the order of ids.
+    """Select (id, name, changed_at) of a catalogue's entries, by id.
 
-    names: of these only. prefix: of those whose name begins so; no character of it is a wildcard.
-    is_used: of those that some provider has (a trait) or has an inventory of (a class), or of
-    the others.
+    Args:
+        kind: the catalogue.
+        names: only entries with these names.
+        prefix: only entries whose name starts with it; no character is a wildcard.
+        is_used: only entries that a provider has (traits) or has an inventory of (classes), or
+            only the other entries.
     """
     name = t.NAMES[kind]
     table = name.table
@@ -133,8 +141,8 @@ def dated(
 def _is_used(kind: str) -> ColumnElement[bool]:
     use, following = _USES[kind]
     rows = sa.select(use).where(use == t.NAMES[kind].table.c.id)
-    # The first of an index. Of an EXISTS, MariaDB makes a join of all uses, and PostgreSQL reads
-    # all uses for one where it takes the entry for a common one.
+    # The first row of an index. For an EXISTS, MariaDB joins all uses, and PostgreSQL reads all
+    # uses of an entry that it estimates to be common.
     return rows.order_by(following).limit(1).scalar_subquery().is_not(None)
 
 
@@ -142,7 +150,7 @@ def _is_used(kind: str) -> ColumnElement[bool]:
 
 
 def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
-    """Select (id, name) of those that exist; they stay so until this transaction ends."""
+    """Select (id, name) of the existing entries, and lock them against changes."""
     name = t.NAMES[kind]
     row_id = name.table.c.id
     rows = sa.select(row_id, name.label("name")).where(bulk.in_list(row_id))
@@ -150,7 +158,7 @@ def lock_shared(kind: str, row_ids: Collection[int]) -> Queries:
 
 
 def lock_exclusive(kind: str, name: str) -> Query:
-    """Select an entry's id, once no other transaction has locked it."""
+    """Select the id of an entry, and lock it."""
     column = t.NAMES[kind]
     rows = sa.select(column.table.c.id).where(column == name)
     return Query(rows.with_for_update(), locks=True)
@@ -160,19 +168,19 @@ def lock_exclusive(kind: str, name: str) -> Query:
 
 
 def add_unless_present(kind: str, names: Collection[str]) -> Writes:
-    """Insert those names that the database does not take for one that it has."""
+    """Insert the names that do not exist; the database decides which names are equal."""
     name = t.NAMES[kind]
     created_at = t.now()
     insert = constructs.insert_unless_present(name.table)
     writes = []
     for chunk in sorted_chunks(names):
         rows = [{name.key: value, "created_at": created_at} for value in chunk]
-        writes.append(Write(insert.values(rows), matches=len(rows), or_fewer=True))
+        writes.append(Write(insert.values(rows), matches=len(rows), allow_fewer=True))
     return Writes(writes)
 
 
 def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
-    """Insert entries; each row has `name`, and `id` where the catalogue's ids are not generated."""
+    """Insert entries; a row has `name`, and `id` if the catalogue does not generate ids."""
     name = t.NAMES[kind]
     created_at = t.now()
     values = []
@@ -184,19 +192,19 @@ def add(kind: str, rows: Sequence[Mapping[str, object]]) -> Write:
 
 
 def change_id(kind: str, old_id: int, new_id: int) -> Write:
-    """Give an entry another id."""
+    """Change the id of an entry."""
     table = t.NAMES[kind].table
     return Write(sa.update(table).where(table.c.id == old_id).values(id=new_id), matches=1)
 
 
 def rename_resource_class(name: str, new_name: str) -> Write:
-    """Give a class another name."""
+    """Change the name of a class."""
     table = t.resource_classes
     update = sa.update(table).where(table.c.name == name)
     return Write(update.values(name=new_name, updated_at=t.now()), matches=1)
 
 
 def delete_unused(kind: str, name: str) -> Write:
-    """Delete a trait or class that nothing uses; one that is used is not matched."""
+    """Delete a trait or class without uses; a used one does not match."""
     column = t.NAMES[kind]
     return Write(sa.delete(column.table).where(column == name, ~_is_used(kind)), matches=1)

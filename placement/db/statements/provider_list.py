@@ -1,4 +1,4 @@
-"""The list of providers that meet a condition."""
+"""The list of providers that satisfy a condition."""
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -11,17 +11,18 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import bulk, fragments
 from placement.db import tables as t
 from placement.db.conditions import SQL_OF, ProviderCondition, provider_meets
-from placement.db.constructs import same_text, with_numbers
+from placement.db.constructs import inline_literals, same_text
 from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
-from placement.db.statement import CHUNK, Queries, Query
+from placement.db.statement import CHUNK_SIZE, Queries, Query
 from placement.vocabulary import ConditionKind
 
-# Planners make a join of every selection of ids and try the orders of joins: for thirty of them
-# MariaDB takes 7 s, PostgreSQL minutes. The first so many are left to them.
-MOST_JOINED = 6
+# Planners turn every subquery of ids into a join and try the orders of joins: with thirty
+# subqueries this takes MariaDB 7 s and PostgreSQL minutes. Only the first few subqueries are left
+# to them.
+MAX_JOINED = 6
 
-# Kinds of conditions for which a selection of ids is a place to begin; others check each provider.
+# Kinds of conditions with which a planner may begin; the others are checked for each provider.
 _SELECTED = {ConditionKind.ANY_TRAIT, ConditionKind.ANY_AGGREGATE, ConditionKind.TREE}
 _CHECKED = [kind for kind in SQL_OF if kind not in _SELECTED]
 
@@ -33,7 +34,7 @@ def _uuid_of(row_id: ColumnElement[int]) -> Any:
     return sa.select(_other.c.uuid).where(_other.c.id == row_id).scalar_subquery()
 
 
-# PERF: most of a large cloud are roots, for which nothing need be looked up.
+# PERF: most providers of a large cloud are roots, which need no subquery.
 _REVISION = sa.case(
     (_provider.c.root_provider_id == _provider.c.id, _provider.c.revision),
     else_=sa.select(_other.c.revision)
@@ -55,8 +56,8 @@ _COLUMNS = (
     changed_at(_provider),
     _REVISION,
 )
-_CHANGED_AT = -2  # the place of the time among the columns
-_IN_TEXTS = _provider.c.id.bitwise_rshift(8)  # none is longer than a database makes them
+_CHANGED_AT = -2  # index of the time among the columns
+_IN_TEXTS = _provider.c.id.bitwise_rshift(8)  # groups that stay below the limit of a text
 _LISTED = sa.select(JsonRows(*_COLUMNS)).group_by(_IN_TEXTS)
 _AMONG = _LISTED.where(bulk.in_list(_provider.c.id))
 _AFTER = sa.bindparam("after", type_=_provider.c.uuid.type)
@@ -66,7 +67,7 @@ _PAGE = sa.select(JsonRow(*_COLUMNS)).order_by(_provider.c.uuid).limit(_SIZE)
 
 
 def listed(condition: ProviderCondition) -> Query:
-    """Select those that meet the condition, by id.
+    """Select the providers that satisfy the condition, by id.
 
     The columns are the id, the other fields of `Provider`, and the revision of the tree or null.
     """
@@ -74,73 +75,74 @@ def listed(condition: ProviderCondition) -> Query:
 
 
 def revisions(condition: ProviderCondition) -> Query:
-    """Select the ids of those that meet it, each with the revision of its tree or null, by id."""
+    """Select (id, revision of the tree or null) of the providers of `listed`, by id."""
     return Query(_revisions(condition), parse=parse_rows)
 
 
 def among(condition: ProviderCondition, ids: Collection[int]) -> Queries:
-    """Select what `listed` does, of those with these ids alone unless these are many."""
-    if len(ids) > CHUNK:
+    """Select the rows of `listed` with these ids; with more than CHUNK_SIZE ids, all rows."""
+    if len(ids) > CHUNK_SIZE:
         return Queries([listed(condition)])
     return bulk.select_by(_AMONG, ids, parse=_parse)
 
 
 def page(condition: ProviderCondition, after: str, size: int) -> Query:
-    """Select what `listed` does, of the next `size` of them after a uuid, by uuid."""
+    """Select the rows of `listed` with a uuid after `after`, by uuid: at most `size` rows."""
     return Query(_page(condition), {"after": after, "size": size}, parse=_parse_page)
 
 
-# PERF: clients ask the same again and again, and building it takes a third of a short answer.
+# PERF: clients repeat the same requests, and to build the statement takes a third of a short one.
 @lru_cache(maxsize=256)
 def _listed(condition: ProviderCondition) -> Selection:
-    return with_numbers(_LISTED.where(*_meets(condition)))
+    return inline_literals(_LISTED.where(*_list_clauses(condition)))
 
 
 @lru_cache(maxsize=256)
 def _revisions(condition: ProviderCondition) -> Selection:
-    return with_numbers(_REVISIONS.where(*_meets(condition)))
+    return inline_literals(_REVISIONS.where(*_list_clauses(condition)))
 
 
 @lru_cache(maxsize=256)
 def _page(condition: ProviderCondition) -> Selection:
-    return with_numbers(_PAGE.where(_provider.c.uuid > _AFTER, *_meets_in_order(condition)))
+    return inline_literals(_PAGE.where(_provider.c.uuid > _AFTER, *_page_clauses(condition)))
 
 
-def _meets(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
-    """Return what a listed provider must meet. A planner may begin with what few meet."""
-    single, several = _by_alternatives(condition.traits)
+def _list_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
+    """Return the SQL of the condition. A planner may begin with any selective part of it."""
+    single, several = _split_trait_sets(condition.traits)
     owners = [
         *map(_in_aggregates, condition.aggregates),
         *map(_with_traits, several),
-        *map(_with_traits, single[:MOST_JOINED]),
+        *map(_with_traits, single[:MAX_JOINED]),
         *starmap(_with_room, condition.resources),
     ]
-    joined, looked_up = owners[:MOST_JOINED], owners[MOST_JOINED:]
+    joined, looked_up = owners[:MAX_JOINED], owners[MAX_JOINED:]
     return (
-        *_of_row(condition),
-        *_have_all(single[MOST_JOINED:]),
+        *_row_clauses(condition),
+        *_has_all_clauses(single[MAX_JOINED:]),
         *map(_provider.c.id.in_, joined),
-        *map(_is_looked_up, looked_up),
+        *map(_is_selected, looked_up),
         *provider_meets(_provider, condition, _CHECKED),
     )
 
 
-def _meets_in_order(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
-    """Return what a provider of a page must meet.
+def _page_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ...]:
+    """Return the SQL of the condition for a page.
 
-    No planner begins with traits or room, which most may have: it would collect all who have, for
-    each page. Nobody is looked at if no inventory is large enough.
+    It keeps the planner from beginning with traits or room: most providers may satisfy these, and
+    it would collect all of them for each page. If no inventory is large enough, it reads no
+    provider.
     """
-    single, several = _by_alternatives(condition.traits)
+    single, several = _split_trait_sets(condition.traits)
     owners = [*map(_in_aggregates, condition.aggregates), *map(_with_traits, several)]
-    joined, looked_up = owners[:MOST_JOINED], owners[MOST_JOINED:]
+    joined, looked_up = owners[:MAX_JOINED], owners[MAX_JOINED:]
     return (
-        *starmap(_anybody_gives, condition.resources),
-        *_of_row(condition),
-        *_have_all(single),
-        *(_of_provider(each).exists() for each in joined),
-        *map(_is_looked_up, looked_up),
-        *map(_is_looked_up, starmap(_with_room, condition.resources)),
+        *starmap(_any_inventory_allows, condition.resources),
+        *_row_clauses(condition),
+        *_has_all_clauses(single),
+        *(_for_outer_row(each).exists() for each in joined),
+        *map(_is_selected, looked_up),
+        *map(_is_selected, starmap(_with_room, condition.resources)),
         *provider_meets(_provider, condition, _CHECKED),
     )
 
@@ -160,15 +162,15 @@ def _with_times(rows: list[list[Any]]) -> list[list[Any]]:
 
 
 def _subtree(uuids: Collection[str]) -> Selection:
-    """Select the ids of the provider that has one of the uuids, and of all below it."""
+    """Select the ids of the providers with these uuids, and of their descendants."""
     top, below = _provider.alias("top"), _provider.alias("below")
     subtree = sa.select(top.c.id).where(top.c.uuid.in_(sorted(uuids))).cte(recursive=True)
     children = sa.select(below.c.id).where(below.c.parent_provider_id == subtree.c.id)
     return sa.select(subtree.union_all(children).c.id)
 
 
-def _of_row(condition: ProviderCondition) -> list[ColumnElement[bool]]:
-    """Return what the provider's row must meet."""
+def _row_clauses(condition: ProviderCondition) -> list[ColumnElement[bool]]:
+    """Return the SQL of the conditions on the provider's own row."""
     where: list[ColumnElement[bool]] = []
     if condition.tree is not None:
         where.append(_provider.c.root_provider_id == condition.tree)
@@ -181,20 +183,20 @@ def _of_row(condition: ProviderCondition) -> list[ColumnElement[bool]]:
     return where
 
 
-def _by_alternatives(
+def _split_trait_sets(
     trait_sets: Sequence[frozenset[int]],
 ) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
-    """Return the sets of one trait, and those of several."""
+    """Return the sets with one trait, and the sets of alternatives."""
     single = [traits for traits in trait_sets if len(traits) == 1]
     return single, [traits for traits in trait_sets if len(traits) > 1]
 
 
-def _have_all(traits: Sequence[frozenset[int]]) -> list[ColumnElement[bool]]:
-    """Return one condition for all traits, however many they are, or none."""
+def _has_all_clauses(traits: Sequence[frozenset[int]]) -> list[ColumnElement[bool]]:
+    """Return one condition for any number of traits; none if there are no traits."""
     return [fragments.has_all_traits(_provider.c.id, frozenset().union(*traits))] if traits else []
 
 
-# -- providers that have something: selections of their ids ------------------------------------
+# -- selections of the ids of providers --------------------------------------------------------
 
 
 def _in_aggregates(aggregates: Collection[int]) -> Selection:
@@ -214,20 +216,20 @@ def _with_room(class_id: int, amount: int) -> Selection:
     )
 
 
-def _of_provider(owners: Selection) -> Selection:
-    """Select from a selection the provider that is looked at."""
+def _for_outer_row(owners: Selection) -> Selection:
+    """Restrict a selection to the provider of the outer row."""
     (owner,) = owners.selected_columns
     return owners.where(owner == _provider.c.id)
 
 
-def _is_looked_up(owners: Selection) -> ColumnElement[bool]:
-    """Return that a provider is in the selection; what has a LIMIT is looked up one by one."""
-    return _of_provider(owners).limit(1).scalar_subquery().is_not(None)
+def _is_selected(owners: Selection) -> ColumnElement[bool]:
+    """Return whether the provider is selected, with a LIMIT so that the lookup is not joined."""
+    return _for_outer_row(owners).limit(1).scalar_subquery().is_not(None)
 
 
-def _anybody_gives(class_id: int, amount: int) -> ColumnElement[bool]:
-    """Return that there is an inventory that gives so much at once, which an index tells."""
-    if amount > fragments.LARGEST_UNIT:
+def _any_inventory_allows(class_id: int, amount: int) -> ColumnElement[bool]:
+    """Return whether any inventory allows the amount at once; an index has the maximum."""
+    if amount > fragments.MAX_UNIT:
         return sa.false()
     inventory = t.inventories
     largest = sa.select(sa.func.max(inventory.c.max_unit))

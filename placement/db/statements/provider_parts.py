@@ -1,4 +1,4 @@
-"""What many providers have, a part of it by one statement."""
+"""The parts of many providers, with one statement for each part."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _allocation, _consumer = t.allocations, t.consumers
 
 
 def _in_texts(row_id: ColumnElement[int]) -> ColumnElement[int]:
-    """What to group by: some 60 texts, so that none is longer than a database makes them."""
+    """Return a grouping into about 60 texts, so that each stays below the limit of a text."""
     return row_id.bitwise_and(63)
 
 
@@ -40,7 +40,7 @@ _INVENTORIES = (
 def inventories(provider_ids: Collection[int]) -> Queries:
     """Select (provider id, class, used, fields of the record) of the providers' inventories.
 
-    The ratio may come as an integer.
+    The ratio may be an integer.
     """
     return bulk.select_by(_INVENTORIES, provider_ids, parse=parse_unsorted)
 
@@ -55,15 +55,15 @@ _TRAIT_IDS = (
 
 
 def trait_ids(provider_ids: Collection[int]) -> Queries:
-    """Select (provider id, tuple of trait ids) of those that have traits.
+    """Select (provider id, tuple of trait ids) of the providers that have traits.
 
-    Providers that have the same traits have the same tuple, in most cases.
+    Providers with the same traits usually share one tuple.
     """
     return bulk.select_by(_TRAIT_IDS, provider_ids, parse=_parse_trait_ids)
 
 
 def _parse_trait_ids(rows: Sequence[Any]) -> list[tuple[int, tuple[int, ...]]]:
-    # PERF: hosts of one model have the same traits, which are most of what there is to read.
+    # PERF: hosts of one model have the same traits, which are most of the data.
     sets = {
         text: tuple(trait_id for (trait_id,) in parse_text(text))
         for text in {row.trait_ids for row in rows}
@@ -84,7 +84,7 @@ _AGGREGATES = (
 
 
 def aggregates(provider_ids: Collection[int]) -> Queries:
-    """Select (provider id, uuid as stored) of the aggregates that the providers are in, by uuid."""
+    """Select (provider id, aggregate uuid as stored) of the providers' aggregates, by uuid."""
     return bulk.select_by(_AGGREGATES, provider_ids, parse=parse_each)
 
 
@@ -109,5 +109,5 @@ _ALLOCATIONS = (
 
 
 def allocations(provider_ids: Collection[int]) -> Queries:
-    """Select (provider id, consumer, its generation, class, amount) on the providers."""
+    """Select (provider id, consumer, its generation, class, amount) of the allocations."""
     return bulk.select_by(_ALLOCATIONS, provider_ids, parse=parse_unsorted)

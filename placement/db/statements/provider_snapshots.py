@@ -1,7 +1,7 @@
-"""All that a write of one provider decides on: the provider, what it has, and names.
+"""The state that a write of one provider is based on: the provider, a part of it, and names.
 
-One statement reads all of it, as rows of three sorts. To put those of a sort together to one text
-would take MariaDB 0.1 ms more.
+One statement reads it as rows of three kinds. To aggregate the rows of a kind into one text would
+take MariaDB another 0.1 ms.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,7 +21,7 @@ from placement.db.fragments import (
     Selection,
     Union,
     changed_at,
-    row_of_sort,
+    tagged_json_row,
 )
 from placement.db.json_rows import parse_each, parse_time
 from placement.db.statement import Queries, Query, sorted_chunks
@@ -32,33 +32,32 @@ _trait_link, _aggregate_link = t.resource_provider_traits, t.resource_provider_a
 
 
 class ProviderSnapshot(NamedTuple):
-    """A provider as it was at one moment.
-
-    revision: of its tree. parts: what it has, of which the maker of the statement says how.
-    entries: (id, name, changed_at) of those names that were asked for and exist; a name is as
-    stored, which on some databases matches one of another case.
-    """
+    """The state of a provider at one moment."""
 
     uuid: str
     generation: int
     id: int
     root_id: int
     root_uuid: str
+    # Revision of the tree.
     revision: int
+    # Rows of the part; the function that created the statement documents their columns.
     parts: list[list[Any]]
+    # (id, name, changed_at) of the requested names that exist. A name is as stored: on some
+    # databases its case may differ from the requested name.
     entries: list[list[Any]]
 
     @property
     def associated_ids(self) -> set[int]:
-        """The ids of its traits, or of its aggregates, whichever it was read with."""
+        """The ids of its traits or aggregates, if it was read with one of these parts."""
         return {row_id for (row_id,) in self.parts}
 
 
-# Sorts of rows.
+# Tags of rows.
 _PROVIDER, _PART, _ENTRY = "provider", "part", "entry"
 
 _PROVIDERS = (
-    row_of_sort(
+    tagged_json_row(
         _PROVIDER,
         _provider.c.uuid,
         _provider.c.generation,
@@ -72,15 +71,17 @@ _PROVIDERS = (
 )
 
 
-def _of_providers(source: sa.FromClause, *columns: ColumnElement[Any]) -> Selection:
-    """Select what belongs to the providers; the first column is the id of each."""
-    return row_of_sort(_PART, *columns).select_from(source).where(bulk.in_list(_provider.c.uuid))
+def _part_rows(source: sa.FromClause, *columns: ColumnElement[Any]) -> Selection:
+    """Select columns of the part of the providers; the first column is the provider id."""
+    return (
+        tagged_json_row(_PART, *columns).select_from(source).where(bulk.in_list(_provider.c.uuid))
+    )
 
 
 def _linked(link: sa.Table, row_id: sa.Column[int]) -> Selection:
-    """Select (provider id, row id) of what is linked with the providers."""
+    """Select (provider id, row id) of the rows that are linked to the providers."""
     owner = link.c.resource_provider_id
-    return _of_providers(_provider.join(link, owner == _provider.c.id), owner, row_id)
+    return _part_rows(_provider.join(link, owner == _provider.c.id), owner, row_id)
 
 
 def _count(owner: sa.Column[Any]) -> ColumnElement[int]:
@@ -93,11 +94,11 @@ def _any(owner: sa.Column[Any]) -> ColumnElement[int]:
 
 
 _PARTS: Mapping[str, Sequence[Selection]] = {
-    "inventories": [_of_providers(PROVIDERS_WITH_INVENTORIES, *INVENTORY_COLUMNS)],
+    "inventories": [_part_rows(PROVIDERS_WITH_INVENTORIES, *INVENTORY_COLUMNS)],
     "traits": [_linked(_trait_link, _trait_link.c.trait_id)],
     "aggregates": [_linked(_aggregate_link, _aggregate_link.c.aggregate_id)],
     "dependants": [
-        _of_providers(
+        _part_rows(
             _provider,
             _provider.c.id,
             _count(t.inventories.c.resource_provider_id),
@@ -114,39 +115,39 @@ _PARTS: Mapping[str, Sequence[Selection]] = {
 def with_inventories(uuids: Collection[str], class_names: Collection[str]) -> Queries:
     """Select providers with (class id, class, id, used, fields of the record) of inventories.
 
-    The ratio may come as an integer.
+    The ratio may be an integer.
     """
-    return _seen("inventories", uuids, "resource_class", class_names)
+    return _snapshots("inventories", uuids, "resource_class", class_names)
 
 
 def with_traits(uuids: Collection[str], trait_names: Collection[str]) -> Queries:
-    """Select providers with (id) of their traits."""
-    return _seen("traits", uuids, "trait", trait_names)
+    """Select providers with the ids of their traits."""
+    return _snapshots("traits", uuids, "trait", trait_names)
 
 
 def with_aggregates(uuids: Collection[str], spellings: Collection[str]) -> Queries:
-    """Select providers with (id) of the aggregates that they are directly in."""
-    return _seen("aggregates", uuids, "aggregate", spellings)
+    """Select providers with the ids of the aggregates of which they are directly members."""
+    return _snapshots("aggregates", uuids, "aggregate", spellings)
 
 
 def with_dependants(uuids: Collection[str]) -> Queries:
-    """Select providers with one list of what depends on each.
+    """Select providers with one row about their dependants.
 
-    How many inventories, traits and aggregates it has, and whether it has children and
-    allocations.
+    Its columns are the numbers of inventories, traits and aggregates, and whether the provider has
+    children and allocations.
     """
-    return _seen("dependants", uuids)
+    return _snapshots("dependants", uuids)
 
 
-def alone(uuids: Collection[str]) -> Queries:
-    """Select providers with nothing that they have."""
-    return _seen("nothing", uuids)
+def without_parts(uuids: Collection[str]) -> Queries:
+    """Select providers without any part."""
+    return _snapshots("nothing", uuids)
 
 
-def _seen(
+def _snapshots(
     part: str, uuids: Collection[str], kind: str = "", names: Collection[str] = ()
 ) -> Queries:
-    """Select a `ProviderSnapshot` of each of a few; and all again for each further 1,000 names."""
+    """Select `ProviderSnapshot` rows of a few providers; repeated for each further 1,000 names."""
     if not uuids:
         return Queries()
     ids = {"ids": sorted(uuids)}
@@ -163,7 +164,7 @@ def _statement(part: str, kind: str) -> Union:
     selections = [_PROVIDERS, *_PARTS[part]]
     if kind:
         name = t.NAMES[kind]
-        entries = row_of_sort(_ENTRY, name.table.c.id, name, changed_at(name.table))
+        entries = tagged_json_row(_ENTRY, name.table.c.id, name, changed_at(name.table))
         selections.append(entries.where(bulk.in_list(name, "names")))
     return sa.union_all(*selections)
 
@@ -172,16 +173,16 @@ def _parse(rows: Sequence[Any]) -> list[ProviderSnapshot]:
     providers: dict[int, ProviderSnapshot] = {}
     entries: list[list[Any]] = []
     parts: list[list[Any]] = []
-    for sort, *values in parse_each(rows):
-        if sort == _PROVIDER:
+    for tag, *values in parse_each(rows):
+        if tag == _PROVIDER:
             provider = ProviderSnapshot._make([*values, [], entries])
             providers[provider.id] = provider
-        elif sort == _PART:
+        elif tag == _PART:
             parts.append(values)
         else:
             row_id, name, time = values
             entries.append([row_id, name, parse_time(time)])
     for provider_id, *values in parts:
-        if provider_id in providers:  # not of one without a root
+        if provider_id in providers:  # a provider without a root is not selected
             providers[provider_id].parts.append(values)
     return list(providers.values())

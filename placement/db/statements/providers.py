@@ -18,15 +18,15 @@ _parent, _root = _provider.alias("parent"), _provider.alias("root")
 
 
 def members_of_tree(root_id: int) -> Query:
-    """Select (id, parent id) of a tree's members."""
+    """Select (id, parent id) of the members of a tree."""
     columns = _provider.c.id, _provider.c.parent_provider_id
     return Query(sa.select(*columns).where(_provider.c.root_provider_id == root_id))
 
 
-def roots_showing(class_id: int) -> Query:
-    """Select (id, revision) of the roots of trees with inventories or allocations of a class.
+def roots_using_class(class_id: int) -> Query:
+    """Select (id, revision) of the roots whose tree has inventories or allocations of a class.
 
-    In an adopted database there may be allocations without an inventory.
+    In an adopted database, allocations may have no inventory.
     """
     return Query(sa.union(*(_roots_of(rows, class_id) for rows in (t.inventories, t.allocations))))
 
@@ -49,14 +49,14 @@ _SET_ROOT = (
 
 
 def set_root(ids: Collection[int], root_id: int) -> Writes:
-    """Make the providers members of the root's tree."""
+    """Move providers to the tree of a root."""
     return bulk.write_by(_SET_ROOT, ids, {"root_id": root_id})
 
 
 # -- rows --------------------------------------------------------------------------------------
 
-# PERF: PyMySQL takes longer for a column than for all else of the row.
-_WHOLE = (
+# PERF: PyMySQL takes longer for one column than for the rest of the row.
+_ALL_FIELDS = (
     sa.select(
         JsonRow(
             _provider.c.uuid,
@@ -79,12 +79,12 @@ _WHOLE = (
 )
 
 
-def whole(uuids: Collection[str]) -> Queries:
-    """Select all of the providers named; a row has the fields of a `Provider`."""
-    return bulk.select_by(_WHOLE, uuids, _parse_whole)
+def with_all_fields(uuids: Collection[str]) -> Queries:
+    """Select providers with all fields of `Provider`."""
+    return bulk.select_by(_ALL_FIELDS, uuids, _parse_all_fields)
 
 
-def _parse_whole(texts: Sequence[Any]) -> Sequence[Any]:
+def _parse_all_fields(texts: Sequence[Any]) -> Sequence[Any]:
     return [
         (uuid, name, generation, parent_uuid, root_uuid, parse_time(changed), row_id, revision)
         for uuid, name, generation, parent_uuid, root_uuid, changed, row_id, revision in parse_each(
@@ -103,7 +103,7 @@ _LOCKED = sa.select(
 
 
 def locked(uuids: Collection[str]) -> Queries:
-    """Select what writes look at of the providers named; a row is a `LockedProvider`."""
+    """Select providers with the fields of `LockedProvider`; this does not lock them."""
     return bulk.select_by(_LOCKED, uuids)
 
 
@@ -116,7 +116,7 @@ _CLASHING = sa.select(JsonRow(_provider.c.id, _provider.c.uuid, _provider.c.name
 
 
 def clashing(uuid: str, name: str) -> Query:
-    """Select (id, uuid, name) of the providers that have the uuid or the name."""
+    """Select (id, uuid, name) of the providers that have this uuid or this name."""
     return Query(_CLASHING, {"uuid": uuid, "name": name}, parse_each)
 
 
@@ -126,7 +126,7 @@ _CREATE = sa.insert(_provider)
 def create(
     uuid: str, name: str, parent_id: int | None, root_id: int | None, revision: int
 ) -> Write:
-    """Insert a provider; a root gets its root id afterwards by `set_root`."""
+    """Insert a provider; the root id of a new root is set afterwards by `set_root`."""
     params = {
         "uuid": uuid,
         "name": name,
@@ -147,9 +147,12 @@ def rename(provider_id: int, name: str, parent_id: int | None) -> Write:
 
 
 def bump_generations(increments: Mapping[int, int], generations: Mapping[int, int]) -> Writes:
-    """Add to the generations of providers, by id.
+    """Add to the generations of providers.
 
-    generations: those that were read, by id. A provider that has another one is not matched.
+    Args:
+        increments: provider id -> number to add.
+        generations: provider id -> generation as read, of some of them. A provider with another
+            generation does not match.
     """
     guarded = {row_id: number for row_id, number in increments.items() if row_id in generations}
     others = {row_id: number for row_id, number in increments.items() if row_id not in generations}
@@ -170,7 +173,7 @@ def _bump(increments: Mapping[int, int], generations: Mapping[int, int] | None =
     return Write(update, params, matches=len(increments))
 
 
-@bulk.by_size
+@bulk.cached_by_size
 def _generations_update(size: int, *, guarded: bool) -> sa.Update:
     column = _provider.c
     increment = bulk.case_by_id(column.generation, size, "increment")
@@ -184,8 +187,8 @@ def _generations_update(size: int, *, guarded: bool) -> sa.Update:
 
 # -- deletion ----------------------------------------------------------------------------------
 
-# The rows that belong to one provider, and are deleted with it.
-_BELONGINGS: Mapping[str, sa.Table] = {
+# Tables whose rows belong to one provider and are deleted with it.
+_OWNED_TABLES: Mapping[str, sa.Table] = {
     "inventories": t.inventories,
     "traits": t.resource_provider_traits,
     "aggregates": t.resource_provider_aggregates,
@@ -193,12 +196,15 @@ _BELONGINGS: Mapping[str, sa.Table] = {
 
 
 def delete(provider_id: int, counts: Mapping[str, int], *, is_root: bool) -> Writes:
-    """Delete a provider and what belongs to it alone, first what refers to it.
+    """Delete a provider and the rows that belong to it.
 
-    counts: how many `inventories`, `traits` and `aggregates` it has.
+    Args:
+        provider_id: the provider.
+        counts: how many `inventories`, `traits` and `aggregates` it has.
+        is_root: whether it is the root of its tree.
     """
     writes = []
-    for name, table in _BELONGINGS.items():
+    for name, table in _OWNED_TABLES.items():
         if counts[name]:
             delete_all = sa.delete(table).where(table.c.resource_provider_id == provider_id)
             writes.append(Write(delete_all, matches=counts[name]))

@@ -1,4 +1,4 @@
-"""Revisions: by them a reader knows whether anything has changed."""
+"""Revisions: they show a reader whether trees have changed."""
 
 from collections.abc import Collection
 
@@ -11,24 +11,24 @@ from placement.db.statement import Queries, Query
 _provider = t.resource_providers
 _root = _provider.alias("root")
 
-_OF_PROVIDERS = (
+_FOR_PROVIDERS = (
     sa.select(_provider.c.uuid, _root.c.revision)
     .select_from(_provider.outerjoin(_root, _root.c.id == _provider.c.root_provider_id))
     .where(bulk.in_list(_provider.c.uuid))
 )
 
 
-def of_providers(uuids: Collection[str]) -> Queries:
-    """Select (uuid, revision of its tree) of providers; null for one that is in no tree."""
-    return bulk.select_by(_OF_PROVIDERS, uuids)
+def for_providers(uuids: Collection[str]) -> Queries:
+    """Select (uuid, revision of the tree) of providers; null for a provider without a tree."""
+    return bulk.select_by(_FOR_PROVIDERS, uuids)
 
 
-# Sums, and not an exclusive or: trees that are written together have the same revision, and two
-# of them would cancel each other out. In halves, for SQLite's integers end at 63 bits.
+# Sums instead of an exclusive or: trees that are written together have the same revision, and two
+# of these would cancel each other out. In halves, because SQLite's integers have 63 bits.
 _HALF = 32
 _SUMS = sa.select(
     sa.func.count(),
-    # PostgreSQL shifts by an integer, and by none of the column's size.
+    # PostgreSQL shifts by an integer only, not by a bigint such as the column's type.
     sa.func.sum(_provider.c.revision.bitwise_rshift(sa.literal(_HALF, sa.Integer()))),
     sa.func.sum(_provider.c.revision.bitwise_and(2**_HALF - 1)),
     sa.func.sum(
@@ -41,9 +41,9 @@ _SUMS = sa.select(
 
 
 def sums() -> Query:
-    """Select one row: how many providers there are, two sums over their revisions, and one more.
+    """Select one row: the number of providers, two sums of their revisions, and a number of roots.
 
-    That is how many roots have no revision. Without providers all sums are null. Providers below a
-    root have the one that they had when they were a root themselves, which changes nothing.
+    The last column is the number of roots without a revision. Without providers all sums are null.
+    A provider below a root keeps the revision that it had as a root, which does no harm.
     """
     return Query(_SUMS)

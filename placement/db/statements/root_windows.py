@@ -1,8 +1,8 @@
-"""Roots in the order of their ids, whatever their trees have.
+"""Roots in the order of their ids, without a filter.
 
-They are not filtered, for a tree in memory is checked faster there; the first come with the names
-of a request. With a root comes its revision, null where the row names another root, as in a damaged
-database.
+A filter is not worthwhile, because trees in memory are checked faster there. The first roots come
+in the statement that resolves the names of a request. The revision of a root is null if its row has
+another root, as in a damaged database.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from placement.db.json_rows import JsonRows, parse_rows, parse_text
 from placement.db.statement import Query
 
 KIND = "roots"
-FIRST = 64  # roots that come with names
+FIRST = 64  # number of roots in the statement that resolves names
 
 _root = t.resource_providers
 _is_root = _root.c.parent_provider_id.is_(None)
@@ -34,7 +34,7 @@ def next_roots(after: int, size: int) -> Query:
 
 
 _first = _in_order.limit(FIRST).subquery("roots")
-# (`KIND`, 0, text, 0), as `names` has rows of one name; the text is that of all first roots.
+# (`KIND`, 0, text, 0): a row like those of `names`; the text has all first roots.
 FIRST_ROOTS: Selection = sa.select(
     sa.literal(KIND).label("kind"),
     sa.literal_column("0").label("id"),
@@ -49,6 +49,6 @@ def parse_first(text: str | None) -> list[list[Any]]:
 
 
 def outermost_roots() -> Query:
-    """Select the smallest and the largest id of a root, or nulls."""
+    """Select the smallest and the largest root id; nulls if there are no roots."""
     ends = sa.select(sa.func.min(_root.c.id), sa.func.max(_root.c.id))
     return Query(ends.where(_is_root))

@@ -1,8 +1,8 @@
 """Roots whose trees seem to match.
 
-`driven_roots` knows one part of one condition, which few may meet. `matching_roots` selects the
-roots of trees in which every condition seems to be met, beginning with such a part. They may select
-too many roots, never too few. Those of all trees are in `root_windows`.
+`driven_roots` evaluates one part of one condition, which few trees may satisfy. `matching_roots`
+selects the roots of trees in which every condition seems to be satisfied, and begins with such a
+part. Both may select too many roots, never too few. `root_windows` has the roots of all trees.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,13 +22,13 @@ from placement.db.conditions import (
     member_meets,
     root_meets,
 )
-from placement.db.constructs import by_no_index, in_written_order, with_numbers
+from placement.db.constructs import inline_literals, straight_join, without_index
 from placement.db.fragments import Selection, Union, revision_of_root
 from placement.db.json_rows import JsonRows, parse_rows
 from placement.db.statement import Query
 
-# PERF: an alias costs far more to make than the condition that uses it, so each has one for
-# all subqueries; these never stand inside one another.
+# PERF: to create an alias costs far more than the condition that uses it, so all subqueries share
+# these. The subqueries are never nested.
 _member = t.resource_providers.alias("member")
 _reached = t.resource_providers.alias("reached")
 _link = t.resource_provider_aggregates.alias("link")
@@ -38,18 +38,28 @@ _inventory = t.inventories
 
 
 def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingCondition | None) -> Query:
-    """Select (id, revision, matches) of the roots after an id, in the order of ids.
+    """Select (id, revision, matches) of the roots after an id, by id.
 
-    Roots that are left out do not match. driving: None to begin with what the root must have. Of
-    the revision, see `root_windows`.
+    Roots that are not returned do not match. For the revision, see `root_windows`.
+
+    Args:
+        after: the id.
+        tree_filter: the conditions.
+        driving: the condition to begin with; None for the conditions on the root.
     """
     return Query(_matching_roots(tree_filter, driving), {"after": after}, parse=parse_rows)
 
 
 def driven_roots(after: int, condition: MemberCondition, driver: Driver, most: int) -> Query:
-    """Select (id, revision) of the roots after an id with a member that meets part of a condition.
+    """Select (id, revision) of the roots with a member that satisfies a part of a condition.
 
-    `most` rows at the most; a root comes for each such member. Of the revision, see `root_windows`.
+    A root is repeated for each such member. For the revision, see `root_windows`.
+
+    Args:
+        after: only roots after this id.
+        condition: the condition.
+        driver: the part of it.
+        most: maximum number of rows.
     """
     params = {"after": after, "size": most}
     return Query(_driven_roots(condition, driver), params, parse=parse_rows)
@@ -59,15 +69,15 @@ def driven_roots(after: int, condition: MemberCondition, driver: Driver, most: i
 
 
 def _serving_members(condition: MemberCondition) -> Selection:
-    """Select the root ids of the members that meet the condition, whatever its reach.
+    """Select the root ids of members that satisfy the condition, regardless of its reach.
 
-    It is for the members of one tree: each is looked up in the inventories.
+    It is used for the members of one tree, whose inventories are looked up.
     """
     return sa.select(_member.c.root_provider_id).where(*member_meets(_member, condition))
 
 
 def _reached_roots(aggregates: Collection[int]) -> Selection:
-    """Select the roots of trees with a member in one of the aggregates."""
+    """Select the roots of trees that have a member in one of the aggregates."""
     link = _link
     return (
         sa.select(_reached.c.root_provider_id)
@@ -76,7 +86,7 @@ def _reached_roots(aggregates: Collection[int]) -> Selection:
     )
 
 
-def _tree_meets(
+def _tree_clause(
     root_id: ColumnElement[int], conditions: Sequence[MemberCondition], root: RootCondition
 ) -> ColumnElement[bool]:
     def among(roots: Selection) -> ColumnElement[bool]:
@@ -95,9 +105,9 @@ def _tree_meets(
 
 
 def _roots_in_aggregates(condition: MemberCondition) -> Selection:
-    """Select the roots of trees with a member in one of each set of aggregates.
+    """Select the roots of trees that have a member in one aggregate of each set.
 
-    Whoever spans meets that too: then the member is the root.
+    This includes conditions that span the tree: their member is then the root.
     """
     first, *others = condition.aggregates
     return _reached_roots(first).where(
@@ -106,7 +116,7 @@ def _roots_in_aggregates(condition: MemberCondition) -> Selection:
 
 
 def _roots_with_traits(condition: MemberCondition) -> Selection:
-    """Select the roots of trees with a member that has one of each set of traits."""
+    """Select the roots of trees that have a member with one trait of each set."""
     link = _trait_link
     first, *others = condition.traits
     return (
@@ -120,7 +130,7 @@ def _roots_with_traits(condition: MemberCondition) -> Selection:
 
 
 def _roots_with_room(condition: MemberCondition) -> Selection:
-    """Select the roots of trees with a member that has room for the first of the resources."""
+    """Select the roots of trees that have a member with room for the first of the resources."""
     (class_id, amount), *_others = condition.resources
     return (
         sa.select(_member.c.root_provider_id)
@@ -129,14 +139,14 @@ def _roots_with_room(condition: MemberCondition) -> Selection:
     )
 
 
-def _roots_with_some(condition: MemberCondition) -> Selection:
-    """Select the roots of trees with a member that has any room of the first class in parts."""
+def _roots_with_free_capacity(condition: MemberCondition) -> Selection:
+    """Select the roots of trees that have a member with free capacity of the first part."""
     return (
         sa.select(_member.c.root_provider_id)
         .select_from(_inventory.join(_member, _member.c.id == _inventory.c.resource_provider_id))
         .where(
             _inventory.c.resource_class_id == condition.parts_of[0],
-            fragments.has_some(_inventory),
+            fragments.has_free_capacity(_inventory),
         )
     )
 
@@ -145,7 +155,7 @@ _DRIVEN_BY = {
     Driver.AGGREGATES: _roots_in_aggregates,
     Driver.TRAITS: _roots_with_traits,
     Driver.RESOURCES: _roots_with_room,
-    Driver.PARTS: _roots_with_some,
+    Driver.PARTS: _roots_with_free_capacity,
 }
 
 
@@ -161,7 +171,7 @@ def _roots_having(traits: Collection[int]) -> Selection:
 
 
 def _members_of(aggregates: Collection[int]) -> Selection:
-    """Select the providers in any of the aggregates, each once."""
+    """Select the distinct providers in any of the aggregates."""
     link = t.resource_provider_aggregates
     members = sa.select(link.c.resource_provider_id).where(
         link.c.aggregate_id.in_(sorted(aggregates))
@@ -172,17 +182,17 @@ def _members_of(aggregates: Collection[int]) -> Selection:
 def _driving_roots(
     tree_filter: TreeFilter, driving: DrivingCondition | None
 ) -> Selection | Union | None:
-    """Select the roots to look at one by one; None for all.
+    """Select the roots to check one by one; None for all roots.
 
-    Engines do not know how rare a class, trait or aggregate is. If they begin with a rare one, and
-    check the other conditions root by root, they read no more than what that one leaves.
+    Engines do not know how rare a class, trait or aggregate is. If they begin with a rare one and
+    check the other conditions for each root, they read no more than the rows of the rare one.
     """
     conditions = tree_filter.conditions
     if tree_filter.own and all(condition.resources for condition in conditions):
         return sa.union(*(_roots_with_room(condition) for condition in conditions))
     if driving is not None:
         select = _DRIVEN_BY[driving.driver]
-        return in_written_order(select(conditions[driving.place])).distinct()
+        return straight_join(select(conditions[driving.index])).distinct()
     if tree_filter.root.aggregates:
         return _members_of(tree_filter.root.aggregates[0])
     if tree_filter.root.all_traits:
@@ -193,14 +203,14 @@ def _driving_roots(
 def _conditions_left(
     tree_filter: TreeFilter, driving: DrivingCondition | None
 ) -> Sequence[MemberCondition]:
-    """Return the conditions that the driving roots do not meet already."""
+    """Return the conditions that the driving roots do not satisfy already."""
     conditions = tree_filter.conditions
     if driving is None or tree_filter.own:
         return conditions
-    condition = conditions[driving.place]
+    condition = conditions[driving.index]
     if condition != MemberCondition(resources=condition.resources[:1], spans=condition.spans):
         return conditions
-    return conditions[: driving.place] + conditions[driving.place + 1 :]
+    return conditions[: driving.index] + conditions[driving.index + 1 :]
 
 
 _AFTER = sa.bindparam("after", type_=t.resource_providers.c.id.type)
@@ -210,20 +220,21 @@ def _after(root: sa.FromClause) -> list[ColumnElement[bool]]:
     return [root.c.parent_provider_id.is_(None), root.c.id > _AFTER]
 
 
-def _is_outermost(root: sa.FromClause) -> ColumnElement[bool]:
-    # SQLite would begin with all roots: it takes them for few, for there are many parents.
-    return by_no_index(root.c.parent_provider_id).is_(None)
+def _is_root(root: sa.FromClause) -> ColumnElement[bool]:
+    # SQLite would begin with the index of parents: it estimates few roots, as there are many
+    # parents.
+    return without_index(root.c.parent_provider_id).is_(None)
 
 
 def _is_after(root_id: ColumnElement[int]) -> ColumnElement[bool]:
-    # Nor with all after one: where hosts are alike, it takes any trait for one that all have.
-    return by_no_index(root_id) > _AFTER
+    # Nor with the ids: if hosts are equal, SQLite estimates that any trait is a common one.
+    return without_index(root_id) > _AFTER
 
 
 _SIZE = sa.bindparam("size", type_=sa.Integer)
 
 
-# PERF: schedulers ask for the same few flavors again and again.
+# PERF: schedulers repeat requests for the same few flavors.
 @lru_cache(maxsize=256)
 def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
     driving = _DRIVEN_BY[driver](condition)
@@ -231,14 +242,14 @@ def _driven_roots(condition: MemberCondition, driver: Driver) -> Selection:
     rows = (
         driving.with_only_columns(_root.c.id, revision_of_root(_root))
         .join(_root, _root.c.id == root_id)
-        .where(_is_outermost(_root), _is_after(root_id))
+        .where(_is_root(_root), _is_after(root_id))
         .limit(_SIZE)
     )
-    roots = in_written_order(rows).subquery("roots")
-    return with_numbers(sa.select(JsonRows(roots.c.id, roots.c.revision)))
+    roots = straight_join(rows).subquery("roots")
+    return inline_literals(sa.select(JsonRows(roots.c.id, roots.c.revision)))
 
 
-_ROOTS_IN_TEXT = 12  # bits of an id: roots in one text, of some 30 bytes each
+_ROOTS_IN_TEXT = 12  # bits of the ids in one text; a root takes about 30 bytes
 
 
 @lru_cache(maxsize=256)
@@ -248,7 +259,7 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
     where = _after(root)
     conditions: Sequence[MemberCondition] = tree_filter.conditions
 
-    # Where to begin: with the only tree that may serve, or with the roots of a rare condition.
+    # Begin with the only tree that may serve the request, or with the roots of a rare condition.
     pinned = _pinned_trees(conditions)
     if pinned:
         where += [root.c.id == tree for tree in pinned]
@@ -258,22 +269,22 @@ def _matching_roots(tree_filter: TreeFilter, driving: DrivingCondition | None) -
         if driving_roots is not None:
             first = driving_roots.subquery("first")
             source = first.join(root, root.c.id == first.c[0])
-            where = [_is_outermost(root), _is_after(first.c[0])]
+            where = [_is_root(root), _is_after(first.c[0])]
 
-    # All else is checked root by root. It is selected, for as a condition of the rows engines
-    # would begin with it.
-    matches = _tree_meets(root.c.id, conditions, tree_filter.root).label("matches")
+    # The other conditions are checked for each root. They are a column, because engines would begin
+    # with them if they were in the WHERE clause.
+    matches = _tree_clause(root.c.id, conditions, tree_filter.root).label("matches")
     rows = sa.select(root.c.id, revision_of_root(root), matches).select_from(source).where(*where)
 
     roots = rows.subquery("roots")
     number = sa.case((roots.c.matches, 1), else_=0)
     texts = sa.select(JsonRows(roots.c.id, roots.c.revision, number))
     texts = texts.group_by(roots.c.id.bitwise_rshift(_ROOTS_IN_TEXT))
-    return with_numbers(in_written_order(texts))
+    return inline_literals(straight_join(texts))
 
 
 def _pinned_trees(conditions: Sequence[MemberCondition]) -> list[int]:
-    """Return the trees of conditions that name the only one that may serve."""
+    """Return the trees of conditions that only one tree may satisfy."""
     return [
         condition.tree
         for condition in conditions

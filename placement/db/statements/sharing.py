@@ -1,4 +1,4 @@
-"""Sharing providers, and the sets of them that trees reach."""
+"""Sharing providers, and the sets of aggregates by which trees reach them."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
@@ -11,7 +11,7 @@ from sqlalchemy.sql import ColumnElement
 from placement.db import fragments
 from placement.db import tables as t
 from placement.db.conditions import RootCondition, root_meets
-from placement.db.constructs import with_numbers
+from placement.db.constructs import inline_literals
 from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection
 from placement.db.json_rows import JsonRow, JsonRows
 from placement.db.statement import Query
@@ -24,7 +24,7 @@ _inventory = t.inventories
 _trait_link = t.resource_provider_traits
 
 KIND = "sharing"
-FIRST = 100  # sharing providers that come with names
+FIRST = 100  # number of sharing providers in the statement that resolves names
 
 
 def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) -> Any:
@@ -34,10 +34,10 @@ def _list(rows: JsonRows, source: sa.FromClause, *where: ColumnElement[bool]) ->
 
 
 def _texts(sharing: sa.Subquery, *, with_traits: bool) -> Selection:
-    """Select (`KIND`, id, text, number) of sharing providers, in the form of rows of `names`.
+    """Select (`KIND`, id, text, number) of sharing providers: rows like those of `names`.
 
-    text: JSON of what `parse` tells, or null where the provider stands in no tree, as in a damaged
-    database. number: the id of the trait.
+    The text is JSON for `parse`, or null if the provider has no root, as in a damaged database. The
+    number is the id of the trait.
     """
     tree = (
         sa.select(JsonRow(ROOT.c.id, ROOT.c.revision, provider.c.uuid))
@@ -68,8 +68,9 @@ def _texts(sharing: sa.Subquery, *, with_traits: bool) -> Selection:
     )
 
 
-# Engines take the trait for as common as others. So the first come in the order of an index, up
-# to a number; then no engine looks at all providers, and PostgreSQL compiles nothing.
+# Engines estimate this trait to be as common as others. The first providers are therefore read in
+# the order of an index and with a limit, so that no engine scans all providers and PostgreSQL does
+# not start its compiler.
 _first = (
     sa.select(_trait_link.c.resource_provider_id.label("id"), _trait_link.c.trait_id)
     .where(
@@ -94,29 +95,30 @@ _OTHERS = _texts(
 
 
 def others(trait_id: int, after: int) -> Query:
-    """Select the providers with the trait after one of them, as `FIRST_PROVIDERS_WITH_TRAITS`."""
+    """Select sharing providers after an id, in the form of `FIRST_PROVIDERS_WITH_TRAITS`."""
     return Query(_OTHERS, {"trait": trait_id, "after": after})
 
 
 class SharingRow(NamedTuple):
-    """A sharing provider with its tree, the id of its row and that of the trait.
-
-    aggregates: (id, as stored). stocks: lists of a class's id and the fields of `Stock`. traits:
-    lists of one id; none where they were not selected.
-    """
+    """A sharing provider."""
 
     id: int
+    # Id of the sharing trait.
     trait_id: int
     root_id: int
+    # Revision of the tree.
     revision: int
     uuid: str
+    # (id, uuid as stored).
     aggregates: list[tuple[int, str]]
+    # For each class its id and the fields of `Stock`.
     stocks: list[list[int]]
+    # Lists of one trait id; empty if traits were not selected.
     traits: Sequence[tuple[int]] = ()
 
 
 def parse(rows: Iterable[Sequence[Any]]) -> list[SharingRow]:
-    """Return what the rows of sharing providers say, in the order of their ids."""
+    """Parse the rows of sharing providers; sorted by id."""
     providers = []
     for _kind, row_id, text, trait_id in rows:
         if text is not None:
@@ -144,7 +146,7 @@ _MEMBERSHIPS = (
 
 
 def memberships() -> Query:
-    """Select (provider id, uuid, root id, aggregate as stored) of all sharing providers."""
+    """Select (provider id, uuid, root id, aggregate uuid as stored) of all sharing providers."""
     return Query(_MEMBERSHIPS)
 
 
@@ -152,9 +154,9 @@ _BITS = 62  # aggregates in one signed 64-bit mask
 
 
 def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
-    """Select the distinct sets of the aggregates that trees have members in.
+    """Select the distinct sets of aggregates in which trees have members.
 
-    A row is one frozenset of ids. Only trees whose root meets the condition count.
+    A row is a frozenset of ids. Only trees whose root satisfies the condition count.
     """
     member, link = provider.alias("member"), t.resource_provider_aggregates.alias("link")
     root_id, aggregate_id = member.c.root_provider_id, link.c.aggregate_id
@@ -162,14 +164,14 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
     rows = sa.select(root_id.label("root_id"), aggregate_id)
     rows = rows.select_from(link.join(member, member.c.id == link.c.resource_provider_id))
     pairs = rows.where(is_one, *root_meets(root_id, root)).distinct().subquery("pairs")
-    # Each tree becomes a few numbers, whose bits are the aggregates: so equal sets are one row.
+    # A tree becomes a few numbers whose bits are its aggregates, so that equal sets are one row.
     masks = []
     for number, part in enumerate(_parts(aggregates)):
         bits = {aggregate: 1 << bit for bit, aggregate in enumerate(part)}
         mask = sa.func.sum(sa.case(bits, value=pairs.c.aggregate_id, else_=0))
         masks.append(mask.label(f"mask{number}"))
     sums = sa.select(*masks).group_by(pairs.c.root_id).subquery("sums")
-    sets = with_numbers(sa.select(*sums.c).distinct())
+    sets = inline_literals(sa.select(*sums.c).distinct())
     return Query(sets, parse=partial(_parse_masks, aggregates))
 
 
@@ -184,5 +186,5 @@ def _parse_masks(aggregates: Sequence[int], rows: Sequence[Any]) -> list[frozens
 
 
 def _parts(aggregates: Sequence[int]) -> list[Sequence[int]]:
-    """Cut aggregates into the parts that have a mask each."""
+    """Split aggregates into the parts that have one mask each."""
     return [aggregates[start : start + _BITS] for start in range(0, len(aggregates), _BITS)]

@@ -1,4 +1,4 @@
-"""What stands in trees: their members with stocks, traits and aggregates."""
+"""The members of trees, with stocks, traits and aggregates."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ _aggregate = t.placement_aggregates
 _link = t.resource_provider_aggregates
 
 
-def _of_member(rows: JsonRows, source: sa.FromClause, member_id: ColumnElement[int]) -> Any:
+def _member_texts(rows: JsonRows, source: sa.FromClause, member_id: ColumnElement[int]) -> Any:
     return (
         sa.select(rows)
         .select_from(source)
@@ -33,19 +33,19 @@ _MEMBERS = sa.select(
     provider.c.parent_provider_id,
     provider.c.revision,
     provider.c.uuid,
-    _of_member(
+    _member_texts(
         JsonRows(t.resource_classes.c.name, *fragments.STOCK_COLUMNS),
         _inventory.join(
             t.resource_classes, t.resource_classes.c.id == _inventory.c.resource_class_id
         ),
         _inventory.c.resource_provider_id,
     ).label("stocks"),
-    _of_member(
+    _member_texts(
         JsonRows(t.resource_provider_traits.c.trait_id),
         t.resource_provider_traits,
         t.resource_provider_traits.c.resource_provider_id,
     ).label("traits"),
-    _of_member(
+    _member_texts(
         JsonRows(_aggregate.c.uuid),
         _link.join(_aggregate, _aggregate.c.id == _link.c.aggregate_id),
         _link.c.resource_provider_id,
@@ -54,20 +54,20 @@ _MEMBERS = sa.select(
 
 
 class MemberRow(NamedTuple):
-    """A provider with all that it has.
-
-    revision: of the tree, if it is the root. stocks: for each class its name and the fields of
-    `Stock`. trait_ids: the same object for all members of one statement that have the same traits,
-    and so with stocks. aggregates: as stored.
-    """
+    """A provider with its stocks, traits and aggregates."""
 
     root_id: int
     id: int
     parent_id: int | None
+    # Revision of the tree if the provider is its root.
     revision: int
     uuid: str
+    # For each class its name and the fields of `Stock`. Members of one statement with equal stocks
+    # share one object.
     stocks: tuple[tuple[Any, ...], ...]
+    # Members of one statement with equal traits share one object.
     trait_ids: frozenset[int]
+    # Uuids as stored.
     aggregates: list[str]
 
 
@@ -77,8 +77,8 @@ def members(root_ids: Collection[int]) -> Queries:
 
 
 def _parse_members(rows: Sequence[Any]) -> list[MemberRow]:
-    # PERF: hosts of one model have the same traits, which are most of what there is to read, and
-    # many of them the same stocks.
+    # PERF: hosts of one model have the same traits, which are most of the data, and many of them
+    # have the same stocks.
     trait_ids = {
         text: frozenset(trait_id for (trait_id,) in parse_text(text))
         for text in {row.traits for row in rows}

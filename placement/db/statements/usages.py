@@ -1,4 +1,4 @@
-"""What projects and users consume, by type of consumer."""
+"""Usage of projects and users, by type of consumer."""
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
@@ -8,7 +8,9 @@ from placement.db.constructs import same_text
 from placement.db.statement import Query
 
 
-def _of_owner(project: str, user: str | None) -> tuple[sa.FromClause, list[ColumnElement[bool]]]:
+def _owner_source(
+    project: str, user: str | None
+) -> tuple[sa.FromClause, list[ColumnElement[bool]]]:
     consumer = t.consumers.c
     source = (
         t.consumers.join(t.projects, t.projects.c.id == consumer.project_id)
@@ -23,8 +25,8 @@ def _of_owner(project: str, user: str | None) -> tuple[sa.FromClause, list[Colum
 
 
 def amounts(project: str, user: str | None) -> Query:
-    """Select (type, class, sum) for a project, or for a user of it; type null: none given."""
-    source, conditions = _of_owner(project, user)
+    """Select (type, class, sum) for a project, or for a user of it; the type may be null."""
+    source, conditions = _owner_source(project, user)
     classes = t.resource_classes
     with_classes = source.join(classes, classes.c.id == t.allocations.c.resource_class_id)
     type_name, class_name = t.consumer_types.c.name, classes.c.name
@@ -38,7 +40,7 @@ def amounts(project: str, user: str | None) -> Query:
 
 def consumer_counts(project: str, user: str | None) -> Query:
     """Select (type, number of distinct consumers with allocations)."""
-    source, conditions = _of_owner(project, user)
+    source, conditions = _owner_source(project, user)
     return Query(
         sa.select(
             t.consumer_types.c.name.label("type"),

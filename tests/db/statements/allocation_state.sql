@@ -1,4 +1,4 @@
--- allocation_state.state: Select lists of which the first value says what the others are.
+-- allocation_state.state: Select lists that start with a tag.
 -- on sqlite
 SELECT json_array('resource_class', resource_classes.id, resource_classes.name) AS json_row_1
 FROM resource_classes

@@ -1,4 +1,4 @@
--- allocations.consumers_in_tree: Select the uuids of the consumers that have an allocation in the tree of a provider.
+-- allocations.consumers_in_tree: Select the uuids of consumers that have allocations in the tree of a provider.
 -- on sqlite, postgresql
 SELECT DISTINCT allocations.consumer_id
 FROM resource_providers AS named JOIN resource_providers ON resource_providers.root_provider_id =
@@ -30,13 +30,13 @@ DELETE FROM allocations
 WHERE allocations.id IN (:ids …);
 
 
--- allocations.delete_consumers: Delete consumers that are still at the generation that was read (id -> generation).
+-- allocations.delete_consumers: Delete consumers (id -> generation as read) whose generation has not changed.
 DELETE FROM consumers
 WHERE consumers.id IN (:ids …) AND consumers.generation = CASE consumers.id WHEN :id_0 THEN
     :generation_0 END;
 
 
--- allocations.on_provider: Select the allocations on a provider: consumer, its generation, class, amount, time.
+-- allocations.on_provider: Select (consumer, its generation, class, amount, time) of the allocations on a provider.
 -- on sqlite, postgresql
 SELECT consumers.uuid, consumers.generation, resource_classes.name AS class_name, allocations.used,
     coalesce(allocations.updated_at, allocations.created_at) AS changed_at
@@ -53,7 +53,7 @@ WHERE allocations.resource_provider_id = :provider_id
 ORDER BY consumers.id, allocations.id;
 
 
--- allocations.show: Select consumers' allocations as the API shows them: one row an allocation.
+-- allocations.show: Select the allocations of consumers as the API shows them, one row for each.
 -- on sqlite
 SELECT consumers.uuid, consumers.generation, projects.external_id AS project, users.external_id AS
     user, consumer_types.name AS type, resource_providers.uuid AS provider_uuid,
@@ -92,7 +92,7 @@ WHERE allocations.consumer_id IN (:ids …)
 ORDER BY allocations.id;
 
 
--- allocations.update_consumers: Add 1 to the generations of consumers and set their owners, by id.
+-- allocations.update_consumers: Increment the generations of consumers, and set their owners.
 UPDATE consumers
 SET updated_at=:now, project_id=CASE consumers.id WHEN :id_0 THEN :new_project_id_0 END,
     user_id=CASE consumers.id WHEN :id_0 THEN :new_user_id_0 END, generation=(consumers.generation +

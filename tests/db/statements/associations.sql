@@ -1,14 +1,14 @@
--- associations.add_aggregates: Put a provider into aggregates that it is not in.
+-- associations.add_aggregates: Add a provider to aggregates of which it is not a member.
 INSERT INTO resource_provider_aggregates (resource_provider_id, aggregate_id, created_at)
 VALUES (:resource_provider_id_0, :aggregate_id_0, :created_at_0);
 
 
--- associations.add_traits: Give a provider traits that it does not have.
+-- associations.add_traits: Add traits that the provider does not have.
 INSERT INTO resource_provider_traits (resource_provider_id, trait_id, created_at)
 VALUES (:resource_provider_id_0, :trait_id_0, :created_at_0);
 
 
--- associations.aggregates_of: Select (id, uuid) of the aggregates that a provider is directly in.
+-- associations.aggregates_of: Select (id, uuid) of the aggregates of which a provider is directly a member.
 -- on sqlite, postgresql
 SELECT placement_aggregates.id, placement_aggregates.uuid
 FROM resource_provider_aggregates JOIN placement_aggregates ON placement_aggregates.id =
@@ -23,13 +23,13 @@ WHERE resource_provider_aggregates.resource_provider_id = :provider_id
 ORDER BY placement_aggregates.uuid;
 
 
--- associations.remove_aggregates: Take a provider out of aggregates that it is in.
+-- associations.remove_aggregates: Remove a provider from aggregates of which it is a member.
 DELETE FROM resource_provider_aggregates
 WHERE resource_provider_aggregates.resource_provider_id = :provider_id AND
     resource_provider_aggregates.aggregate_id IN (:ids …);
 
 
--- associations.remove_traits: Take traits from a provider that has them.
+-- associations.remove_traits: Remove traits that the provider has.
 DELETE FROM resource_provider_traits
 WHERE resource_provider_traits.resource_provider_id = :provider_id AND
     resource_provider_traits.trait_id IN (:ids …);

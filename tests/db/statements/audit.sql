@@ -37,7 +37,7 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
 ORDER BY projects.external_id;
 
 
--- audit.on_several_trees: Select (consumer, root, name), a row a tree, of consumers that use several.
+-- audit.on_several_trees: Select (consumer, root, name) of consumers with allocations in several trees, by tree.
 -- on sqlite, postgresql
 WITH used_tree AS
 (SELECT DISTINCT allocations.consumer_id AS consumer_id, resource_providers.root_provider_id AS
@@ -79,7 +79,7 @@ FROM used_tree INNER JOIN scattered ON scattered.consumer_id = used_tree.consume
 ORDER BY used_tree.consumer_id, resource_providers.name;
 
 
--- audit.over_capacity: Select (provider, name, resource class, used, capacity, excess) of inventories.
+-- audit.over_capacity: Select (provider, name, class, used, capacity, excess) of overcommitted inventories.
 -- on sqlite, postgresql
 SELECT resource_providers.uuid AS provider, resource_providers.name, resource_classes.name AS
     resource_class, inventories.used, inventories.capacity, inventories.used - inventories.capacity

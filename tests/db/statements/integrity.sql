@@ -1,4 +1,4 @@
--- integrity.allocations_without_inventory: Select allocations of a class that their provider has no inventory of.
+-- integrity.allocations_without_inventory: Select allocations of a class of which their provider has no inventory.
 -- on sqlite, postgresql
 SELECT resource_providers.uuid AS provider, coalesce(resource_classes.name, '?') AS class,
     allocations.consumer_id AS consumer, allocations.used
@@ -20,7 +20,7 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
         inventories.resource_class_id = allocations.resource_class_id));
 
 
--- integrity.count: Select how many rows another statement would give.
+-- integrity.count: Select the number of rows of another statement.
 
 -- of others
 SELECT count(*) AS count_1
@@ -29,14 +29,14 @@ FROM (SELECT resource_providers.uuid AS provider
   WHERE resource_providers.parent_provider_id IS NULL AND resource_providers.revision = 0) AS anon_1;
 
 
--- integrity.delete_idle_consumers: Delete what `idle_consumers` selects, which was `count` rows.
+-- integrity.delete_idle_consumers: Delete the `count` rows that `idle_consumers` selects.
 DELETE FROM consumers
 WHERE NOT (EXISTS (SELECT 1 AS anon_1
     FROM allocations
     WHERE allocations.consumer_id = consumers.uuid));
 
 
--- integrity.delete_lost: Delete what `lost` selects, which was `count` rows.
+-- integrity.delete_lost: Delete the `count` rows that `lost` selects.
 
 -- inventories
 DELETE FROM inventories
@@ -54,13 +54,13 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
     WHERE traits.id = resource_provider_traits.trait_id));
 
 
--- integrity.detach: Leave providers without a parent.
+-- integrity.detach: Remove the parents of providers.
 UPDATE resource_providers
 SET parent_provider_id=:parent_provider_id
 WHERE resource_providers.id IN (:ids …);
 
 
--- integrity.examples: Select the first rows of a statement, or all.
+-- integrity.examples: Select the first rows of a statement; all if `size` is None.
 
 -- of others
 -- on sqlite
@@ -77,7 +77,7 @@ ORDER BY provider
 LIMIT 3;
 
 
--- integrity.forest: Select the next providers by id: (id, uuid, parent id, root id).
+-- integrity.forest: Select (id, uuid, parent id, root id) of the next providers, by id.
 -- on sqlite
 SELECT resource_providers.id, resource_providers.uuid, resource_providers.parent_provider_id AS
     parent_id, resource_providers.root_provider_id AS root_id
@@ -102,7 +102,7 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
     WHERE allocations.consumer_id = consumers.uuid));
 
 
--- integrity.inventories_of_unknown_class: Select inventories of a class that is not there.
+-- integrity.inventories_of_unknown_class: Select inventories whose class does not exist.
 -- on sqlite, postgresql
 SELECT resource_providers.uuid AS provider, coalesce(resource_classes.name, '?') AS class,
     inventories.resource_class_id
@@ -118,7 +118,7 @@ FROM inventories INNER JOIN resource_providers ON resource_providers.id =
 WHERE resource_classes.id IS NULL;
 
 
--- integrity.lost: Select inventories, allocations or associations one end of which is missing.
+-- integrity.lost: Select inventories, allocations or associations whose provider or other end is missing.
 
 -- inventories
 SELECT inventories.resource_provider_id, inventories.resource_class_id, inventories.total
@@ -172,7 +172,7 @@ FROM inventories INNER JOIN resource_providers ON resource_providers.id =
 WHERE inventories.id IN (:ids …);
 
 
--- integrity.overcommitted: Select inventories of which more is used than their capacity.
+-- integrity.overcommitted: Select inventories whose usage exceeds their capacity.
 -- on sqlite, postgresql
 SELECT resource_providers.uuid AS provider, coalesce(resource_classes.name, '?') AS class,
     inventories.used, inventories.capacity
@@ -194,12 +194,12 @@ FROM resource_providers
 WHERE resource_providers.id IN (:ids …);
 
 
--- integrity.record_consumers: Insert records of generation 0 and without a type.
+-- integrity.record_consumers: Insert records with generation 0 and without a type.
 INSERT INTO consumers (uuid, project_id, user_id, generation, created_at)
 VALUES (:uuid_0, :project_id_0, :user_id_0, :generation_0, :created_at_0);
 
 
--- integrity.rootless: Select (id, parent id) of the first providers without a root id, or of all.
+-- integrity.rootless: Select (id, parent id) of the first providers without a root id; all if `size` is None.
 -- on sqlite
 SELECT resource_providers.id, resource_providers.parent_provider_id AS parent_id
 FROM resource_providers
@@ -220,7 +220,7 @@ SET root_provider_id=CASE resource_providers.id WHEN :id_0 THEN :value_0 END
 WHERE resource_providers.id IN (:ids …);
 
 
--- integrity.shape: Select nothing from any column; it fails unless all are there and may be read.
+-- integrity.shape: Select no rows from any column; fails if a column is missing or may not be read.
 -- on sqlite
 SELECT (SELECT count(*) AS count_1
   FROM (SELECT allocations.created_at AS created_at, allocations.updated_at AS updated_at,
@@ -422,7 +422,7 @@ WHERE NOT (EXISTS (SELECT 1 AS anon_1
     WHERE users.id = consumers.user_id));
 
 
--- integrity.unrecorded_consumers: Select the uuids of consumers (None: of all) that have allocations and no record.
+-- integrity.unrecorded_consumers: Select the uuids of consumers that have allocations and no record; all if no limit.
 SELECT DISTINCT allocations.consumer_id AS consumer
 FROM allocations
 WHERE NOT (EXISTS (SELECT 1 AS anon_1

@@ -1,4 +1,4 @@
--- inventories.create: Insert inventories; `used` starts with what is already allocated against each.
+-- inventories.create: Insert inventories; `used` is initialized from existing allocations.
 INSERT INTO inventories (resource_provider_id, resource_class_id, total, reserved, min_unit,
     max_unit, step_size, allocation_ratio, capacity, created_at, used)
 VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :min_unit_0,
@@ -8,12 +8,12 @@ VALUES (:resource_provider_id_0, :resource_class_id_0, :total_0, :reserved_0, :m
         allocations.resource_class_id = :resource_class_id_0));
 
 
--- inventories.delete_unused: Delete inventories against which nothing is allocated; others are not matched.
+-- inventories.delete_unused: Delete inventories without allocations; others do not match.
 DELETE FROM inventories
 WHERE inventories.used = 0 AND inventories.id IN (:ids …);
 
 
--- inventories.everywhere: Select what every provider has and uses of every class.
+-- inventories.everywhere: Select the inventories of all providers, with their usage.
 -- on sqlite, postgresql
 SELECT resource_providers.name AS provider, root.name AS root, resource_classes.name AS class_name,
     inventories.total, inventories.reserved, inventories.allocation_ratio, inventories.used,
@@ -32,27 +32,7 @@ FROM inventories INNER JOIN resource_classes ON resource_classes.id = inventorie
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 
--- inventories.move_used: Add to `used`, by inventory id, where it does not grow beyond the capacity.
-
--- of what somebody gets
-UPDATE inventories
-SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1
-    END)
-WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN
-    :delta_1 END <= 0 OR inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1
-    THEN :delta_1 END <= inventories.capacity) AND inventories.min_unit <= CASE inventories.id WHEN
-    :id_0 THEN :least_0 WHEN :id_1 THEN :least_1 END AND inventories.max_unit >= CASE inventories.id
-    WHEN :id_0 THEN :most_0 WHEN :id_1 THEN :most_1 END AND CASE inventories.id WHEN :id_0 THEN
-    :divisor_0 WHEN :id_1 THEN :divisor_1 END % inventories.step_size = 0;
-
--- of what is given back
-UPDATE inventories
-SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1
-    END)
-WHERE inventories.id IN (:ids …);
-
-
--- inventories.of_providers: Select all inventories of the providers, with the names of their classes.
+-- inventories.for_providers: Select all inventories of the providers, with the names of their classes.
 -- on sqlite, postgresql
 SELECT inventories.id, inventories.resource_provider_id AS provider_id,
     inventories.resource_class_id AS class_id, resource_classes.name AS class_name,
@@ -73,7 +53,27 @@ WHERE inventories.resource_provider_id IN (:ids …)
 ORDER BY inventories.resource_provider_id, inventories.resource_class_id;
 
 
--- inventories.take: Add to `used`, by provider and class (ids), where it does not grow beyond the capacity.
+-- inventories.move_used: Add to `used` of inventories, if their capacity and units allow it.
+
+-- of what somebody gets
+UPDATE inventories
+SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1
+    END)
+WHERE inventories.id IN (:ids …) AND (CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN
+    :delta_1 END <= 0 OR inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1
+    THEN :delta_1 END <= inventories.capacity) AND inventories.min_unit <= CASE inventories.id WHEN
+    :id_0 THEN :least_0 WHEN :id_1 THEN :least_1 END AND inventories.max_unit >= CASE inventories.id
+    WHEN :id_0 THEN :most_0 WHEN :id_1 THEN :most_1 END AND CASE inventories.id WHEN :id_0 THEN
+    :divisor_0 WHEN :id_1 THEN :divisor_1 END % inventories.step_size = 0;
+
+-- of what is given back
+UPDATE inventories
+SET used=(inventories.used + CASE inventories.id WHEN :id_0 THEN :delta_0 WHEN :id_1 THEN :delta_1
+    END)
+WHERE inventories.id IN (:ids …);
+
+
+-- inventories.take: Add to `used` of inventories by (provider id, class id), if their capacity allows it.
 UPDATE inventories
 SET used=(inventories.used + CASE WHEN (inventories.resource_provider_id = :provider_0 AND
     inventories.resource_class_id = :class_0) THEN :amount_0 WHEN (inventories.resource_provider_id

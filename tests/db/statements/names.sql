@@ -1,9 +1,9 @@
--- names.add: Insert entries; each row has `name`, and `id` where the catalogue's ids are not generated.
+-- names.add: Insert entries; a row has `name`, and `id` if the catalogue does not generate ids.
 INSERT INTO resource_classes (created_at, id, name)
 VALUES (:created_at_m0, 10000, 'CUSTOM_A');
 
 
--- names.add_unless_present: Insert those names that the database does not take for one that it has.
+-- names.add_unless_present: Insert the names that do not exist; the database decides which names are equal.
 -- on sqlite, postgresql
 INSERT INTO placement_aggregates (created_at, uuid)
 VALUES (:created_at_m0, 'c0ffee00-0000-4000-8000-000000000000')
@@ -14,19 +14,54 @@ VALUES (:created_at_m0, 'c0ffee00-0000-4000-8000-000000000000')
 ON DUPLICATE KEY UPDATE id = id;
 
 
--- names.all_names: Select (id, name) of a catalogue, in the order of ids: `limit` of them, or all.
+-- names.all_names: Select (id, name) of a catalogue, by id; all if no limit.
 SELECT traits.id, traits.name AS name
 FROM traits
 ORDER BY traits.id;
 
 
--- names.change_id: Give an entry another id.
+-- names.change_id: Change the id of an entry.
 UPDATE resource_classes
 SET id=0
 WHERE resource_classes.id = -1;
 
 
--- names.dated: Select (id, name, changed_at) of a catalogue's entries, in the order of ids.
+-- names.delete_unused: Delete a trait or class without uses; a used one does not match.
+
+-- of traits
+-- on sqlite
+DELETE FROM traits
+WHERE traits.name = 'CUSTOM_A' AND (SELECT resource_provider_traits.trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = traits.id
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 1 OFFSET 0) IS NULL;
+-- on mysql, postgresql
+DELETE FROM traits
+WHERE traits.name = 'CUSTOM_A' AND (SELECT resource_provider_traits.trait_id
+  FROM resource_provider_traits
+  WHERE resource_provider_traits.trait_id = traits.id
+  ORDER BY resource_provider_traits.resource_provider_id
+  LIMIT 1) IS NULL;
+
+-- of classes
+-- on sqlite
+DELETE FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_id
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id
+  ORDER BY inventories.max_unit
+  LIMIT 1 OFFSET 0) IS NULL;
+-- on mysql, postgresql
+DELETE FROM resource_classes
+WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_id
+  FROM inventories
+  WHERE inventories.resource_class_id = resource_classes.id
+  ORDER BY inventories.max_unit
+  LIMIT 1) IS NULL;
+
+
+-- names.entries_with_times: Select (id, name, changed_at) of a catalogue's entries, by id.
 
 -- of one name
 SELECT traits.id, traits.name AS name, coalesce(traits.updated_at, traits.created_at) AS changed_at
@@ -89,48 +124,13 @@ WHERE (SELECT inventories.resource_class_id
 ORDER BY resource_classes.id;
 
 
--- names.delete_unused: Delete a trait or class that nothing uses; one that is used is not matched.
-
--- of traits
--- on sqlite
-DELETE FROM traits
-WHERE traits.name = 'CUSTOM_A' AND (SELECT resource_provider_traits.trait_id
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.trait_id = traits.id
-  ORDER BY resource_provider_traits.resource_provider_id
-  LIMIT 1 OFFSET 0) IS NULL;
--- on mysql, postgresql
-DELETE FROM traits
-WHERE traits.name = 'CUSTOM_A' AND (SELECT resource_provider_traits.trait_id
-  FROM resource_provider_traits
-  WHERE resource_provider_traits.trait_id = traits.id
-  ORDER BY resource_provider_traits.resource_provider_id
-  LIMIT 1) IS NULL;
-
--- of classes
--- on sqlite
-DELETE FROM resource_classes
-WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_id
-  FROM inventories
-  WHERE inventories.resource_class_id = resource_classes.id
-  ORDER BY inventories.max_unit
-  LIMIT 1 OFFSET 0) IS NULL;
--- on mysql, postgresql
-DELETE FROM resource_classes
-WHERE resource_classes.name = 'CUSTOM_A' AND (SELECT inventories.resource_class_id
-  FROM inventories
-  WHERE inventories.resource_class_id = resource_classes.id
-  ORDER BY inventories.max_unit
-  LIMIT 1) IS NULL;
-
-
--- names.ids: Select (kind, id, text, number) of names of every kind, a thousand in one statement.
+-- names.ids: Select (kind, id, text, number) of names of several kinds, a thousand in one statement.
 SELECT 'resource_class' AS kind, resource_classes.id, resource_classes.name AS text, 0 AS number
 FROM resource_classes
 WHERE resource_classes.name IN (:resource_class …);
 
 
--- names.lock_exclusive: Select an entry's id, once no other transaction has locked it.
+-- names.lock_exclusive: Select the id of an entry, and lock it.
 -- on sqlite
 SELECT resource_classes.id
 FROM resource_classes
@@ -141,7 +141,7 @@ FROM resource_classes
 WHERE resource_classes.name = 'CUSTOM_A' FOR UPDATE;
 
 
--- names.lock_shared: Select (id, name) of those that exist; they stay so until this transaction ends.
+-- names.lock_shared: Select (id, name) of the existing entries, and lock them against changes.
 -- on sqlite
 SELECT resource_classes.id, resource_classes.name AS name
 FROM resource_classes
@@ -161,13 +161,13 @@ SELECT max(resource_classes.id) AS max_1
 FROM resource_classes;
 
 
--- names.rename_resource_class: Give a class another name.
+-- names.rename_resource_class: Change the name of a class.
 UPDATE resource_classes
 SET updated_at=:updated_at, name='CUSTOM_B'
 WHERE resource_classes.name = 'CUSTOM_A';
 
 
--- names.with_trees: As `ids`, and rows ("tree", root id, text, number) of the providers named.
+-- names.with_trees: Select rows as `ids` does, and a row ("tree", root id, text, number) for each provider.
 
 -- of names and a provider
 -- on sqlite, postgresql

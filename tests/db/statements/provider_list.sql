@@ -1,4 +1,4 @@
--- provider_list.among: Select what `listed` does, of those with these ids alone unless these are many.
+-- provider_list.among: Select the rows of `listed` with these ids; with more than CHUNK_SIZE ids, all rows.
 -- on sqlite
 SELECT json_group_array(json_array(resource_providers.id, resource_providers.uuid,
     resource_providers.name, resource_providers.generation, CASE WHEN
@@ -59,7 +59,7 @@ WHERE resource_providers.id IN (:ids …)
 GROUP BY resource_providers.id >> 8;
 
 
--- provider_list.listed: Select those that meet the condition, by id.
+-- provider_list.listed: Select the providers that satisfy the condition, by id.
 
 -- all
 -- on sqlite
@@ -429,7 +429,7 @@ WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_pro
 GROUP BY resource_providers.id >> 8;
 
 
--- provider_list.page: Select what `listed` does, of the next `size` of them after a uuid, by uuid.
+-- provider_list.page: Select the rows of `listed` with a uuid after `after`, by uuid: at most `size` rows.
 
 -- after one
 -- on sqlite
@@ -554,7 +554,7 @@ ORDER BY resource_providers.uuid
 LIMIT :size;
 
 
--- provider_list.revisions: Select the ids of those that meet it, each with the revision of its tree or null, by id.
+-- provider_list.revisions: Select (id, revision of the tree or null) of the providers of `listed`, by id.
 
 -- all
 -- on sqlite

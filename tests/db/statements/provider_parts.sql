@@ -1,4 +1,4 @@
--- provider_parts.aggregates: Select (provider id, uuid as stored) of the aggregates that the providers are in, by uuid.
+-- provider_parts.aggregates: Select (provider id, aggregate uuid as stored) of the providers' aggregates, by uuid.
 -- on sqlite
 SELECT json_array(resource_provider_aggregates.resource_provider_id, placement_aggregates.uuid) AS
     json_row_1
@@ -22,7 +22,7 @@ WHERE resource_provider_aggregates.resource_provider_id IN (:ids …)
 ORDER BY placement_aggregates.uuid;
 
 
--- provider_parts.allocations: Select (provider id, consumer, its generation, class, amount) on the providers.
+-- provider_parts.allocations: Select (provider id, consumer, its generation, class, amount) of the allocations.
 -- on sqlite
 SELECT json_group_array(json_array(allocations.resource_provider_id, consumers.uuid,
     consumers.generation, resource_classes.name, allocations.used)) AS json_rows_1
@@ -77,7 +77,7 @@ WHERE inventories.resource_provider_id IN (:ids …)
 GROUP BY inventories.id & 63;
 
 
--- provider_parts.trait_ids: Select (provider id, tuple of trait ids) of those that have traits.
+-- provider_parts.trait_ids: Select (provider id, tuple of trait ids) of the providers that have traits.
 -- on sqlite
 SELECT resource_provider_traits.resource_provider_id,
     json_group_array(json_array(resource_provider_traits.trait_id)) AS trait_ids

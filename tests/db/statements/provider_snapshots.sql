@@ -1,27 +1,4 @@
--- provider_snapshots.alone: Select providers with nothing that they have.
--- on sqlite
-SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
-    resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:ids …);
--- on mysql
-SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(resource_providers.id, 'null'), ',', IFNULL(root.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision, 'null'), ']') AS json_row_1
-FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:ids …);
--- on postgresql
-SELECT CAST(json_build_array('provider', resource_providers.uuid, resource_providers.generation,
-    resource_providers.id, root.id, root.uuid, root.revision) AS TEXT) AS json_row_1
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:ids …);
-
-
--- provider_snapshots.with_aggregates: Select providers with (id) of the aggregates that they are directly in.
+-- provider_snapshots.with_aggregates: Select providers with the ids of the aggregates of which they are directly members.
 -- on sqlite
 SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1
@@ -81,7 +58,7 @@ FROM placement_aggregates
 WHERE placement_aggregates.uuid IN (:names …);
 
 
--- provider_snapshots.with_dependants: Select providers with one list of what depends on each.
+-- provider_snapshots.with_dependants: Select providers with one row about their dependants.
 -- on sqlite
 SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1
@@ -228,7 +205,7 @@ FROM resource_classes
 WHERE resource_classes.name IN (:names …);
 
 
--- provider_snapshots.with_traits: Select providers with (id) of their traits.
+-- provider_snapshots.with_traits: Select providers with the ids of their traits.
 -- on sqlite
 SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1
@@ -284,3 +261,26 @@ SELECT CAST(json_build_array('entry', traits.id, traits.name, coalesce(traits.up
     traits.created_at)) AS TEXT) AS json_row_3
 FROM traits
 WHERE traits.name IN (:names …);
+
+
+-- provider_snapshots.without_parts: Select providers without any part.
+-- on sqlite
+SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
+    resource_providers.id, root.id, root.uuid, root.revision) AS json_row_1
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:ids …);
+-- on mysql
+SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(resource_providers.id, 'null'), ',', IFNULL(root.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(root.uuid), 'null'), ',', IFNULL(root.revision, 'null'), ']') AS json_row_1
+FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:ids …);
+-- on postgresql
+SELECT CAST(json_build_array('provider', resource_providers.uuid, resource_providers.generation,
+    resource_providers.id, root.id, root.uuid, root.revision) AS TEXT) AS json_row_1
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id
+WHERE resource_providers.uuid IN (:ids …);

@@ -1,4 +1,4 @@
--- providers.bump_generations: Add to the generations of providers, by id.
+-- providers.bump_generations: Add to the generations of providers.
 UPDATE resource_providers
 SET updated_at=:now, generation=(resource_providers.generation + CASE resource_providers.id WHEN
     :id_0 THEN :increment_0 WHEN :id_1 THEN :increment_1 END)
@@ -10,7 +10,7 @@ SET updated_at=:now, generation=(resource_providers.generation + CASE resource_p
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.clashing: Select (id, uuid, name) of the providers that have the uuid or the name.
+-- providers.clashing: Select (id, uuid, name) of the providers that have this uuid or this name.
 -- on sqlite
 SELECT json_array(resource_providers.id, resource_providers.uuid, resource_providers.name) AS
     json_row_1
@@ -29,7 +29,7 @@ FROM resource_providers
 WHERE resource_providers.name = :name OR resource_providers.uuid = :uuid;
 
 
--- providers.create: Insert a provider; a root gets its root id afterwards by `set_root`.
+-- providers.create: Insert a provider; the root id of a new root is set afterwards by `set_root`.
 -- on sqlite, mysql
 INSERT INTO resource_providers (created_at, uuid, name, generation, root_provider_id,
     parent_provider_id, revision)
@@ -41,7 +41,7 @@ VALUES (:created_at, :uuid, :name, :generation, :root_provider_id, :parent_provi
     RETURNING resource_providers.id;
 
 
--- providers.delete: Delete a provider and what belongs to it alone, first what refers to it.
+-- providers.delete: Delete a provider and the rows that belong to it.
 
 -- a root with something of each
 DELETE FROM inventories
@@ -61,14 +61,14 @@ DELETE FROM resource_providers
 WHERE resource_providers.id = 1;
 
 
--- providers.locked: Select what writes look at of the providers named; a row is a `LockedProvider`.
+-- providers.locked: Select providers with the fields of `LockedProvider`; this does not lock them.
 SELECT resource_providers.uuid, resource_providers.generation, resource_providers.id,
     resource_providers.root_provider_id, resource_providers.parent_provider_id
 FROM resource_providers
 WHERE resource_providers.uuid IN (:ids …);
 
 
--- providers.members_of_tree: Select (id, parent id) of a tree's members.
+-- providers.members_of_tree: Select (id, parent id) of the members of a tree.
 SELECT resource_providers.id, resource_providers.parent_provider_id
 FROM resource_providers
 WHERE resource_providers.root_provider_id = 1;
@@ -80,7 +80,7 @@ SET updated_at=:updated_at, name='host', parent_provider_id=:parent_provider_id
 WHERE resource_providers.id = 1;
 
 
--- providers.roots_showing: Select (id, revision) of the roots of trees with inventories or allocations of a class.
+-- providers.roots_using_class: Select (id, revision) of the roots whose tree has inventories or allocations of a class.
 -- on sqlite, postgresql
 SELECT root.id, root.revision
 FROM resource_providers AS root JOIN resource_providers ON resource_providers.root_provider_id =
@@ -103,13 +103,13 @@ FROM resource_providers AS root INNER JOIN resource_providers ON resource_provid
 WHERE allocations.resource_class_id = 10000;
 
 
--- providers.set_root: Make the providers members of the root's tree.
+-- providers.set_root: Move providers to the tree of a root.
 UPDATE resource_providers
 SET root_provider_id=:root_id
 WHERE resource_providers.id IN (:ids …);
 
 
--- providers.whole: Select all of the providers named; a row has the fields of a `Provider`.
+-- providers.with_all_fields: Select providers with all fields of `Provider`.
 -- on sqlite
 SELECT json_array(resource_providers.uuid, resource_providers.name, resource_providers.generation,
     parent.uuid, root.uuid, coalesce(resource_providers.updated_at, resource_providers.created_at),

@@ -1,11 +1,11 @@
--- revisions.of_providers: Select (uuid, revision of its tree) of providers; null for one that is in no tree.
+-- revisions.for_providers: Select (uuid, revision of the tree) of providers; null for a provider without a tree.
 SELECT resource_providers.uuid, root.revision
 FROM resource_providers LEFT OUTER JOIN resource_providers AS root ON root.id =
     resource_providers.root_provider_id
 WHERE resource_providers.uuid IN (:ids …);
 
 
--- revisions.sums: Select one row: how many providers there are, two sums over their revisions, and one more.
+-- revisions.sums: Select one row: the number of providers, two sums of their revisions, and a number of roots.
 SELECT count(*) AS count_1, sum(resource_providers.revision >> 32) AS sum_1,
     sum(resource_providers.revision & 4294967295) AS sum_2, sum(CASE WHEN
     (resource_providers.parent_provider_id IS NULL AND resource_providers.revision = 0) THEN 1 ELSE

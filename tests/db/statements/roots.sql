@@ -1,4 +1,4 @@
--- roots.driven_roots: Select (id, revision) of the roots after an id with a member that meets part of a condition.
+-- roots.driven_roots: Select (id, revision) of the roots with a member that satisfies a part of a condition.
 
 -- beginning with aggregates
 -- on sqlite
@@ -150,7 +150,7 @@ FROM (SELECT root.id AS id, CASE WHEN (root.root_provider_id = root.id) THEN roo
   LIMIT :size) AS roots;
 
 
--- roots.matching_roots: Select (id, revision, matches) of the roots after an id, in the order of ids.
+-- roots.matching_roots: Select (id, revision, matches) of the roots after an id, by id.
 
 -- with room, beginning with what is rare
 -- on sqlite

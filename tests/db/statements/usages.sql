@@ -1,4 +1,4 @@
--- usages.amounts: Select (type, class, sum) for a project, or for a user of it; type null: none given.
+-- usages.amounts: Select (type, class, sum) for a project, or for a user of it; the type may be null.
 
 -- of a project
 -- on sqlite, postgresql

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from placement.db import bulk
-from placement.db.statement import CHUNK
+from placement.db.statement import CHUNK_SIZE
 
 NAMES = sa.Table(
     "names",
@@ -15,7 +15,7 @@ NAMES = sa.Table(
     sa.Column("size", sa.Integer),
     sa.Column("double", sa.Integer),
 )
-MANY = CHUNK + 2
+MANY = CHUNK_SIZE + 2
 
 
 @pytest.fixture
@@ -52,16 +52,16 @@ def test_rows_are_selected_and_deleted_by_a_list_of_any_length(conn: sa.Connecti
 
 
 def test_writes_of_many_rows_have_the_names_of_their_parameters_in_common() -> None:
-    rows = [{"id": row_id, "size": 0} for row_id in range(3 * CHUNK)]
+    rows = [{"id": row_id, "size": 0} for row_id in range(3 * CHUNK_SIZE)]
     first, *others = (set(map(id, write.params)) for write in bulk.insert(NAMES, rows))
-    assert len(first) == 2 * CHUNK
+    assert len(first) == 2 * CHUNK_SIZE
     assert others == [first, first]
 
 
 def test_a_statement_is_built_once_for_each_number_of_rows() -> None:
     sizes: list[tuple[str, int, bool]] = []
 
-    @bulk.by_size
+    @bulk.cached_by_size
     def build(name: str, size: int, *, guarded: bool) -> object:
         sizes.append((name, size, guarded))
         return object()
@@ -75,5 +75,5 @@ def test_a_statement_is_built_once_for_each_number_of_rows() -> None:
     ]
     assert first not in others
     assert len(set(sizes)) == len(sizes) == 4
-    build("large", size=bulk.MOST_ROWS, guarded=True)
+    build("large", size=bulk.MAX_CACHED_ROWS, guarded=True)
     assert build("one", size=3, guarded=True) is not first

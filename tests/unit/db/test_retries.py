@@ -108,7 +108,7 @@ def test_pauses_grow_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         pauses.wait()
     assert longest[:3] == [retries.FIRST_PAUSE * factor for factor in (1, 2, 4)]
     assert longest == sorted(longest)
-    assert longest[-1] == retries.LONGEST_PAUSE
+    assert longest[-1] == retries.MAX_PAUSE
     assert pauses.attempts == 12
 
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from placement.db.constructs import insert_unless_present
 from placement.db.statement import (
-    CHUNK,
+    CHUNK_SIZE,
     Queries,
     Query,
     Unmatched,
@@ -62,14 +62,14 @@ def test_what_is_noticed_shows_the_statement_as_it_was_sent(conn: sa.Connection)
     """Without a connection nobody could say how an engine spells it."""
     insert = insert_unless_present(NUMBERS).values([{"number": 8}, {"number": 9}])
     with pytest.raises(Unmatched, match=r"2 rows instead of 1: INSERT .* ON CONFLICT DO NOTHING"):
-        Write(insert, matches=1, or_fewer=True).execute(conn)
+        Write(insert, matches=1, allow_fewer=True).execute(conn)
 
 
 @pytest.mark.parametrize(("matches", "noticed"), [(3, False), (2, False), (1, True)])
 def test_a_write_may_match_fewer_rows_only_if_it_says_so(
     conn: sa.Connection, matches: int, noticed: bool
 ) -> None:
-    write = Write(DELETE, {"limit": 2}, matches=matches, or_fewer=True)
+    write = Write(DELETE, {"limit": 2}, matches=matches, allow_fewer=True)
     if noticed:
         with pytest.raises(Unmatched):
             write.execute(conn)
@@ -88,10 +88,10 @@ def test_writes_are_executed_in_their_order_and_none_does_nothing(conn: sa.Conne
 
 
 def test_long_lists_are_cut_in_the_order_of_their_keys() -> None:
-    keys = list(range(2 * CHUNK, -1, -1))
-    assert [len(chunk) for chunk in chunks(keys)] == [CHUNK, CHUNK, 1]
-    assert [chunk[0] for chunk in sorted_chunks(keys)] == [0, CHUNK, 2 * CHUNK]
+    keys = list(range(2 * CHUNK_SIZE, -1, -1))
+    assert [len(chunk) for chunk in chunks(keys)] == [CHUNK_SIZE, CHUNK_SIZE, 1]
+    assert [chunk[0] for chunk in sorted_chunks(keys)] == [0, CHUNK_SIZE, 2 * CHUNK_SIZE]
     (first, *_others, last) = mapping_chunks({key: str(key) for key in keys})
     assert list(first.items())[:2] == [(0, "0"), (1, "1")]
-    assert last == {2 * CHUNK: str(2 * CHUNK)}
+    assert last == {2 * CHUNK_SIZE: str(2 * CHUNK_SIZE)}
     assert not [*chunks([]), *sorted_chunks(set[int]()), *mapping_chunks(dict[int, str]())]

@@ -59,7 +59,7 @@ def among(conn: sa.Connection, ids: Sequence[int]) -> list[int]:
 def test_a_statement_that_is_kept_is_sqlalchemys_once(
     conn: sa.Connection, compiled: list[Any]
 ) -> None:
-    lists = [[1], [2], [3, 5], [], [8, 7], [9], list(range(texts.MOST_VALUES - 1))]
+    lists = [[1], [2], [3, 5], [], [8, 7], [9], list(range(texts.MAX_VALUES - 1))]
     assert [among(conn, ids) for ids in lists] == [sorted(ids) for ids in lists]
     assert compiled == [_AMONG]
 
@@ -67,12 +67,12 @@ def test_a_statement_that_is_kept_is_sqlalchemys_once(
 def test_statements_with_many_values_are_sqlalchemys(
     conn: sa.Connection, compiled: list[Any]
 ) -> None:
-    ids = list(range(texts.MOST_VALUES))
+    ids = list(range(texts.MAX_VALUES))
     assert [among(conn, ids) for _ in range(3)] == [ids] * 3
     assert compiled == [_AMONG] * 3
     compiled.clear()
     for first in (1000, 2000, 3000):
-        rows = [{"id": first + each, "name": "new"} for each in range(texts.MOST_VALUES // 2 + 1)]
+        rows = [{"id": first + each, "name": "new"} for each in range(texts.MAX_VALUES // 2 + 1)]
         bulk.insert(HOSTS, rows).execute(conn)
     assert len(compiled) == 3
 
@@ -80,7 +80,7 @@ def test_statements_with_many_values_are_sqlalchemys(
 def test_no_statement_has_more_than_some_texts(
     conn: sa.Connection, compiled: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "MOST_TEXTS", 2)
+    monkeypatch.setattr(texts, "MAX_TEXTS", 2)
     lists = [[1], [1], [1, 2], [1, 2, 3], [1, 2, 3, 4], [5], [6, 7]]
     assert [among(conn, ids) for ids in lists] == lists
     assert len(compiled) == 3  # the first, and the lists of three and of four

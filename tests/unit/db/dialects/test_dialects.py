@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, make_url
 
 from placement.config import DatabaseSettings
 from placement.db import tables as t
-from placement.db.constructs import in_written_order, insert_unless_present
+from placement.db.constructs import insert_unless_present, straight_join
 from placement.db.dialects import DIALECTS, Dialect, Role, dialect_named, dialect_of_url
 from placement.db.json_rows import JsonRows
 from placement.db.pools import make_pool
@@ -95,7 +95,7 @@ def test_no_code_stands_for_two_engines() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_lasts_is_not_tried_again(dialect: Dialect) -> None:
     errors = dialect.errors
-    assert errors.retriable.isdisjoint(errors.lasting)
+    assert errors.retriable.isdisjoint(errors.permanent)
     assert errors.reconnect.isdisjoint(errors.retriable)
     assert errors.not_committed <= errors.retriable
 
@@ -203,7 +203,7 @@ def test_an_insert_leaves_out_what_is_there(name: str, end: str) -> None:
     ],
 )
 def test_tables_are_joined_as_they_are_written(name: str, begins: str) -> None:
-    assert compiled(in_written_order(sa.select(t.traits.c.id)), name).startswith(begins)
+    assert compiled(straight_join(sa.select(t.traits.c.id)), name).startswith(begins)
 
 
 def test_rows_are_made_to_json_by_each_engine() -> None:

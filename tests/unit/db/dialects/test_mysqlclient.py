@@ -12,7 +12,7 @@ from placement.errors import ConfigurationError
 from tests.kit.builders import settings
 
 SETTINGS = settings("sqlite://").database
-CAREFUL = {
+SAFE_DEFAULTS = {
     "charset": "utf8mb4", "connect_timeout": 10, "local_infile": False, "multi_statements": False,
 }  # fmt: skip
 
@@ -24,7 +24,7 @@ def arguments(url: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("url", ["mysql+mysqldb://h/d", "mariadb+mysqldb://h/d", "mysql://h/d"])
 def test_it_is_told_to_be_careful(url: str) -> None:
-    assert arguments(url) == CAREFUL
+    assert arguments(url) == SAFE_DEFAULTS
 
 
 @pytest.mark.parametrize("url", ["mysql+pymysql://h/d", "mariadb+pymysql://h/d?ssl_ca=x"])
