@@ -16,7 +16,7 @@ import orjson
 from oslo_context.context import RequestContext
 
 from placement import deadline, stopwatch
-from placement.api import body_stream, json_body, media_types, tags
+from placement.api import body_stream, dry_run, json_body, media_types, tags
 from placement.api.authentication import CALLER_KEY
 from placement.api.handler import Call, Reply, Service, http_date
 from placement.api.history import LINES, Feature
@@ -87,12 +87,15 @@ class Endpoint:
         _check_types(req, route)
         self._authorize(req, route)
         _check_path(path)
+        service = self._service
+        if route.has_dry_runs and dry_run.parse(req.query_string, version):
+            service = replace(service, database=service.database.rehearsal())
         mount = req.root_path
         base = req.prefix.removesuffix(mount)
         rights = CallersRights(self._policy, req.env.get(CALLER_KEY))
         url, known_tags = f"{req.path}?{req.query_string}", _known_tags(req)
         call = Call(
-            self._service,
+            service,
             version,
             path,
             req.query_string,

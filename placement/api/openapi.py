@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from placement import __version__
-from placement.api import problems, samples
+from placement.api import dry_run, problems, samples
 from placement.api.components import Components, example_of
 from placement.api.history import HISTORY, v
 from placement.api.microversion import HEADER, Microversion
@@ -55,6 +55,9 @@ ETAG = {
         "schema": {"type": "string"},
         "description": "A weak entity tag. It is another one when anything that is shown changes.",
     }
+}
+LOCATION = {
+    "Location": {"schema": {"type": "string"}, "description": "The URL of what was created."}
 }
 IF_NONE_MATCH = {
     "name": "If-None-Match",
@@ -202,7 +205,8 @@ def _query(
     route: Route, version: Microversion, components: Components
 ) -> Iterable[Mapping[str, Any]]:
     suffixed: list[str] = []
-    for name, parameter in (route.parameters or {}).items():
+    parameters = dry_run.PARAMETERS if route.has_dry_runs else route.parameters
+    for name, parameter in (parameters or {}).items():
         if version < v(parameter.since):
             continue
         if parameter.suffixed:
@@ -244,11 +248,13 @@ def _success(
     route: Route, status: int, version: Microversion, components: Components
 ) -> Mapping[str, Any]:
     success: dict[str, Any] = {"description": REASONS[status]}
-    if _is_tagged(route, version):
-        success["headers"] = ETAG
-    if status == 201:
-        location = {"schema": {"type": "string"}, "description": "The URL of what was created."}
-        success["headers"] = {"Location": location}
+    headers = {
+        **(ETAG if _is_tagged(route, version) else {}),
+        **(LOCATION if status == 201 else {}),
+        **(dry_run.RESPONSE_HEADER if route.has_dry_runs and dry_run.exists_at(version) else {}),
+    }
+    if headers:
+        success["headers"] = headers
     if route.response.shape is not None:
         success["content"] = _content(route.response.shape.schema(version), components)
     return success

@@ -18,7 +18,7 @@ import orjson
 from oslo_context import context
 
 from placement import events, stopwatch
-from placement.api import problems
+from placement.api import dry_run, problems
 from placement.compat import oslo_context
 from placement.events import Event
 from placement.stopwatch import Phase
@@ -91,9 +91,11 @@ class _Answer:
         self._course = stopwatch.begin()
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-        """Begin the answer, as WSGI's `start_response`, and add the request's id to its headers."""
+        """Begin the answer, as WSGI's `start_response`, with the request's id in its headers."""
         self._status = status[:3]
         headers.append((REQUEST_ID.lower(), self._environ[REQUEST_ID_KEY]))
+        if dry_run.is_requested(self._environ):
+            headers.append((dry_run.HEADER.lower(), "true"))
         return self._start_response(status, headers, exc_info)
 
     def finish(self) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from placement.api import dry_run
 from placement.api.handler import Call, Reply
 from placement.api.history import HISTORY, v
 from placement.api.json_body import Schema
@@ -126,6 +127,11 @@ class Route:
     def public(self) -> bool:
         """Whether no token is asked for."""
         return self.rule is None
+
+    @property
+    def has_dry_runs(self) -> bool:
+        """Whether `dry_run` is a parameter: of each write, and of each read that has a body."""
+        return self.method not in dry_run.READING_METHODS
 
     @property
     def accepts_json_only(self) -> bool:

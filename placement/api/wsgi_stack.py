@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi
 
+from placement.api import dry_run
 from placement.api.authentication import Keystone, NoAuth
 from placement.api.metrics_page import MetricsPage
 from placement.api.request_log import REQUEST_ID, RequestLog, refuse
@@ -27,6 +28,7 @@ CORS_DEFAULTS = {
         "X-Subject-Token",
         "X-Service-Token",
         "OpenStack-API-Version",
+        dry_run.HEADER,
     ],
     "allow_methods": ["GET", "PUT", "POST", "DELETE", "PATCH"],
     "allow_headers": [

@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -73,6 +74,8 @@ class Database:
         self._settings = settings
         # The error of the latest write, if the database permanently refuses writes.
         self._writes_fail: DatabaseUnusable | None = None
+        # Whether writes are rolled back when all of their work is done, so that nothing changes.
+        self.rolls_back = False
         self.writer = self._pool(settings.connection, Role.WRITE)
         self.reader = self._pool(settings.slave_connection or settings.connection, Role.READ)
 
@@ -85,6 +88,15 @@ class Database:
                 f"[placement_database] connection cannot be used: {one_line(error)}"
                 f"{how_to_install(missing)}"
             ) from None
+
+    def rehearsal(self) -> "Database":
+        """Return this database for dry runs: with the same connections, its writes roll back.
+
+        What only a COMMIT can refuse is not noticed.
+        """
+        rehearsal = copy(self)
+        rehearsal.rolls_back = True
+        return rehearsal
 
     @property
     def tears_views(self) -> bool:
@@ -159,6 +171,8 @@ class Database:
     def write(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` in one transaction and return its result after the COMMIT.
 
+        In a rehearsal it is rolled back instead of committed, with the same locks and retries.
+
         `work` may run several times and must have no effects outside of the connection. Its domain
         errors are raised after a rollback. If it raises Unchanged, nothing is committed and the
         result of the exception is returned.
@@ -194,7 +208,8 @@ class Database:
                 conn.info.pop(_VERIFY, None)  # left by an earlier write on the pooled connection
                 result = work(conn)
                 deadline.check()
-                _commit(conn)
+                if not self.rolls_back:
+                    _commit(conn)
         except _CommitLostError as lost:
             # Outside of the transaction, because verification needs a connection of the pool.
             with deadline.waiting():

@@ -104,6 +104,8 @@ def before_writes(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) 
     class Database:
         """The service's, but for what happens before a write."""
 
+        rolls_back = False
+
         def __init__(self, database: Any) -> None:
             self.tears_views, self.read_trees = database.tears_views, database.read_trees
             self.read, self._database = database.read, database
@@ -129,6 +131,7 @@ def test_what_moves_while_several_views_are_searched_refuses_no_claim(
         """The service's, as if each statement of its reads of trees had a view of its own."""
 
         tears_views = True
+        rolls_back = False
 
         def __init__(self, database: Any) -> None:
             self.read, self.write = database.read, database.write

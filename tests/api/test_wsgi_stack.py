@@ -52,6 +52,7 @@ def test_answers_to_an_allowed_origin_say_so(tmp_path: Path) -> None:
         "X-Subject-Token",
         "X-Service-Token",
         "OpenStack-API-Version",
+        "Placement-Dry-Run",
     ]
 
 

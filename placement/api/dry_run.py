@@ -1,0 +1,71 @@
+"""`dry_run=true` in the query of a write: all of it is done, answered and rolled back."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from placement.api.history import v
+from placement.api.microversion import HEADER as VERSION_HEADER
+from placement.api.microversion import Microversion
+from placement.api.query.strings import Parameter, bad, last_values, pairs
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+NAME = "dry_run"
+HEADER = "Placement-Dry-Run"
+READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+PARAMETERS: Mapping[str, Parameter] = {
+    NAME: Parameter(
+        "2.0",
+        "Answer as the write would, and change nothing.",
+        {"type": "boolean", "default": False},
+    ),
+}
+RESPONSE_HEADER: Mapping[str, Mapping[str, object]] = {
+    HEADER: {
+        "schema": {"type": "string", "enum": ["true"]},
+        "description": "States that nothing was changed: the request was a dry run.",
+    },
+}
+
+
+def exists_at(version: Microversion) -> bool:
+    """Return whether writes of a version have dry runs."""
+    return version >= v(PARAMETERS[NAME].since)
+
+
+def parse(query_string: str, version: Microversion) -> bool:
+    """Return whether the request is a dry run; no other parameter is known to a write.
+
+    Raises BadQuery for a malformed value. From the version on that has dry runs, also for unknown
+    and repeated parameters; below it, for the parameter itself, because the write would be made.
+    """
+    if not query_string:
+        return False
+    if not exists_at(version):
+        for key, value in parse_qsl(query_string, keep_blank_values=True):
+            if key == NAME:
+                first = f"placement {PARAMETERS[NAME].since}"
+                raise bad(key, value, f"dry runs need {VERSION_HEADER}: {first}")
+        return False
+    query = pairs(query_string)
+    values = last_values(query, PARAMETERS, version)
+    if len(query) > len(values):
+        raise bad(NAME, values[NAME], "given more than once")
+    if values.get(NAME, "false") not in {"true", "false"}:
+        raise bad(NAME, values[NAME], "expected true or false")
+    return values.get(NAME) == "true"
+
+
+def is_requested(environ: "WSGIEnvironment") -> bool:
+    """Whether a request states, well-formed, that it is a dry run, so that its answer says so too.
+
+    This is read leniently, from any request: some are refused before their query is parsed.
+    """
+    query_string = environ.get("QUERY_STRING", "")
+    if not query_string or environ["REQUEST_METHOD"] in READING_METHODS:
+        return False
+    stated = parse_qsl(query_string, keep_blank_values=True)
+    return [value for key, value in stated if key == NAME] == ["true"]
