@@ -5,7 +5,7 @@
 #   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
 #   make lint              ruff, mypy (strict), import-linter; deno's formatter and linter
 #   make format            what ruff and deno format, formatted
-#   make docs              the documentation, built in docs/_build and opened (OPEN=: not opened)
+#   make docs              pages and manual pages, in docs/_build; opens them (OPEN=: does not)
 #   make samples           generate etc/placement.conf.sample and etc/policy.yaml.sample
 #   make lock              write locked/: hashes and licences of what constraints.txt pins
 #   make audit             known vulnerabilities of it, as far as the index knows any
@@ -75,10 +75,12 @@ reset:
 test: $(INSTALLED)
 	$(BIN)/python -m tests
 
-# Every warning is an error, so what is there after a build has no link that leads nowhere.
+# Warnings are errors, so a finished build has no broken link.
 docs: $(DOCS_INSTALLED)
-	$(BIN)/python -m sphinx --builder html --quiet --fresh-env --fail-on-warning --keep-going docs \
-	  docs/_build/html
+	$(BIN)/python -m sphinx --builder html --quiet --fresh-env --fail-on-warning --keep-going \
+	  --doctree-dir docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx --builder man --quiet --fail-on-warning \
+	  --doctree-dir docs/_build/doctrees docs docs/_build/man
 	@echo "The documentation: $(CURDIR)/docs/_build/html/index.html"
 	$(if $(OPEN),@$(OPEN) '$(CURDIR)/docs/_build/html/index.html' || true)
 

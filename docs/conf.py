@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# The pages ask the service in this process, with what tests are made with.
+# Directives call the service in this process, with the helpers of the tests.
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]
 
 project = "falcon-placement"
@@ -14,9 +14,9 @@ extensions = ["sphinx.ext.autodoc", "oslo_config.sphinxext", "placement_docs"]
 exclude_patterns = ["_build", "_drawings"]
 highlight_language = "none"
 nitpicky = True
-# Types in signatures, of which most are those of other libraries.
+# Types in signatures: most of them are classes of other libraries.
 nitpick_ignore_regex = [("py:.*", ".*")]
-default_role = "code"  # what docstrings write between single backticks
+default_role = "code"  # single backticks in docstrings
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
@@ -29,3 +29,10 @@ html_css_files = ["placement.css"]
 html_show_copyright = False
 html_copy_source = False
 html_show_sourcelink = False
+
+# Page, name, description, author, section.
+man_pages = [
+    ("reference/placement-manage", "placement-manage", "manage a placement service", author, 1),
+    ("reference/placement-status", "placement-status", "check a deployment", author, 1),
+    ("reference/placement-api", "placement-api", "serve the placement API", author, 8),
+]

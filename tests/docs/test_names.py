@@ -24,7 +24,8 @@ FOLDERS = (
     *("bench", "docs", "etc", "examples", "falcon_placement_client", "gabbits", "migrations"),
     *("placement", "tests"),
 )
-MADE_BY_RUNS = {"bench/results"}
+MADE_BY_RUNS = {"bench/results", "docs/_build/man"}
+VARIABLES_OF_OTHERS = "docs/operations/coming-from.rst"
 
 
 def words(document: str, pattern: str) -> Iterator[tuple[str, ...]]:
@@ -45,7 +46,7 @@ def test_options_are_those_of_the_service(document: str) -> None:
     assert named - OPTIONS.keys() == set()
 
 
-@pytest.mark.parametrize("document", NAMES)
+@pytest.mark.parametrize("document", sorted({*NAMES} - {VARIABLES_OF_OTHERS}))
 def test_metrics_are_those_of_the_service(document: str) -> None:
     named = {
         name

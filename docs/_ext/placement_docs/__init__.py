@@ -1,7 +1,7 @@
-"""What the documentation shows of the service, made from the service while it is built.
+"""Directives that generate pages from the service during the build.
 
-References follow the declarations, examples are asked of a service in this process, and pictures
-are drawn of cloud files. So nothing on these pages can be said that the code does not do.
+References are generated from declarations, examples are requests to a service in the same process,
+and pictures are drawn from cloud files. The pages therefore match the code.
 """
 
 import logging
@@ -10,8 +10,10 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from placement_docs import (
+    actors,
     api_reference,
     codes,
+    commands,
     drawings,
     parameters,
     rules,
@@ -21,12 +23,14 @@ from placement_docs import (
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives to Sphinx."""
-    # A build has its own lines; of the service only complaints are among them.
+    # The build prints its own progress; of the service, only warnings are shown.
     for name in ("placement", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
     for module in (
+        actors,
         api_reference,
         codes,
+        commands,
         drawings,
         parameters,
         rules,
