@@ -1,7 +1,7 @@
 """Settings: oslo.config options, read once into frozen values.
 
-Nothing else in the package looks at an option. `ConfigOpts` stays reachable for the oslo
-libraries (log, policy) that read their own groups from it.
+No other module of the service reads an option. The `ConfigOpts` is kept for the oslo libraries
+(log, policy), which read their own groups from it.
 """
 
 from placement.config.frozen import (

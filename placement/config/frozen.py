@@ -1,90 +1,119 @@
-"""Settings: what the service reads from its options, as frozen values."""
+"""Settings: the options of the service as frozen values."""
 
 import re
 from dataclasses import dataclass
 
 from oslo_config import cfg
 
-from placement.config.sources import complaint
+from placement.config.sources import describe_error
 from placement.errors import ConfigurationError
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSettings:
-    """`[placement_database]`; times in seconds."""
+    """The options of `[placement_database]`."""
 
+    # SQLAlchemy URL of the database, with the connection parameters appended.
     connection: str
+    # The same for a replica that serves reads; null: `connection` serves them.
     slave_connection: str | None
+    # Whether SQLite waits for the disk at each commit.
     sqlite_synchronous: bool
+    # sql_mode of a session; empty keeps the server's.
     mysql_sql_mode: str
+    # wsrep_sync_wait of a session; null keeps the server's.
     wsrep_sync_wait: int | None
+    # Whether long statements are prepared on MariaDB.
     prepared_statements: bool
+    # Seconds after which a connection is replaced.
     recycle: int
+    # Connections that a pool keeps; null: the default of SQLAlchemy.
     pool_size: int | None
+    # Connections that a pool may open in addition; null: the default of SQLAlchemy.
     max_overflow: int | None
+    # Seconds to wait for a connection of the pool; null: the default of SQLAlchemy.
     pool_timeout: int | None
+    # Retries of the first connection; -1 retries without limit.
     max_retries: int
+    # Seconds between these retries.
     retry_interval: int
+    # Seconds that a write may spend on retries.
     write_timeout: float
+    # Seconds that one statement of a request may take; 0: no limit.
     statement_timeout: float
+    # Retries of a write that keeps losing to concurrent writers.
     conflict_retries: int
+    # Whether statements are logged.
     debug: bool
+    # Whether the service migrates the schema when it starts.
     sync_on_startup: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateSettings:
-    """How candidates are generated; `maximum` None means unbounded."""
+    """How candidates are generated."""
 
+    # Whether each answer is a random sample in random order.
     randomize: bool
+    # Candidates of one answer; null: no limit.
     maximum: int | None
+    # Whether the search takes one candidate of each tree in turn.
     breadth_first: bool
+    # Steps of work that the search for one request may take.
     max_search_steps: int
+    # Bytes of candidates in one answer.
     max_answer_size: int
+    # Resource providers that a process keeps in memory.
     tree_cache_size: int
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsSettings:
-    """`[metrics]`.
+    """The options of `[metrics]`."""
 
-    address: host and port of a listener of their own; None: the path is on the API's.
-    directory: where processes count; None: one that is made for them. inventory_seconds: how long
-    the inventories are kept; 0: they are left out.
-    """
-
+    # Whether the service counts events and serves the metrics.
     enabled: bool
+    # URL path of the metrics.
     path: str
+    # Host and port of a separate listener; null: the path is served on the API's ports.
     address: tuple[str, int] | None
+    # Whether a scrape needs a token.
     token_required: bool
+    # Directory of the files in which processes count; null: a temporary one.
     directory: str | None
+    # Seconds for which the inventories are cached; 0: they are not exported.
     inventory_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of the service, read once from files and environment.
+    """All settings of the service, read once from files and environment."""
 
-    incomplete_consumer_owner: project and user of consumers written by versions that name none.
-    slow_request: seconds from which on a request is logged as slow; 0: none is. request_deadline:
-    seconds that the work for a request may take; 0: any number.
-    """
-
+    # "keystone" or "noauth2".
     auth_strategy: str
+    # Project and user of consumers written by microversions that state no owner.
     incomplete_consumer_owner: tuple[str, str]
+    # The options of `[placement_database]`.
     database: DatabaseSettings
+    # The options of `[placement]` that concern the search.
     candidates: CandidateSettings
+    # The options of `[metrics]`.
     metrics: MetricsSettings
+    # Seconds after which a request is logged as slow; 0: no request is.
     slow_request: float
+    # Seconds that the work for a request may take; 0: no limit.
     request_deadline: float
+    # Bytes of a request body.
     max_body_size: int
+    # The parsed options, for the oslo libraries.
     conf: cfg.ConfigOpts
 
 
 def settings(conf: cfg.ConfigOpts) -> Settings:
-    """Return the settings that the parsed options give.
+    """Return the settings that result from the parsed options.
 
-    Raises ConfigurationError for a value of the wrong kind or a missing database URL.
+    Raises:
+        ConfigurationError: a value is of the wrong kind, or the database URL is missing.
     """
     try:
         return Settings(
@@ -93,7 +122,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
             database=database_settings(conf),
             candidates=CandidateSettings(
                 randomize=conf.placement.randomize_allocation_candidates,
-                maximum=_bound(conf.placement.max_allocation_candidates),
+                maximum=_limit(conf.placement.max_allocation_candidates),
                 breadth_first=(
                     conf.placement.allocation_candidates_generation_strategy == "breadth-first"
                 ),
@@ -108,21 +137,25 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
             conf=conf,
         )
     except cfg.Error as error:
-        raise ConfigurationError(complaint(error)) from None
+        raise ConfigurationError(describe_error(error)) from None
 
 
 def incomplete_consumer_owner(conf: cfg.ConfigOpts) -> tuple[str, str]:
-    """Return project and user of consumers for which no request has named an owner."""
+    """Return the project and user of consumers that were created without an owner."""
     group = conf.placement
     return group.incomplete_consumer_project_id, group.incomplete_consumer_user_id
 
 
 def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
-    """Return `[placement_database]`.  Raises ConfigurationError without a connection."""
+    """Return the settings of `[placement_database]`.
+
+    Raises:
+        ConfigurationError: the connection is not set.
+    """
     group = conf.placement_database
     if not group.connection:
         raise ConfigurationError(
-            "[placement_database] connection is not set: name the database in placement.conf "
+            "[placement_database] connection is not set: set it in placement.conf "
             "or in OS_PLACEMENT_DATABASE__CONNECTION"
         )
     return DatabaseSettings(
@@ -151,11 +184,15 @@ def database_settings(conf: cfg.ConfigOpts) -> DatabaseSettings:
 
 
 def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
-    """Return `[metrics]`.  Raises ConfigurationError for a path that is none."""
+    """Return the settings of `[metrics]`.
+
+    Raises:
+        ConfigurationError: the path is malformed.
+    """
     group = conf.metrics
     if not re.fullmatch(r"(/[\w.-]+)+", group.path, re.ASCII):
         raise ConfigurationError(
-            f"[metrics] path: {group.path!r} is no path: it needs a form like /metrics"
+            f"[metrics] path: {group.path!r} is not a valid path; use a form like /metrics"
         )
     return MetricsSettings(
         enabled=group.enabled,
@@ -167,7 +204,8 @@ def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
     )
 
 
-def _bound(value: int) -> int | None:
+def _limit(value: int) -> int | None:
+    """Return the limit that an option states; None if it is negative, which means no limit."""
     return None if value < 0 else max(value, 1)
 
 

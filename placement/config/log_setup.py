@@ -1,4 +1,4 @@
-"""oslo.log, started for the service or for a command."""
+"""Setup of oslo.log for the service and for commands."""
 
 import logging
 
@@ -15,25 +15,28 @@ LOG_LEVEL = "alembic=WARN"
 
 
 def setup_logging(conf: cfg.ConfigOpts) -> None:
-    """Start oslo.log as the options say, and warn of unknown options.
+    """Start oslo.log as configured, and log a warning for each unknown option.
 
-    Raises ConfigurationError for a log that cannot be written.
+    Raises:
+        ConfigurationError: the log cannot be written.
     """
     set_log_defaults()
     try:
         oslo_log.setup(conf, "placement", __version__)
     except (OSError, ValueError, RuntimeError, oslo_log.LogConfigError) as error:
         text = " ".join(str(error).split())
-        raise ConfigurationError(f"cannot log as [DEFAULT] log_* and use_* say: {text}") from None
+        raise ConfigurationError(
+            f"cannot log with [DEFAULT] log_* and use_* as configured: {text}"
+        ) from None
     logs.guard()
     for unknown in unknown_options(conf):
         LOG.warning("%s", unknown)
 
 
 def log_to_stderr(conf: cfg.ConfigOpts) -> None:
-    """Start oslo.log for a command, on standard error.
+    """Start oslo.log for a command, with standard error as the only output.
 
-    The log of the service is not opened: if root creates that file, the service cannot write to it.
+    The service's log file is not opened: if root created it, the service could not write to it.
     """
     conf.set_override("use_stderr", True)
     for name in ("log_file", "log_dir", "log_config_append"):
@@ -44,7 +47,7 @@ def log_to_stderr(conf: cfg.ConfigOpts) -> None:
 
 
 def set_log_defaults() -> None:
-    """Give the options of oslo.log the defaults that they have here."""
+    """Set this service's defaults for the options of oslo.log."""
     levels = oslo_log.get_default_log_levels()
     if LOG_LEVEL not in levels:
         oslo_log.set_defaults(default_log_levels=[*levels, LOG_LEVEL])

@@ -11,198 +11,218 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             default="keystone",
             choices=("keystone", "noauth2"),
             deprecated_group="DEFAULT",
-            help="How callers are authenticated: by Keystone, or not at all (noauth2, for tests).",
+            help="How callers are authenticated: by Keystone tokens, or not at all (noauth2, "
+            "for tests only).",
         ),
     ],
     "metrics": [
         cfg.BoolOpt(
             "enabled",
             default=True,
-            help="Count what the service does, and show it to Prometheus.",
+            help="Count events of the service and serve them as metrics for Prometheus.",
         ),
-        cfg.StrOpt("path", default="/metrics", help="Where the metrics are shown."),
+        cfg.StrOpt("path", default="/metrics", help="URL path of the metrics."),
         cfg.BoolOpt(
             "token_required",
             default=True,
-            help="Whether a scrape needs a token, and the policy rule placement:metrics admits "
-            "its owner. Without it, whoever reaches the port reads the names of all providers.",
+            help="Whether a scrape needs a token whose owner passes the policy rule "
+            "placement:metrics. If false, anyone who can reach the port can read the names of "
+            "all providers.",
         ),
         cfg.HostAddressOpt(
-            "bind_host", default="127.0.0.1", help="Address of the port of their own."
+            "bind_host", default="127.0.0.1", help="Address that bind_port listens on."
         ),
         cfg.PortOpt(
             "bind_port",
             min=1,
-            help="A port of their own, on which the path is all that there is; the API's ports do "
-            "not have it then. gunicorn opens it. Other servers, and sockets of systemd, have to "
-            "be told to. Not set: the path is on the ports of the API.",
+            help="A separate port that serves only the metrics; the API's ports then do not serve "
+            "them. gunicorn opens this port. Other servers, and systemd sockets, must be "
+            "configured to listen on it. If unset, the metrics are served on the ports of the "
+            "API.",
         ),
         cfg.StrOpt(
             "directory",
-            help="Where the processes of the service count, each in files of its own: a directory "
-            "of this host, for this service alone. What is counted there survives a restart. Not "
-            "set: a directory is made at the start and removed at the end, which is right where "
-            "one process loads the service and forks the others, as gunicorn and uWSGI do; if "
-            "each loads it by itself, this has to be set. A change needs a restart.",
+            help="Directory on this host in which each process of the service keeps its counters, "
+            "in files of its own. It must not be shared with other services. Counters survive a "
+            "restart. If unset, a temporary directory is created at the start and removed at the "
+            "end. That works where one process loads the service and forks the others, as "
+            "gunicorn and uWSGI do; if each process loads the service separately, set this "
+            "option. A change takes effect after a restart.",
         ),
         cfg.FloatOpt(
             "inventory_seconds",
             default=60.0,
             min=0,
-            help="Seconds for which the metrics of inventories (openstack_placement_*, five for "
-            "each provider and class) are kept before they are read anew. 0: they are left out.",
+            help="Seconds for which the inventory metrics (openstack_placement_*, five for each "
+            "provider and class) are cached. 0 leaves them out.",
         ),
     ],
     "explorer": [
         cfg.BoolOpt(
             "enabled",
-            help="Whether /explorer/ serves a page that shows the cloud to whoever has a token. "
-            "Not set: only with auth_strategy = noauth2.",
+            help="Whether /explorer/ serves a page that shows the cloud to callers with a token. "
+            "If unset, the page is served only with auth_strategy = noauth2.",
         ),
     ],
     "placement": [
         cfg.BoolOpt(
             "randomize_allocation_candidates",
             default=False,
-            help="Answer with a fair sample of the cloud in random order.",
+            help="Return a uniform random sample of the candidates, in random order.",
         ),
         cfg.IntOpt(
             "max_allocation_candidates",
             default=100_000,
             min=-1,
-            help="Most candidates generated for one request; -1 means no limit.",
+            help="Maximum number of candidates generated for one request; -1 means no limit.",
         ),
         cfg.StrOpt(
             "allocation_candidates_generation_strategy",
             default="breadth-first",
             choices=("breadth-first", "depth-first"),
-            help="Take one candidate of each tree in turn, or all of a tree before the next.",
+            help="breadth-first takes one candidate of each tree in turn; depth-first takes all "
+            "candidates of a tree before the next.",
         ),
         cfg.IntOpt(
             "max_search_steps",
             default=2_000_000,
             min=1,
-            help="Most work that the search for one request may take, in steps of about a "
-            "microsecond. Trying a provider for a group is one step, and one more for each "
-            "condition that joins the group to others; looking at eight providers is one; "
-            "reading a provider from the database is fifteen. The searches of one claim share it, "
-            "and so do a search and the explanation that follows, to which a quarter is left.",
+            help="Maximum work of the search for one request, in steps of about a microsecond. "
+            "Trying a provider for a group costs one step, plus one for each condition that "
+            "links the group to others; scanning eight providers costs one; reading a provider "
+            "from the database costs fifteen. All searches of one claim share this budget. An "
+            "explanation that follows a search uses what is left of it, and at least a quarter.",
         ),
         cfg.FloatOpt(
             "request_deadline",
             default=5.0,
             min=0,
-            help="Seconds that the work for one request may take, in the service and in reads of "
-            "the database; waiting for the locks of other writers does not count, which "
-            "[placement_database] write_timeout bounds. A search or an explanation that reaches it "
-            "answers with what it has, as at max_search_steps; any other request changes nothing "
-            "and is answered with 503. 0: no limit.",
+            help="Maximum seconds of work for one request, in the service and in reads of the "
+            "database. Waiting for locks of other writers does not count; [placement_database] "
+            "write_timeout limits it. A search or an explanation that reaches the deadline "
+            "returns what it has, as at max_search_steps. Any other request fails with 503 and "
+            "changes nothing. 0 means no limit.",
         ),
         cfg.IntOpt(
             "max_answer_size",
             default=64 * 1024 * 1024,
             min=1,
-            help="Most bytes of candidates in one answer, each counted as long as it could be. "
-            "The list ends there, and a warning is logged.",
+            help="Maximum size of the candidates of one answer, in bytes, with each candidate "
+            "counted at its maximum length. The list is cut there, and a warning is logged.",
         ),
         cfg.IntOpt(
             "tree_cache_size",
             default=500_000,
             min=0,
-            help="Resource providers kept in memory by each process, as immutable trees; "
-            "some 0.8 KB each, half of that below a root, and twice where no two hosts are alike.",
+            help="Number of resource providers that each process caches, as immutable trees. A "
+            "provider takes about 0.8 KB: half of that below a root, and twice as much if no two "
+            "hosts have equal inventories.",
         ),
         cfg.IntOpt(
             "max_request_body_size",
             default=32 * 1024 * 1024,
             min=1,
-            help="Most bytes of a request body; a larger one is answered with 413.",
+            help="Maximum size of a request body, in bytes; larger ones are rejected with 413.",
         ),
         cfg.FloatOpt(
             "slow_request",
             default=1.0,
             min=0,
-            help="Seconds from which on a request is slow: the log has a warning that says where "
-            "its time went. 0: none is.",
+            help="Seconds after which a request counts as slow; a warning in the log then shows "
+            "where its time went. 0 disables these warnings.",
         ),
         cfg.IntOpt(
             "allocation_conflict_retry_count",
             default=10,
             min=0,
-            help="Retries of a write whose providers other writers keep changing.",
+            help="Retries of a write whose providers are changed by concurrent writers.",
         ),
         cfg.StrOpt(
             "incomplete_consumer_project_id",
             default=NIL_UUID,
-            help="Project of consumers written below microversion 1.8.",
+            help="Project of consumers written with microversions before 1.8.",
         ),
         cfg.StrOpt(
             "incomplete_consumer_user_id",
             default=NIL_UUID,
-            help="User of consumers written below microversion 1.8.",
+            help="User of consumers written with microversions before 1.8.",
         ),
     ],
     "placement_database": [
         cfg.StrOpt(
             "connection",
             secret=True,
-            help="Database URL; required: sqlite:////FILE, mysql+pymysql://USER:PASSWORD@HOST/DB, "
-            "mysql+mysqldb://... with the extra mysqlclient, or postgresql+psycopg://... with the "
-            "extra postgresql. Parameters of the driver follow a question mark.",
+            help="Database URL; required. One of sqlite:////FILE, "
+            "mysql+pymysql://USER:PASSWORD@HOST/DB, mysql+mysqldb://... (with the extra "
+            "mysqlclient) and postgresql+psycopg://... (with the extra postgresql). Parameters of "
+            "the driver follow a question mark.",
         ),
         cfg.StrOpt(
             "connection_parameters", default="", secret=True, help="Appended to the URL after '?'."
         ),
-        cfg.StrOpt("slave_connection", secret=True, help="Database URL for reads."),
+        cfg.StrOpt("slave_connection", secret=True, help="Database URL of a replica for reads."),
         cfg.BoolOpt(
             "sqlite_synchronous", default=True, help="Wait until SQLite has written to the disk."
         ),
         cfg.StrOpt(
             "mysql_sql_mode",
             default="TRADITIONAL",
-            help="sql_mode of a session; empty keeps the server's.",
+            help="sql_mode of each session; an empty value keeps the server's.",
         ),
         cfg.IntOpt(
             "mysql_wsrep_sync_wait",
-            help="Set to 1 on a Galera cluster that is written through several nodes: a read then "
-            "waits until its node has what others have committed.",
+            help="wsrep_sync_wait of each session. Set it to 1 on a Galera cluster that is "
+            "written through several nodes: a read then waits until its node has applied what "
+            "the other nodes have committed.",
         ),
         cfg.BoolOpt(
             "mariadb_prepared_statements",
             default=True,
-            help="Have MariaDB keep the long statements of claims and searches prepared, up to 32 "
-            "on each connection, which saves half of their cost there. max_prepared_stmt_count of "
-            "the server bounds them for all connections together; beyond it, plain statements are "
-            "sent. Set to false behind a proxy that hands transactions of one connection to "
-            "several, such as ProxySQL.",
+            help="Prepare the long statements of claims and searches on MariaDB, up to 32 on each "
+            "connection, which halves their cost on the server. The server's "
+            "max_prepared_stmt_count limits them for all connections together; beyond it, "
+            "statements are sent unprepared. Set to false behind a proxy that distributes the "
+            "transactions of one connection over several, such as ProxySQL.",
         ),
         cfg.IntOpt(
-            "connection_recycle_time", default=3600, help="Seconds that a connection is kept."
+            "connection_recycle_time",
+            default=3600,
+            help="Seconds after which a connection is replaced.",
         ),
-        cfg.IntOpt("max_pool_size", help="Connections kept by a process."),
-        cfg.IntOpt("max_overflow", help="Connections beyond the pool."),
-        cfg.IntOpt("pool_timeout", help="Seconds to wait for a connection of the pool."),
+        cfg.IntOpt("max_pool_size", help="Connections that the pool of a process keeps open."),
+        cfg.IntOpt("max_overflow", help="Connections that may be opened beyond the pool."),
+        cfg.IntOpt("pool_timeout", help="Seconds to wait for a connection from the pool."),
         cfg.IntOpt(
-            "max_retries", default=10, help="Retries of the first connection; -1: for ever."
+            "max_retries",
+            default=10,
+            help="Retries of the first connection; -1 retries without limit.",
         ),
         cfg.IntOpt("retry_interval", default=10, help="Seconds between these retries."),
         cfg.FloatOpt(
             "write_timeout",
             default=20.0,
-            help="Seconds that a write may spend on retries before it is answered with 503.",
+            help="Seconds that a write may spend on retries before it fails with 503.",
         ),
         cfg.FloatOpt(
             "statement_timeout",
             default=4.0,
             min=0,
-            help="Seconds that one statement for a request may take before the database ends it "
-            "and the request is answered with 503; 0 means no limit. A statement that writes may "
-            "take write_timeout in addition, as it may have to wait for other writers. "
+            help="Seconds that one statement of a request may take before the database cancels "
+            "it and the request fails with 503; 0 means no limit. A statement that writes may "
+            "take write_timeout in addition, because it may have to wait for other writers. "
             "Commands such as db sync and db check have no limit.",
         ),
-        cfg.IntOpt("connection_debug", default=0, min=0, max=100, help="From 50: log statements."),
+        cfg.IntOpt(
+            "connection_debug",
+            default=0,
+            min=0,
+            max=100,
+            help="Log statements if the value is 50 or more.",
+        ),
         cfg.BoolOpt("connection_trace", default=False, help="Log statements."),
-        cfg.BoolOpt("sync_on_startup", default=False, help="Migrate when the service starts."),
+        cfg.BoolOpt(
+            "sync_on_startup", default=False, help="Migrate the schema when the service starts."
+        ),
     ],
     "workarounds": [
         cfg.BoolOpt(

@@ -1,4 +1,4 @@
-"""Where options come from: files, the environment, the command line."""
+"""The sources of options: files, the environment, the command line."""
 
 import os
 import re
@@ -27,15 +27,15 @@ _BAD_VALUE = re.compile(
 
 
 class UnknownOption(NamedTuple):
-    """A group, or an option of a group of this service, that nothing reads."""
+    """A group that is unknown, or an unknown option in a group of this service."""
 
-    # Path of the file that has it.
+    # Path of the file that contains it.
     file: str
     # Name of the group.
     group: str
-    # Name of the option; empty where the whole group is unknown.
+    # Name of the option; empty if the whole group is unknown.
     name: str
-    # The existing name that was probably meant; empty where none resembles it.
+    # The existing name that was probably meant; empty if none is similar.
     nearest: list[str]
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class UnknownOption(NamedTuple):
 
 
 def options() -> cfg.ConfigOpts:
-    """Return a `ConfigOpts` that knows the options of this service and those of oslo.log."""
+    """Return a `ConfigOpts` with the options of this service and of oslo.log registered."""
     conf = cfg.ConfigOpts()
     register(conf)
     oslo_log.register_options(conf)
@@ -55,26 +55,32 @@ def options() -> cfg.ConfigOpts:
 
 
 def register(conf: cfg.ConfigOpts) -> None:
-    """Have somebody's `ConfigOpts` know the options of this service; twice does no harm.
+    """Register the service's options on a `ConfigOpts`. Idempotent.
 
-    Raises ConfigurationError if it has another option of the same name.
+    Raises:
+        ConfigurationError: it has a different option of the same name.
     """
     try:
         for group, opts in OPTIONS.items():
             conf.register_opts(opts, group=group)
     except cfg.DuplicateOptError as error:
-        raise ConfigurationError(f"these options are not those of placement: {error}") from None
+        raise ConfigurationError(f"an option is registered differently: {error}") from None
 
 
 def load_for_service(conf: cfg.ConfigOpts) -> None:
-    """Read the options of the web process, which has no command line.  Raises as `parse` does."""
+    """Read the options of the web process, which has no command line.
+
+    Raises:
+        ConfigurationError: as `parse`.
+    """
     parse(conf, [])
 
 
 def named_files() -> list[str] | None:
-    """Return the file in the directory that the environment names; None when it names none.
+    """Return the file in the directory that the environment names, None if it names none.
 
-    Raises ConfigurationError when the file is not there.
+    Raises:
+        ConfigurationError: the file does not exist.
     """
     directory = os.environ.get(CONFIG_DIR_VARIABLE)
     if not directory:
@@ -88,10 +94,14 @@ def named_files() -> list[str] | None:
 def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = None) -> None:
     """Parse command line, files and environment.
 
-    files: to read where the command line names none; None: the one in the directory that the
-    environment names, or those in the usual places.
+    Args:
+        conf: receives the values.
+        argv: command line, without the program.
+        files: configuration files to read if the command line names none. None: the file in the
+            directory that the environment names, else the files in the usual places.
 
-    Raises ConfigurationError for a file that cannot be read and for a value that is not allowed.
+    Raises:
+        ConfigurationError: a file cannot be read, or a value is not allowed.
     """
     if files is None and not any(argument.startswith("--config-") for argument in argv):
         files = named_files()
@@ -101,31 +111,31 @@ def parse(conf: cfg.ConfigOpts, argv: Sequence[str], files: list[str] | None = N
             project="placement",
             version=__version__,
             default_config_files=files,
-            # A named directory stands alone: nothing of the machine's own is mixed into it.
+            # A named directory replaces the usual ones: configurations are not mixed.
             default_config_dirs=[] if files is not None else None,
         )
     except cfg.ConfigFilesNotFoundError as error:
         raise ConfigurationError(f"cannot read {', '.join(error.config_files)}") from None
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(complaint(error)) from None
+        raise ConfigurationError(describe_error(error)) from None
 
 
-def complaint(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return the text of an error of oslo.config in one line, with the place of a bad value."""
     text = " ".join(str(error).split())
     bad_value = _BAD_VALUE.search(text)
     if bad_value is None:
         return text
-    name, place, reason = bad_value.groups()
+    name, location, reason = bad_value.groups()
     groups = [group for group, opts in OPTIONS.items() if name in {opt.dest for opt in opts}]
     option = f"[{groups[0]}] {name}" if groups else name
-    return f"{place}: {option}: {reason[:1].lower()}{reason[1:]}"
+    return f"{location}: {option}: {reason[:1].lower()}{reason[1:]}"
 
 
 def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
-    """Yield the groups of the files that nothing reads, and such options of this service's groups.
+    """Yield unknown groups of the files, and unknown options in groups of this service.
 
-    What is unknown in the groups of libraries is for them to say.
+    Options in the groups of libraries are not checked: the libraries know them.
     """
     names_by_group = {
         group: {opt.dest for opt in opts} | {opt.name for opt in opts}
@@ -134,7 +144,7 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
     for path in _files_read(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(path, sections).parse()
-        # Options of keystonemiddleware may stand in a group that another one names.
+        # `auth_section` names a group from which keystonemiddleware reads its options.
         named = sections.get("keystone_authtoken", {}).get("auth_section", [])
         groups = {*names_by_group, *LIBRARY_GROUPS, *named}
         for group, names in sections.items():
