@@ -1,12 +1,12 @@
-"""Domain errors: what went wrong, as facts. What HTTP makes of them is `placement.api.problems`.
+"""Domain errors, as facts. `placement.api.problems` turns them into HTTP answers.
 
-Four families say who has to act: `NotFound` (the thing a request is about does not exist),
-`Invalid` (the request cannot be right), `Conflict` (the request and the present state do not
-agree) and `Unavailable` (try again later). A module holds each family.
+Each of the four families has a module and says who has to act: `NotFound` (the object that the
+request is about does not exist), `Invalid` (the request can never succeed), `Conflict` (the
+request does not agree with the present state) and `Unavailable` (try again later).
 
-`code` is the stable, machine-readable name that clients read; the text is for people. Some stock
-clients match phrases of it all the same, so the texts of inventories in use and missing, of taken
-names, of lost races and of stale generations stay as they are.
+`code` is the stable, machine-readable name for clients; the text is for people. Some existing
+clients match phrases of the text anyway, so the texts about inventories in use and missing, taken
+names, lost races and outdated generations must not change.
 """
 
 from placement.errors.base import *

@@ -11,7 +11,7 @@ PROVIDER_NOT_FOUND = "placement.resource_provider.not_found"
 QUERY_DUPLICATE_KEY = "placement.query.duplicate_key"
 QUERY_BAD_VALUE = "placement.query.bad_value"
 QUERY_MISSING_VALUE = "placement.query.missing_value"
-# Of answers with 503, since 2.0.
+# Codes of answers with 503, since 2.0.
 DATABASE_UNAVAILABLE = "placement.database.unavailable"
 DATABASE_UNUSABLE = "placement.database.unusable"
 OUTCOME_UNKNOWN = "placement.outcome_unknown"
@@ -25,8 +25,10 @@ TOO_MANY_BODIES = "placement.too_many_bodies"
 class PlacementError(Exception):
     """An error that a client may see."""
 
+    # Machine-readable name; `UNDEFINED` if clients have no use for a special one.
+
     code = UNDEFINED
 
 
 class ConfigurationError(Exception):
-    """The service cannot run as configured; the text is one line for the operator."""
+    """The service cannot run as configured. The text is one line for the operator."""

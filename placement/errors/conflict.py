@@ -1,4 +1,4 @@
-"""Errors of requests that do not agree with the present state of the database."""
+"""Errors of requests that conflict with the present state of the database."""
 
 from collections.abc import Iterable
 
@@ -14,11 +14,11 @@ from placement.errors.base import (
 
 
 class Conflict(PlacementError):
-    """The request and the present state of the database do not agree."""
+    """The request conflicts with the present state of the database."""
 
 
 class ProviderUuidTaken(Conflict):
-    """A new provider has the UUID of another."""
+    """A new provider has the UUID of an existing one."""
 
     code = DUPLICATE_NAME
 
@@ -29,26 +29,33 @@ class ProviderUuidTaken(Conflict):
 class ProviderNameTaken(Conflict):
     """A provider would get the name of another.
 
-    existing: the other's name, which is not the same where the database ignores differences.
+    Args:
+        name: the requested name.
+        existing: the other provider's name, which differs from `name` if the database ignores
+            the difference.
     """
 
     code = DUPLICATE_NAME
 
     def __init__(self, name: str, existing: str) -> None:
-        alike = ""
+        hint = ""
         if name != existing:
-            alike = (
+            hint = (
                 f" as {existing!r}: the database does not distinguish these names; choose one that "
                 f"differs in more than case, accents and trailing spaces"
             )
-        super().__init__(f"Conflicting resource provider name: {name} already exists{alike}")
+        super().__init__(f"Conflicting resource provider name: {name} already exists{hint}")
 
 
 class NameNotDistinct(Conflict):
-    """A new name is one that the database's collation does not distinguish from another's.
+    """The database's collation does not distinguish a new name from an existing one.
 
-    It has the code of no particular error: a client that sends the request again gets it again.
-    kind: of the name, as in `db.tables.NAMES`. existing: the other name.
+    It has no code of its own, because a retry would fail in the same way.
+
+    Args:
+        kind: what has the name, as in `db.tables.NAMES`.
+        name: the new name.
+        existing: the existing name.
     """
 
     def __init__(self, kind: str, name: str, existing: str) -> None:
@@ -89,7 +96,7 @@ def _generation(value: int | None) -> str:
 
 
 class LostRace(Conflict):
-    """Other writers kept changing what this request depends on until its retries were spent."""
+    """Concurrent writers kept changing what the request depends on, until its retries ran out."""
 
     code = CONCURRENT_UPDATE
 
@@ -100,7 +107,7 @@ class LostRace(Conflict):
 
 
 class InventoryExists(Conflict):
-    """A POST of an inventory that the provider already has; clients know this code for it."""
+    """A POST of an inventory that the provider already has; clients expect this code."""
 
     code = CONCURRENT_UPDATE
 
@@ -114,13 +121,15 @@ class InventoryExists(Conflict):
 class InventoryInUse(Conflict):
     """A change of all inventories would remove classes that have allocations.
 
-    resource_classes: their names, in the order of their ids.
+    Args:
+        resource_classes: their names, in the order of their ids.
+        uuid: of the provider.
     """
 
     code = INVENTORY_IN_USE
 
     def __init__(self, resource_classes: Iterable[str], uuid: str) -> None:
-        # nova passes the text on to its users as it is, white space and all.
+        # nova passes this text on to its users unchanged, including the white space.
         names = ", ".join(resource_classes)
         super().__init__(
             "There was a conflict when trying to complete your request.\n\n"
@@ -129,7 +138,7 @@ class InventoryInUse(Conflict):
 
 
 class SingleInventoryInUse(Conflict):
-    """A DELETE of one inventory that has allocations; clients know another code for it."""
+    """A DELETE of one inventory that has allocations; clients expect another code than above."""
 
     code = CONCURRENT_UPDATE
 
@@ -212,14 +221,15 @@ class CapacityExceeded(Conflict):
 
 
 class NoCandidatesFound(Conflict):
-    """Nothing meets a request that was to be claimed.
+    """No candidate satisfies a request that was to be claimed.
 
-    place: where the body has the request. why: what the search says of it; empty where the caller
-    may not know.
+    Args:
+        error_path: where the request is in the body.
+        reason: the explanation of the search; empty if the caller may not see it.
     """
 
     code = NO_CANDIDATES
 
-    def __init__(self, place: str, why: str = "") -> None:
-        reason = f". {why}" if why else ""
-        super().__init__(f"{place}: nothing can meet this request now{reason}")
+    def __init__(self, error_path: str, reason: str = "") -> None:
+        explanation = f". {reason}" if reason else ""
+        super().__init__(f"{error_path}: no candidate satisfies this request now{explanation}")

@@ -1,4 +1,4 @@
-"""Errors of requests that name something unknown or contradict themselves."""
+"""Errors of requests that name unknown objects or contradict themselves."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,7 +7,7 @@ from placement.suggestions import did_you_mean
 
 
 class Invalid(PlacementError):
-    """The request names something unknown or contradicts itself."""
+    """The request names unknown objects or contradicts itself."""
 
 
 class BadQuery(Invalid):
@@ -19,7 +19,7 @@ class BadQuery(Invalid):
 
 
 class BadBody(Invalid):
-    """The body is not JSON or not of the operation's schema; the text names the field."""
+    """The body is not JSON or violates the operation's schema; the text names the field."""
 
 
 class BadPath(Invalid):
@@ -27,7 +27,7 @@ class BadPath(Invalid):
 
 
 class Unstorable(Invalid):
-    """The character set of the database cannot represent all of `text`."""
+    """The character set of the database cannot represent a text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f"{text}: the database cannot hold all of these characters; use others")
@@ -53,9 +53,13 @@ class UnknownReshapedProvider(Invalid):
 class UnknownNames(Invalid):
     """The request names members of a catalogue that do not exist.
 
-    field: the parameter or member with the names, where a request has several. meant: existing
-    names that resemble them.
+    Args:
+        names: the unknown names.
+        field: the parameter or member that contains them, if the request has several.
+        meant: existing names that resemble them.
     """
+
+    # What the catalogue holds, for the text.
 
     noun: str
 
@@ -94,7 +98,7 @@ class BadParent(Invalid):
 
 
 class BadCapacity(Invalid):
-    """The capacity of an inventory would be below the least that is allowed."""
+    """The capacity of an inventory would be below the minimum."""
 
     def __init__(
         self, resource_class: str, total: int, reserved: int, capacity: int, least: int
@@ -113,7 +117,13 @@ class InventoryMissing(Invalid):
 
 
 class NotCustom(Invalid):
-    """A change of a standard resource class or trait; `verb`: delete or update."""
+    """A change of a standard resource class or trait.
+
+    Args:
+        verb: "delete" or "update".
+        kind: "resource class" or "trait".
+        name: of the class or trait.
+    """
 
     def __init__(self, verb: str, kind: str, name: str) -> None:
         super().__init__(f"Cannot {verb} standard {kind} {name}; only CUSTOM_ ones can be changed")

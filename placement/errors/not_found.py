@@ -18,7 +18,7 @@ class ProviderNotFound(NotFound):
 
 
 def _use_name(uuid: str) -> str:
-    """Return how to find a provider by its name, where a text can be no UUID."""
+    """Return a hint how to find a provider by name if the text is not a UUID, else ""."""
     try:
         UUID(uuid)
     except ValueError:

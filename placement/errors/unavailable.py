@@ -16,11 +16,12 @@ from placement.errors.base import (
 class Unavailable(PlacementError):
     """The service cannot answer now; the same request may succeed later."""
 
-    retry_after: int | None = 1  # seconds; None: a retry would not help
+    # Seconds after which a client may retry; null: a retry would not help.
+    retry_after: int | None = 1
 
 
 class DatabaseUnavailable(Unavailable):
-    """The database does not answer, or has no time for this request."""
+    """The database does not respond, or has no capacity for this request."""
 
     code = DATABASE_UNAVAILABLE
 
@@ -29,87 +30,88 @@ class DatabaseUnavailable(Unavailable):
 
 
 class DatabaseUnusable(Unavailable):
-    """The database does not let the service work until an operator acts.
+    """The service cannot use the database until an operator acts.
 
-    reason: what is wrong, for clients. complaint: for operators, what the database said to which
-    command and what to do.
+    Args:
+        reason: what is wrong, for clients.
+        complaint: for operators: what the database reported for which command, and what to do.
     """
 
     code = DATABASE_UNUSABLE
     retry_after = None
 
     def __init__(self, reason: str, complaint: str) -> None:
-        super().__init__(f"The database cannot be used: {reason}; the server's log says which")
+        super().__init__(f"The database cannot be used: {reason}; see the server's log")
         self.reason = reason
         self.complaint = f"the database cannot be used: {reason}: {complaint}"
         self.arguments = (reason, complaint)
 
 
 class OutcomeUnknown(Unavailable):
-    """The database failed at a COMMIT, and nobody can say whether it happened."""
+    """The database failed during a COMMIT, and it is unknown whether the COMMIT succeeded."""
 
     code = OUTCOME_UNKNOWN
 
     def __init__(self) -> None:
         super().__init__(
-            "The database failed while it committed, and whether the change was made could not be "
-            "found out; read before you send it again"
+            "The database failed during a COMMIT, and it is unknown whether the change was made; "
+            "read the objects before you send the request again"
         )
 
 
 class StatementTooLong(Unavailable):
-    """A statement reached its limit of time, and would reach it again."""
+    """A statement reached its time limit, and would reach it again."""
 
     code = STATEMENT_TIMEOUT
     retry_after = None
 
     def __init__(self) -> None:
         super().__init__(
-            "The database needs too long for this request; ask for less (limit, fewer conditions, "
+            "The database takes too long for this request; request less (limit, fewer conditions, "
             "in_tree, member_of), or raise [placement_database]statement_timeout"
         )
 
 
 class SearchExhausted(Unavailable):
-    """The budget of the search was spent before a first candidate was found."""
+    """The search spent its budget before it found a candidate."""
 
     code = SEARCH_EXHAUSTED
 
     def __init__(self, steps: int) -> None:
         super().__init__(
-            f"No candidate was found within {steps} steps of work and some were left to try; "
+            f"The search found no candidate within {steps} steps of work, and stopped; "
             f"narrow the request (in_tree, member_of, required, fewer groups) or raise "
             f"[placement]max_search_steps"
         )
 
 
 class DeadlineExceeded(Unavailable):
-    """The work of a request took longer than a request may take; nothing was changed."""
+    """The work for a request exceeded its deadline; nothing was changed."""
 
     code = REQUEST_DEADLINE
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
-            f"The request was not done after {seconds:g} seconds of work, and nothing was changed; "
-            f"ask for less at once (limit, fewer groups, claims or members), or raise "
+            f"The request exceeded {seconds:g} seconds of work, and nothing was changed; "
+            f"request less at once (limit, fewer groups, claims or members), or raise "
             f"[placement]request_deadline"
         )
 
 
-class Outpaced(Unavailable):
-    """Other callers were faster at every candidate, for as long as a write may take."""
+class ClaimContention(Unavailable):
+    """A claim lost every candidate to concurrent writers, for as long as a write may take."""
 
     code = CLAIM_CONTENTION
 
     def __init__(self, tries: int) -> None:
         super().__init__(
-            f"Others were faster at each of {tries} candidates that could be claimed; "
+            f"Concurrent writers took each of the {tries} candidates that were tried; "
             f"send the request again"
         )
 
 
 class TooManyBodies(Unavailable):
-    """The server process has no room for the body of another request."""
+    """The server process has no memory left for the body of another request."""
 
     code = TOO_MANY_BODIES
 

@@ -1,7 +1,7 @@
-"""The explorer: a page that shows trees, room and reasons.
+"""The explorer: a web page that shows provider trees, free capacity and explanations.
 
-It is a client of the REST API and nothing else. This package hands out its files, which are in
-`static`; whatever the page shows, it asks the API for, with the token of whoever looks at it.
+The page is a client of the REST API. This package only serves its files, which are in `static`;
+the page reads its data from the API, with the token of its user.
 """
 
 from placement.explorer.files import Explorer

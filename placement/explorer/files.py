@@ -1,4 +1,4 @@
-"""The files of the page, as a WSGI layer beside the API."""
+"""The files of the page, as a WSGI layer around the API."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PREFIX = "/explorer"
 INDEX = "index.html"
 
-# How the page says whether somebody checks tokens.
+# The tag in the page that says whether the API validates tokens.
 GUARDED = b'name="placement-guard" content="keystone"'
 UNGUARDED = b'name="placement-guard" content="noauth2"'
 
@@ -26,7 +26,7 @@ CONTENT_TYPES = {
     ".svg": "image/svg+xml",
 }
 
-# Nothing but the page's own files is executed, and nobody but its own server is asked.
+# Only the page's own files are executed, and it sends requests only to its own server.
 CONTENT_SECURITY_POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -43,7 +43,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 _JSON = "application/json"
 
 HEADERS = [
-    ("Cache-Control", "no-cache"),  # a copy is used as long as the tag says that it is true
+    ("Cache-Control", "no-cache"),  # a cached copy is used if its tag is still valid
     ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Referrer-Policy", "no-referrer"),
@@ -53,27 +53,32 @@ HEADERS = [
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of the page, read once. tag: its ETag."""
+    """A file of the page, read once."""
 
+    # Body of the answer.
     content: bytes
+    # Value of Content-Type.
     content_type: str
+    # Value of ETag, in quotes.
     tag: str
 
 
-# Answers with an error as the API does; takes environ, start_response, status, detail, headers.
+# Returns an error in the API's format, from environ, start_response, status, detail and headers.
 Refuse = Callable[
     ["WSGIEnvironment", "StartResponse", int, str, Sequence[tuple[str, str]]], Iterable[bytes]
 ]
 
 
 class Explorer:
-    """Answer for everything below /explorer; all else is the application's."""
+    """Serves everything below /explorer; all other paths go to the application."""
 
     def __init__(self, application: "WSGIApplication", refuse: Refuse, *, guarded: bool) -> None:
         """Read the files.
 
-        refuse: answers clients that accept JSON. guarded: the API validates tokens, so the page
-        asks for one.
+        Args:
+            application: serves the other paths.
+            refuse: answers clients that accept JSON.
+            guarded: whether the API validates tokens, so that the page has to ask for one.
         """
         self._application = application
         self._refuse = refuse
@@ -88,13 +93,13 @@ class Explorer:
         """Answer one request; the files need no token."""
         path = environ.get("PATH_INFO", "")
         if path == PREFIX:
-            # Relative, for a proxy may have cut something off the path.
+            # Relative, because a proxy may have removed a prefix of the path.
             return _answer(start_response, "308 Permanent Redirect", Location="explorer/")
         if not path.startswith(f"{PREFIX}/"):
             return self._application(environ, start_response)
         if environ["REQUEST_METHOD"] not in {"GET", "HEAD"}:
             allowed = ("Allow", "GET, HEAD")
-            return self._fail(environ, start_response, 405, "the explorer is read only", allowed)
+            return self._fail(environ, start_response, 405, "the explorer is read-only", allowed)
         file = self._files.get(path.removeprefix(f"{PREFIX}/") or INDEX)
         if file is None:
             return self._fail(environ, start_response, 404, f"the explorer has no file {path}")
@@ -116,7 +121,7 @@ class Explorer:
         detail: str,
         *headers: tuple[str, str],
     ) -> Iterable[bytes]:
-        """Answer with an error: the API's where the client names JSON, else one without a body."""
+        """Return an error: in the API's format if the client accepts JSON, else without a body."""
         if _JSON in environ.get("HTTP_ACCEPT", ""):
             return self._refuse(environ, start_response, status, detail, [*HEADERS, *headers])
         line = f"{status} {HTTPStatus(status).phrase}"
@@ -124,19 +129,19 @@ class Explorer:
 
 
 def _names(tags: str, tag: str) -> bool:
-    """Return whether a list of tags has one, or `*`; a proxy that compresses has made it weak."""
+    """Return whether a list of tags contains one, or `*`; a compressing proxy makes it weak."""
     return not {"*", tag, f"W/{tag}"}.isdisjoint(each.strip() for each in tags.split(","))
 
 
 def _answer(start_response: "StartResponse", status: str, **headers: str) -> list[bytes]:
-    """Give an answer without a body."""
+    """Return an answer without a body."""
     length = [] if status.startswith("304") else [("Content-Length", "0")]
     start_response(status, [*HEADERS, *headers.items(), *length])
     return []
 
 
 def _read(directory: "Traversable", path: str) -> Iterator[tuple[str, File]]:
-    """Yield each file below a directory by its path there."""
+    """Yield each file below a directory with its relative path."""
     for entry in directory.iterdir():
         if entry.is_dir():
             yield from _read(entry, f"{path}{entry.name}/")

@@ -213,7 +213,7 @@ def test_one_that_nothing_can_meet_is_told_so_and_leaves_nothing(service: Servic
     before = service.dump()
     error = service.claim(409, body(vcpus(5), owner="nobody"))
     assert error["code"] == "placement.no_candidates"
-    assert error["detail"].startswith("request: nothing can meet this request now")
+    assert error["detail"].startswith("request: no candidate satisfies this request now")
     assert service.dump() == before
 
 
@@ -229,7 +229,7 @@ def test_why_nothing_is_left_is_told_to_those_who_may_ask(tmp_path: Path) -> Non
             answer = service.send("POST", "/claims", body(vcpus(5)), VERSION, headers)
             assert answer.status_code == 409
             told.append(answer.json["errors"][0]["detail"])
-        refusal = "request: nothing can meet this request now"
+        refusal = "request: no candidate satisfies this request now"
         assert told[1] == refusal
         why = service.send(
             "POST", "/allocation_candidates", {**vcpus(5), "explain": "summary"}, VERSION
@@ -239,7 +239,9 @@ def test_why_nothing_is_left_is_told_to_those_who_may_ask(tmp_path: Path) -> Non
 
 def test_what_earlier_claims_take_is_explained_as_taken(service: Service) -> None:
     error = service.claim(409, several(vcpus(4), vcpus(4), vcpus(4), vcpus(1)))
-    assert error["detail"].startswith("claims[3].request: nothing can meet this request now. ")
+    assert error["detail"].startswith(
+        "claims[3].request: no candidate satisfies this request now. "
+    )
     explanation = service.expect(
         200, "POST", "/allocation_candidates", {**vcpus(1), "explain": "summary"}, VERSION
     ).json["explanation"]
@@ -450,7 +452,7 @@ def test_who_is_always_slower_is_told_to_come_back_and_not_that_there_is_nothing
         answer = service.send("POST", "/claims", body(), VERSION)
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "1"
-        assert "Others were faster" in answer.text
+        assert "Concurrent writers took" in answer.text
         monkeypatch.undo()
         assert service.used() == 0
 
@@ -477,7 +479,7 @@ def test_several_claims_see_what_those_before_them_take_of_what_is_shared(
     assert len(service.claim(201, several(request, request))["claims"]) == 2
     before = service.dump(but="revision")
     error = service.claim(409, several(vcpus(1), request))
-    assert error["detail"].startswith("claims[1].request: nothing can meet")
+    assert error["detail"].startswith("claims[1].request: no candidate satisfies")
     assert service.dump(but="revision") == before
 
 
@@ -485,7 +487,7 @@ def test_all_of_several_claims_are_refused_with_one_of_them(service: Service) ->
     before = service.dump()
     error = service.claim(409, several(*[vcpus(3)] * (HOSTS + 1)))
     assert error["code"] == "placement.no_candidates"
-    assert error["detail"].startswith(f"claims[{HOSTS}].request: nothing can meet")
+    assert error["detail"].startswith(f"claims[{HOSTS}].request: no candidate satisfies")
     assert service.dump() == before
     # What it thought of was its own alone.
     assert len(service.get("/allocation_candidates?resources=VCPU:4")["allocation_requests"]) == 3

@@ -26,10 +26,10 @@ from placement.db.engine import Database
 from placement.db.retries import Pauses
 from placement.errors import (
     CapacityExceeded,
+    ClaimContention,
     LostRace,
     NoCandidatesFound,
     NoInventory,
-    Outpaced,
     UnitsViolated,
     UnknownProviders,
     UnknownResourceClasses,
@@ -77,13 +77,24 @@ def claim(
     *,
     explained: bool = False,
 ) -> list[Claimed]:
-    """Meet demands in their order, each on what those before it leave; all of them or none.
+    """Satisfy all demands in order, or none; each is searched for on what earlier ones leave.
 
-    explained: whether the caller may know why nothing is found.
-    Raises NoCandidatesFound where a search finds nothing, ConsumerGenerationConflict for a consumer
-    that exists, Outpaced when others were faster for `[placement_database] write_timeout` seconds,
-    and SearchExhausted and DeadlineExceeded where all searches together take too long; what
-    `find_candidates` raises, and what `Database.write` does but for LostRace.
+    Args:
+        database: is searched and written.
+        cache: trees in memory.
+        demands: at least one.
+        settings: of the service.
+        tuning: sizes of the reads of the search.
+        explained: whether the caller may see why a search finds nothing.
+
+    Raises:
+        NoCandidatesFound: a search found nothing.
+        ConsumerGenerationConflict: a consumer exists already.
+        ClaimContention: concurrent writers were faster for `[placement_database] write_timeout`
+            seconds.
+        SearchExhausted: all searches together took too much work.
+        DeadlineExceeded: all searches together took too long.
+        Exception: other errors of `find_candidates` and `Database.write`, except LostRace.
     """
     until = time.monotonic() + settings.database.write_timeout
     budget = Budget(settings.candidates.max_search_steps)
@@ -112,7 +123,7 @@ def claim(
                 for each, candidate in zip(attempt.claims, attempt.choice, strict=True)
             ]
         if time.monotonic() > until:
-            raise Outpaced(tries)
+            raise ClaimContention(tries)
         with deadline.waiting():
             pauses.wait()
 
