@@ -1,1 +1,1 @@
-"""What `placement-manage samples` writes, and files for the source tree alone."""
+"""The files that `placement-manage samples` writes, and a few that only the source tree needs."""

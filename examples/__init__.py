@@ -1,1 +1,1 @@
-"""Programs that use the placement service, to be copied from: docs/examples.rst."""
+"""Example programs that use the placement service; see docs/examples.rst."""

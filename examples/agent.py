@@ -1,13 +1,13 @@
-"""A compute agent: reports the host that a YAML file describes, and follows the file's changes.
+"""A compute agent: reports the host that a YAML file describes, and follows changes of the file.
 
     python -m examples.agent examples/host.yaml
 
-The agent gives the host what the file says: inventories, traits, aggregates, and the devices below
-it. Traits and aggregates of which the file says nothing stay, such as the one by which an operator
-disables a host, and so do providers that another agent has put below the host. When inventory moves
-from one provider to another, as from a host to its cards, what consumers hold of it moves along, in
-one transaction of the service. The agent can be killed at any time; the next one completes what was
-begun.
+The agent sets what the file describes: inventories, traits, aggregates, and the devices below the
+host. Traits and aggregates that the file does not mention are kept, such as the trait with which an
+operator disables a host, and so are providers that another agent has created below the host. When
+inventory moves from one provider to another, for example from a host to its cards, allocations move
+with it, in one transaction of the service. The agent can be killed at any time; its next run
+completes what is unfinished.
 """
 
 import argparse
@@ -36,15 +36,19 @@ from falcon_placement_client import (
 LOG = logging.getLogger("agent")
 KEYS = frozenset(("name", "uuid", "inventory", "traits", "aggregates", "children"))
 
-# A provider as files describe it: a name, and as much of the other keys as there is.
+# A provider as files describe it: a name, and any of the other keys.
 Description = Mapping[str, Any]
 
 
 class HostDriver:
-    """Makes a tree what a description says: the `ComputeDriver` of one host."""
+    """Edits a tree until it matches a description: the `ComputeDriver` of one host."""
 
     def __init__(self, description: Description) -> None:
-        """Take the description of the root.  Raises ValueError, which names provider and key."""
+        """Take the description of the root.
+
+        Raises:
+            ValueError: the description is malformed; the text names the provider and the key.
+        """
         _check(description, "the file")
         self._description = description
         self.uuid = str(description.get("uuid") or uuid.uuid5(uuid.NAMESPACE_DNS, self.name))
@@ -55,13 +59,15 @@ class HostDriver:
         return str(self._description["name"])
 
     def __call__(self, tree: ProviderTree, allocations: AllocationRecords | None) -> None:
-        """Edit a tree, and allocations where there are any.
+        """Edit a tree, and the allocations if there are any.
 
-        Raises ReshapeNeeded without allocations when inventory moves; ReshapeFailed when what a
-        consumer holds fits nowhere; ProviderTreeError for what the service would not take.
+        Raises:
+            ReshapeNeeded: inventory moves, and there are no allocations to move with it.
+            ReshapeFailed: the allocations of a consumer fit nowhere.
+            ProviderTreeError: the service would refuse the result.
         """
         others = self._providers_of_others(tree)
-        # What is the same in the end is not written: only differences are.
+        # Removed and added again: the client only writes differences.
         if tree.exists(self.uuid):
             tree.remove(self.uuid)
         self._add(tree, self._description, None)
@@ -77,7 +83,7 @@ class HostDriver:
             move_allocations(tree, allocations)
 
     def _add(self, tree: ProviderTree, provider: Description, parent: str | None) -> None:
-        """Add a provider and all below it."""
+        """Add a provider and its descendants."""
         name = provider["name"]
         if parent is None:
             made = tree.new_root(name, self.uuid)
@@ -97,11 +103,11 @@ class HostDriver:
             self._add(tree, child, name)
 
     def _uuid_of_child(self, name: str) -> str:
-        """Return the same UUID each time, by which an agent finds what it has created before."""
+        """Return a stable UUID, so that a later run finds the provider again."""
         return str(uuid.uuid5(uuid.UUID(self.uuid), name))
 
     def _providers_of_others(self, tree: ProviderTree) -> list[ProviderData]:
-        """Return the providers below the host that no agent has made of its file."""
+        """Return the providers below the host that other agents have created."""
         if not tree.exists(self.uuid):
             return []
         own = {self.uuid, *_stated_uuids(self._description)}
@@ -114,11 +120,12 @@ class HostDriver:
 
 
 def move_allocations(tree: ProviderTree, allocations: AllocationRecords) -> None:
-    """Give consumers, of inventory that is elsewhere in the tree now, as much of it there.
+    """Move allocations along with inventory that is now elsewhere in the tree.
 
-    What a consumer has of one class of one provider stays together.
+    The units that a consumer has of one class on one provider stay together.
 
-    Raises ReshapeFailed where no provider has enough left.
+    Raises:
+        ReshapeFailed: no provider has enough capacity left.
     """
     room = {
         (each.uuid, name): record.capacity
@@ -133,7 +140,7 @@ def move_allocations(tree: ProviderTree, allocations: AllocationRecords) -> None
                     room[provider, name] -= amount
                 elif tree.base.exists(provider):  # and no provider of another tree
                     moving.append((amount, name, record["allocations"], provider))
-    # The largest first, and to where most is left.
+    # The largest first, each to the provider with the most capacity left.
     for amount, name, held_of, old in sorted(moving, key=lambda each: each[0], reverse=True):
         places = [place for place in room if place[1] == name]
         place = max(places, key=lambda each: room[each], default=None)
@@ -148,7 +155,9 @@ def move_allocations(tree: ProviderTree, allocations: AllocationRecords) -> None
 def read_host(path: str) -> HostDriver:
     """Return the driver of the host that a file describes.
 
-    Raises OSError, and ValueError, which names the file and says what was expected.
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is malformed; the text names it and says what was expected.
     """
     try:
         return HostDriver(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
@@ -163,22 +172,22 @@ def _check(provider: object, where: str) -> None:
     if unknown := sorted(map(str, provider.keys() - KEYS)):
         raise ValueError(f"{name}: no key {unknown[0]}, expected {', '.join(sorted(KEYS))}")
     if not isinstance(provider.get("inventory") or {}, Mapping):
-        raise ValueError(f"{name}: the inventory is no mapping of classes")
+        raise ValueError(f"{name}: the inventory is not a mapping of classes")
     for key in ("traits", "aggregates"):
         stated = provider.get(key) or []
         is_list = isinstance(stated, list | Mapping)
         if not is_list or not all(isinstance(each, str) for each in stated):
-            raise ValueError(f"{name}: the {key} are no list of names")
+            raise ValueError(f"{name}: the {key} are not a list of names")
         if not all(isinstance(wanted, bool) for wanted in _names(stated).values()):
-            raise ValueError(f"{name}: the {key} are neither true nor false")
+            raise ValueError(f"{name}: the {key} must be true or false")
     if not isinstance(provider.get("children") or [], list):
-        raise ValueError(f"{name}: the children are no list")
+        raise ValueError(f"{name}: the children are not a list")
     for child in provider.get("children") or ():
         _check(child, f"a child of {name}")
 
 
 def _stated_uuids(provider: Description) -> Iterator[str]:
-    """Yield the UUIDs that a file gives to providers."""
+    """Yield the UUIDs that a file states for providers."""
     if provider.get("uuid"):
         yield str(uuid.UUID(str(provider["uuid"])))
     for child in provider.get("children") or ():
@@ -186,25 +195,25 @@ def _stated_uuids(provider: Description) -> Iterator[str]:
 
 
 def _names(stated: Any) -> dict[str, bool]:
-    """Return, of names in a file, whether the provider is to have each."""
+    """Return name -> whether the provider is to have it."""
     return dict(stated) if isinstance(stated, Mapping) else dict.fromkeys(stated or (), True)
 
 
 def _records(inventory: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield records by class; a plain number is a total."""
+    """Yield inventory records by class; a plain number is a total."""
     for name, record in inventory.items():
         yield name, {"total": record} if isinstance(record, int) else record
 
 
 def _moving(tree: ProviderTree) -> set[str]:
-    """Return the classes that providers lose, and others of the tree get."""
+    """Return the classes that some providers of the tree lose and others get."""
     old = {(each.uuid, name) for each in tree.base for name in each.inventory}
     new = {(each.uuid, name) for each in tree for name in each.inventory}
     return {name for _, name in old - new} & {name for _, name in new - old}
 
 
 def report(client: ReportClient, path: str) -> bool:
-    """Report what a file describes; return whether that succeeded, and say what did not."""
+    """Report the host that a file describes; return whether that succeeded, and log errors."""
     try:
         host = read_host(path)
         client.report(host.uuid, host)
@@ -220,17 +229,19 @@ def main() -> int:
     parser.add_argument("file", help="describes the host; examples/host.yaml is one")
     parser.add_argument("--url", default="http://127.0.0.1:8778", help="of the service")
     parser.add_argument("--token", default="admin", help="sent as X-Auth-Token")
-    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="to look again")
-    parser.add_argument("--once", action="store_true", help="report, and end")
+    parser.add_argument(
+        "--every", type=float, default=5.0, metavar="SECONDS", help="interval between reports"
+    )
+    parser.add_argument("--once", action="store_true", help="report once and exit")
     options = parser.parse_args()
-    # The library says what it changes.
+    # The client library logs what it changes.
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
     client = ReportClient.at(options.url, options.token)
     if options.once:
         return 0 if report(client, options.file) else 1
     try:
         while True:
-            # A tree in which nothing differs costs two requests, and is put right if it does.
+            # An unchanged tree costs two requests; if another program changed it, it is corrected.
             report(client, options.file)
             time.sleep(options.every)
     except KeyboardInterrupt:

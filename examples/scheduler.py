@@ -3,8 +3,8 @@
     python -m examples.scheduler boot examples/flavors/small --count 3
     python -m examples.scheduler delete UUID…
 
-Hosts are asked for, ranked, and claimed one after the other until nobody else was faster. Where
-nothing fits the service says why.
+The scheduler requests candidates, ranks them, and claims one after the other until a claim
+succeeds. If no host fits, it prints the service's explanation.
 """
 
 import argparse
@@ -28,27 +28,34 @@ from falcon_placement_client import (
 from falcon_placement_client.flavors import Flavor, read_flavor_file, request_of_flavor
 
 LIMIT = 1000  # candidates to choose from
-TRIES = 3  # of what is asked on connections that break
+TRIES = 3  # of requests whose connection breaks
 
-# A host that gets no more instances has this trait.
+# Trait of hosts that get no more instances.
 DISABLED = "COMPUTE_STATUS_DISABLED"
 
 
 class Scheduler:
-    """Places instances of one service; each of several at a time has one of its own."""
+    """Places the instances of one service. Not thread-safe: each thread needs its own."""
 
     def __init__(
         self, client: ReportClient, limit: int = LIMIT, rng: random.Random | None = None
     ) -> None:
-        """Take a client; limit: of the candidates to choose from; rng: makes choices repeatable."""
+        """Make a scheduler.
+
+        Args:
+            client: of the service.
+            limit: candidates to choose from.
+            rng: a seeded one makes choices repeatable.
+        """
         self._client = client
         self._limit = limit
         self._rng = rng or random.Random()
 
     def request(self, flavor: Flavor) -> JsonRequest:
-        """Return what a flavor asks of hosts that are not disabled.
+        """Return the request of a flavor, restricted to hosts that are not disabled.
 
-        Raises RequestError, which names the key, for flavors that mean nothing.
+        Raises:
+            RequestError: the flavor is invalid; the text names the key.
         """
         request = request_of_flavor(flavor)
         root = request.get("root", {})
@@ -56,9 +63,10 @@ class Scheduler:
         return {**request, "root": {**root, "forbidden": forbidden}, "limit": self._limit}
 
     def boot(self, flavor: Flavor, instance: NewConsumer) -> ClaimResult:
-        """Give an instance what its flavor asks for, on the least loaded host.
+        """Claim the resources of a flavor for an instance, on the least loaded host.
 
-        Raises NoCandidates, whose text is the explanation where the service gives one.
+        Raises:
+            NoCandidates: no host fits; the text is the service's explanation, if it gives one.
         """
         request = self.request(flavor)
         for tries_left in reversed(range(TRIES)):
@@ -67,15 +75,18 @@ class Scheduler:
             except exceptions.ConnectionError:
                 if not tries_left:
                     raise
-                # The answer is lost, and the claim perhaps not.
+                # The answer is lost, but the claim may have succeeded.
                 self._client.release(instance.uuid)
         raise AssertionError("unreachable")
 
     def rebook(self, flavor: Flavor, instance: NewConsumer) -> ClaimResult:
-        """Place an instance anew: by another flavor, or because its host is disabled.
+        """Place an instance again: with another flavor, or because its host is disabled.
 
-        A migration holds what it has until the instance has something else, and gives it back
-        where nothing is found. Raises as `boot` does.
+        A migration consumer holds the present allocations until the instance has new ones, and
+        gives them back if no host fits.
+
+        Raises:
+            NoCandidates: as `boot`.
         """
         holder = NewConsumer(self.new_uuid(), instance.project_id, instance.user_id, "MIGRATION")
         self._client.move(instance.uuid, holder)
@@ -88,20 +99,20 @@ class Scheduler:
         return result
 
     def delete(self, instance: str) -> bool:
-        """Give back all that an instance has; return whether that was anything."""
+        """Release all resources of an instance; return whether it had any."""
         return self._client.release(instance)
 
     def new_uuid(self) -> str:
-        """Return a UUID, the same ones in the same order for the same `rng`."""
+        """Return a UUID; the sequence depends only on `rng`."""
         return str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
 
     def _rank(self, answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return candidates, those first whose providers would have most left.
+        """Return candidates, with the least loaded hosts first.
 
-        Equal ones are in any order, lest all schedulers meet on the same host.
+        Equally loaded ones are in random order, so that schedulers do not all choose the same host.
         """
         summaries = answer["provider_summaries"]
-        # In an order that is always the same, so that `rng` alone decides.
+        # Sorted first, so that the result depends on `rng` alone.
         candidates = sorted(
             answer["allocation_requests"], key=lambda each: sorted(each["allocations"])
         )
@@ -110,7 +121,7 @@ class Scheduler:
 
 
 def _load(candidate: Mapping[str, Any], summaries: Mapping[str, Any]) -> float:
-    """Return which part of a class is used at the most, once a candidate is claimed: 0 to 1."""
+    """Return the highest usage of any class after a candidate is claimed, from 0 to 1."""
     loads: list[float] = [
         (summaries[provider]["resources"][name]["used"] + amount)
         / summaries[provider]["resources"][name]["capacity"]
@@ -121,14 +132,14 @@ def _load(candidate: Mapping[str, Any], summaries: Mapping[str, Any]) -> float:
 
 
 def boot(scheduler: Scheduler, path: str, count: int) -> int:
-    """Boot instances of the flavor in a file; print where, or why not; return the exit code."""
+    """Boot instances of a flavor; print where, or why not; return the exit code."""
     flavor = read_flavor_file(path)
     for _ in range(count):
         instance = NewConsumer(scheduler.new_uuid(), "project", "user")
         try:
             result = scheduler.boot(flavor, instance)
         except NoCandidates as error:
-            print(f"no place: {error}")
+            print(f"no host fits: {error}")
             return 3
         places = ", ".join(
             f"{provider}: {' '.join(f'{name}={held}' for name, held in each['resources'].items())}"
@@ -141,12 +152,12 @@ def boot(scheduler: Scheduler, path: str, count: int) -> int:
 def delete(scheduler: Scheduler, instances: Sequence[str]) -> int:
     """Delete instances; return the exit code."""
     for instance in instances:
-        print(f"{instance} {'deleted' if scheduler.delete(instance) else 'had nothing'}")
+        print(f"{instance} {'deleted' if scheduler.delete(instance) else 'had no allocations'}")
     return 0
 
 
 def main() -> int:
-    """Do what the arguments say; return the exit code: 3 where nothing fits, 1 for errors."""
+    """Run the command; return the exit code: 3 if no host fits, 1 for errors."""
     parser = argparse.ArgumentParser(prog="python -m examples.scheduler", description=__doc__)
     parser.add_argument("--url", default="http://127.0.0.1:8778", help="of the service")
     parser.add_argument("--token", default="admin", help="sent as X-Auth-Token")

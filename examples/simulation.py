@@ -1,13 +1,13 @@
-"""A cloud with thousands of boots, resizes, evacuations and deletes, in which nothing may leak.
+"""A simulated cloud with thousands of boots, resizes, evacuations and deletes, to find leaks.
 
     python -m examples.simulation
     python -m examples.simulation --url http://127.0.0.1:8778 --hosts 200 --operations 10000
 
-Agents (`examples.agent`) report the hosts, schedulers (`examples.scheduler`) place the instances of
-their users, all at once. In each round a host fails and is evacuated, and some hosts give the GPUs
-that are in use providers of their own. In the end the service has to say of every host what the
-simulation thinks, and has to be empty once all is deleted. With one scheduler the same seed gives
-the same cloud.
+Agents (`examples.agent`) report the hosts, and schedulers (`examples.scheduler`) concurrently place
+the instances of their users. In each round a host fails and is evacuated, and some hosts move GPUs
+that are in use to child providers. At the end, the usages and allocations of every host must be
+equal to what the simulation has recorded, and nothing may remain after all instances are deleted.
+With one scheduler, equal seeds give equal clouds.
 """
 
 import argparse
@@ -38,15 +38,15 @@ GPU_EVERY = 4  # hosts
 
 @dataclass
 class Result:
-    """What happened in a run.
+    """What happened in a run."""
 
-    counts: how often, by what. digest: the same for the same cloud. refusal: why an instance found
-    no place, the last time.
-    """
-
+    # Operation -> how often it was done.
     counts: Counter[str] = field(default_factory=Counter)
+    # Duration of the rounds, in seconds.
     seconds: float = 0.0
+    # Hash of the final cloud.
     digest: str = ""
+    # Explanation for the last instance that could not be placed; empty if all were placed.
     refusal: str = ""
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Result:
 
 
 class Simulation:
-    """A cloud on one service, with as many users as schedulers."""
+    """A cloud on one service, with one user for each scheduler."""
 
     def __init__(
         self, client: ReportClient, hosts: int, schedulers: int, seed: int, limit: int = LIMIT
@@ -72,12 +72,17 @@ class Simulation:
         self._users = [User(Scheduler(client, limit, rng), self._hosts, rng) for rng in randoms]
 
     def run(self, operations: int) -> Result:
-        """Build the cloud, have users act, check and tear down; raise LeakError and ClientError."""
+        """Build the cloud, run the operations, check the result and tear down.
+
+        Raises:
+            LeakError: the service differs from the records of the simulation.
+            ClientError: a request failed.
+        """
         result = Result()
         with ThreadPoolExecutor(len(self._users)) as pool:
             for host in self._hosts:
                 for consumer in self._client.get_allocations_for_provider_tree(host):
-                    self._client.release(consumer)  # of a run that was interrupted
+                    self._client.release(consumer)  # left over from an interrupted run
             list(pool.map(self._report, self._descriptions))
             began = time.monotonic()
             with tqdm(total=operations, unit=" operations", disable=None) as bar:
@@ -96,7 +101,11 @@ class Simulation:
         return result
 
     def check(self) -> None:
-        """Compare what the service says with what is thought.  Raises LeakError."""
+        """Compare the service with the records of the simulation.
+
+        Raises:
+            LeakError: they differ.
+        """
         instances_of: dict[str, list[Instance]] = {host: [] for host in self._hosts}
         for user in self._users:
             for each in user.instances.values():
@@ -105,32 +114,32 @@ class Simulation:
             usages: Counter[str] = Counter()
             for used in self._client.get_usages_for_provider_tree(host).values():
                 usages.update(used)
-            thought: Counter[str] = Counter()
+            recorded: Counter[str] = Counter()
             for instance in instances:
-                thought.update(amounts(instance.flavor))
+                recorded.update(amounts(instance.flavor))
             consumers = self._client.get_allocations_for_provider_tree(host).keys()
-            if +usages != thought or consumers != {each.consumer.uuid for each in instances}:
+            if +usages != recorded or consumers != {each.consumer.uuid for each in instances}:
                 raise LeakError(
                     f"host {host}: {dict(+usages)} used by {len(consumers)} consumers; "
-                    f"thought was {dict(thought)} by {len(instances)}"
+                    f"expected {dict(recorded)} by {len(instances)}"
                 )
 
     def _round(self, pool: ThreadPoolExecutor, operations: int, number: int, bar: Any) -> None:
-        """Let a host fail, and users act; meanwhile some hosts change."""
+        """Let a host fail and users act, while some hosts reshape."""
         failed = self._rng.choice(self._descriptions)
         host = HostDriver(failed).uuid
         self._disable(host, True)
-        self._report(failed)  # an agent leaves it disabled
+        self._report(failed)  # the agent must not enable it
         gpu_hosts = [each for each in self._descriptions[::GPU_EVERY] if each is not failed]
 
-        def act(place: int, user: User) -> None:
+        def act(number_of_user: int, user: User) -> None:
             user.evacuate(host)
-            if place == 0:
+            if number_of_user == 0:
                 for description in gpu_hosts[number::ROUNDS]:
                     if split_gpus(description):
                         self._report(description)
                         user.counts["hosts reshaped"] += 1
-            for _ in range(share(operations, len(self._users), place)):
+            for _ in range(share(operations, len(self._users), number_of_user)):
                 user.act()
                 bar.update()
 
@@ -138,26 +147,26 @@ class Simulation:
         self._disable(host, False)
 
     def _report(self, description: dict[str, Any]) -> str:
-        """Have an agent report a host; return its UUID."""
+        """Let an agent report a host; return its UUID."""
         host = HostDriver(description)
         self._client.report(host.uuid, host)
         return host.uuid
 
     def _disable(self, host: str, disabled: bool) -> None:
-        """Give a host the trait by which it gets no instances, or take it away."""
+        """Add or remove the trait of disabled hosts."""
         tree = self._client.get_provider_tree(host)
         change = tree.add_traits if disabled else tree.remove_traits
         change(host, DISABLED)
         self._client.update_from_provider_tree(tree)
 
     def _remove(self, host: str) -> None:
-        """Delete a host, which the service refuses while anything of it is in use."""
+        """Delete a host; the service refuses that while any of its inventory is in use."""
         tree = self._client.get_provider_tree(host)
         tree.remove(host)
         self._client.update_from_provider_tree(tree)
 
     def _digest(self) -> str:
-        """Return what is different for each cloud."""
+        """Return a hash of the cloud."""
         lines = sorted(
             f"{each.consumer.uuid} {each.flavor} {each.host}"
             for user in self._users
@@ -167,13 +176,13 @@ class Simulation:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Return a host as files describe it."""
+    """Return the description of a host, as in a file."""
     vcpu = {"total": 64, "allocation_ratio": 4.0}
     return {"name": name, "inventory": {"VCPU": vcpu, "MEMORY_MB": 262144, "DISK_GB": 4000}}
 
 
 def split_gpus(description: dict[str, Any]) -> bool:
-    """Give the two cards of a host providers of their own; return whether they had none."""
+    """Move the GPUs of a host to two child providers; return whether that was a change."""
     if "VGPU" not in description["inventory"]:
         return False
     del description["inventory"]["VGPU"]
@@ -185,13 +194,13 @@ def split_gpus(description: dict[str, Any]) -> bool:
 
 
 def share(whole: int, parts: int, number: int) -> int:
-    """Return how much of a whole is that part's, where all but the first ones get as much."""
+    """Return the size of one of `parts` nearly equal parts; the first ones may be larger by one."""
     return whole // parts + (number < whole % parts)
 
 
 @contextmanager
 def connected(url: str | None, token: str) -> Iterator[ReportClient]:
-    """Give a client of a server, or of a service in this process on a database of its own."""
+    """Yield a client of a server, or of a service in this process with a database of its own."""
     if url:
         yield ReportClient.at(url, token)
         return
@@ -203,14 +212,14 @@ def connected(url: str | None, token: str) -> Iterator[ReportClient]:
 
 
 def main() -> int:
-    """Run what the arguments ask for; return the exit code: 1 where something leaked or failed."""
+    """Run the simulation; return the exit code: 1 for a leak or a failure."""
     parser = argparse.ArgumentParser(prog="python -m examples.simulation", description=__doc__)
     parser.add_argument("--url", help="of a server; default: PlacementDirect, on SQLite")
     parser.add_argument("--token", default="admin", help="sent as X-Auth-Token")
     parser.add_argument("--hosts", type=int, default=100)
     parser.add_argument("--schedulers", type=int, default=4)
     parser.add_argument("--operations", type=int, default=3000)
-    parser.add_argument("--limit", type=int, default=LIMIT, help="of candidates to choose from")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="candidates to choose from")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     try:
@@ -224,8 +233,8 @@ def main() -> int:
         return 1
     print(result)
     if result.refusal:
-        print(f"the last one without a place: {result.refusal}")
-    print("nothing leaked: every host had what was thought, and nothing at the end")
+        print(f"the last instance that could not be placed: {result.refusal}")
+    print("nothing leaked: every host had the expected usages, and none at the end")
     return 0
 
 

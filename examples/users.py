@@ -1,4 +1,4 @@
-"""The users of the simulated cloud: what they do, and what they think they have."""
+"""The users of the simulated cloud: their operations, and a record of their instances."""
 
 import random
 from collections import Counter
@@ -14,28 +14,37 @@ FLAVORS = {
     path.name: read_flavor_file(str(path))
     for path in sorted((Path(__file__).parent / "flavors").iterdir())
 }
-WISHES = {"small": 60, "large": 25, "gpu": 15}  # how often users want them
-ACTS = {"boot": 60, "resize": 15, "delete": 25}
+FLAVOR_WEIGHTS = {"small": 60, "large": 25, "gpu": 15}  # how often users choose them
+OPERATION_WEIGHTS = {"boot": 60, "resize": 15, "delete": 25}
 
 
 class LeakError(Exception):
-    """The service does not say what the simulation thinks."""
+    """The service and the records of the simulation differ."""
 
 
 @dataclass
 class Instance:
-    """What the simulation thinks of an instance; host: the UUID of the root of its tree."""
+    """An instance as the simulation has recorded it."""
 
+    # Its UUID and owner.
     consumer: NewConsumer
+    # Name of its flavor.
     flavor: str
+    # UUID of the root of its tree; empty before it is placed.
     host: str
 
 
 class User:
-    """Boots, resizes and deletes instances through a scheduler, one after the other."""
+    """Boots, resizes and deletes instances through a scheduler, one at a time."""
 
     def __init__(self, scheduler: Scheduler, hosts: Iterable[str], rng: random.Random) -> None:
-        """Take a scheduler; hosts: the UUIDs of the roots of all trees."""
+        """Make a user without instances.
+
+        Args:
+            scheduler: places the instances.
+            hosts: UUIDs of the roots of all trees.
+            rng: decides what the user does.
+        """
         self._scheduler = scheduler
         self._hosts = frozenset(hosts)
         self._rng = rng
@@ -44,9 +53,9 @@ class User:
         self.refusal = ""
 
     def act(self) -> None:
-        """Do one thing of those that users do."""
-        (act,) = self._rng.choices(list(ACTS), list(ACTS.values()))
-        (flavor,) = self._rng.choices(list(WISHES), list(WISHES.values()))
+        """Do one random operation."""
+        (act,) = self._rng.choices(list(OPERATION_WEIGHTS), list(OPERATION_WEIGHTS.values()))
+        (flavor,) = self._rng.choices(list(FLAVOR_WEIGHTS), list(FLAVOR_WEIGHTS.values()))
         if act == "boot" or not self.instances:
             consumer = NewConsumer(self._scheduler.new_uuid(), "simulation", "user")
             self._place(Instance(consumer, flavor, ""), "boots")
@@ -58,34 +67,39 @@ class User:
             self.delete(instance)
 
     def evacuate(self, host: str) -> None:
-        """Have each instance of a host placed elsewhere, or deleted where there is no place."""
+        """Place each instance of a host elsewhere, or delete it if no other host fits."""
         for instance in [each for each in self.instances.values() if each.host == host]:
             if not self._place(instance, "evacuations"):
                 self.delete(instance)
 
     def delete(self, instance: Instance) -> None:
-        """Delete an instance.  Raises LeakError if it had nothing."""
+        """Delete an instance.
+
+        Raises:
+            LeakError: it had no allocations.
+        """
         if not self._scheduler.delete(instance.consumer.uuid):
-            raise LeakError(f"instance {instance.consumer.uuid} had nothing any more")
+            raise LeakError(f"instance {instance.consumer.uuid} had no allocations")
         del self.instances[instance.consumer.uuid]
         self.counts["deletes"] += 1
 
     def _place(self, instance: Instance, what: str) -> bool:
-        """Place an instance, anew if it has a host; return whether there was a place.
+        """Place an instance, again if it has a host; return whether a host was found.
 
-        Raises LeakError if it has not what is thought.
+        Raises:
+            LeakError: its allocations are not as recorded.
         """
         place = self._scheduler.rebook if instance.host else self._scheduler.boot
         try:
             result = place(FLAVORS[instance.flavor], instance.consumer)
         except NoCandidates as error:
             self.refusal = str(error)
-            self.counts[f"{what} without a place"] += 1
+            self.counts[f"{what} without a host"] += 1
             return False
         except AllocationConflict as error:
-            # Nobody else writes what the instance has.
+            # No other program writes the allocations of the instance.
             raise LeakError(str(error)) from error
-        # Whatever else it has of the tree, its processors are the root's.
+        # Its other resources may be on child providers, but its processors are on the root.
         (host,) = self._hosts & result.allocations.keys()
         moved = Instance(instance.consumer, instance.flavor, host)
         self.instances[instance.consumer.uuid] = moved
@@ -94,7 +108,7 @@ class User:
 
 
 def amounts(flavor: str) -> Counter[str]:
-    """Return what an instance of a flavor uses, by class."""
+    """Return what an instance of a flavor uses, as class -> units."""
     total: Counter[str] = Counter()
     for group in request_of_flavor(FLAVORS[flavor])["groups"].values():
         total.update(group["resources"])

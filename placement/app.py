@@ -1,4 +1,4 @@
-"""The application: everything is wired together here, and only here."""
+"""The application: the only place where its parts are wired together."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -45,7 +45,14 @@ def create_app(
 ) -> "WSGIApplication":
     """Return the WSGI application for a database that is migrated and has its catalogues.
 
-    metrics: what its page shows; None: it has none. Raises ConfigurationError.
+    Args:
+        settings: of the service.
+        database: is not used before the first request.
+        tuning: sizes of the reads of a search.
+        metrics: are served as a page; None: there is no such page.
+
+    Raises:
+        ConfigurationError: the path of the metrics collides with the API's.
     """
     keystone = settings.auth_strategy == "keystone"
     trees = TreeCache(settings.candidates.tree_cache_size)
@@ -64,7 +71,7 @@ def create_app(
 def _metrics_page(
     settings: MetricsSettings, text: Callable[[], bytes], policy: Policy
 ) -> Callable[["WSGIApplication"], MetricsPage]:
-    """Return what puts the page of the metrics before an application."""
+    """Return a function that wraps an application in the metrics page."""
     port = None if settings.address is None else settings.address[1]
     if port is None and settings.path.split("/")[1] in {path.split("/")[1] for path in OPERATIONS}:
         raise ConfigurationError(
@@ -75,11 +82,17 @@ def _metrics_page(
 
 
 def prepare(database: Database, *, sync: bool, patient: bool = True) -> None:
-    """Make a database ready to serve: its schema and its catalogues.
+    """Prepare a database for serving: its schema and its catalogues.
 
-    sync: whether to migrate the schema. patient: whether to wait for a database that does not
-    answer yet. Many processes may do this at once. Raises ConfigurationError, whose text is one
-    line for the operator.
+    Several processes may do this concurrently.
+
+    Args:
+        database: to prepare.
+        sync: whether to migrate the schema.
+        patient: whether to wait for a database that does not respond yet.
+
+    Raises:
+        ConfigurationError: the database cannot be used; the text is one line for the operator.
     """
     database.connect_first(patient=patient)
     try:
@@ -105,27 +118,34 @@ def _is_synced(database: Database) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What `migrate` did.
+    """What `migrate` did."""
 
-    before, now: version of the schema; None where nothing of this service was there. adopted:
-    version of openstack-placement's schema that the tables have. corrections: of derived columns.
-    classes, traits: how many standard ones are new.
-    """
-
+    # Version of the schema before; null if the database had no schema of this service.
     before: str | None
+    # Version of the schema afterwards; null as above.
     now: str | None
+    # Version of openstack-placement's schema that the tables have; null if they have none.
     adopted: str | None
+    # Corrections of derived columns.
     corrections: Corrections
+    # Number of standard resource classes that were added.
     classes: int
+    # Number of standard traits that were added.
     traits: int
 
 
 def migrate(database: Database, progress: Progress = silent) -> Migration:
     """Migrate the schema, fill the derived columns and complete the catalogues.
 
-    Can be repeated at any time: after a run that was interrupted, or after other software has
-    written to the database. progress: shows how far the columns are. Raises ConfigurationError for
-    a database that cannot be migrated.
+    Can be repeated at any time: after an interrupted run, or after other software has written to
+    the database.
+
+    Args:
+        database: to migrate.
+        progress: shows the progress of filling the columns.
+
+    Raises:
+        ConfigurationError: the database cannot be migrated.
     """
     with database.read() as conn:
         before = schema.version(conn)
@@ -134,8 +154,8 @@ def migrate(database: Database, progress: Progress = silent) -> Migration:
             database.write(_upgrade)
             break
         except (Unavailable, DatabaseError, schema.SchemaMismatch) as error:
-            # Where an engine commits each statement that changes the schema, another process may
-            # have migrated in between; the next attempt finds its work done.
+            # On engines that commit each schema change by itself, a concurrent process may have
+            # migrated in between; the next attempt finds the work done.
             if not attempts_left or _lacks_rights(error):
                 raise
             time.sleep(MIGRATE_PAUSE)
@@ -159,10 +179,12 @@ def _upgrade(conn: Connection) -> None:
 
 
 class Served:
-    """The WSGI application, with what the server has to know.
+    """The WSGI application, with attributes for the server.
 
-    max_body_size: bytes; a request with a longer body is refused unread. metrics: what counts, if
-    anything does. metrics_address: host and port of the metrics' own listener, if they have one.
+    Attributes:
+        max_body_size: bytes; a request with a longer body is refused unread.
+        metrics: the metrics of the service; None if they are disabled.
+        metrics_address: host and port of their separate listener; None if they have none.
     """
 
     def __init__(
@@ -183,9 +205,14 @@ class Served:
 def serve(*, patient: bool = True) -> Served:
     """Read the configuration, prepare the database and return the application.
 
-    This happens once, before a server forks its workers, and leaves no connection open that they
-    could share. patient: whether to wait for a database that does not answer. Raises
-    ConfigurationError.
+    Called once, before a server forks its workers; no open connection is left that they would
+    share.
+
+    Args:
+        patient: whether to wait for a database that does not respond.
+
+    Raises:
+        ConfigurationError: the configuration or the database cannot be used.
     """
     conf = config.options()
     config.load_for_service(conf)
@@ -203,10 +230,17 @@ def serve(*, patient: bool = True) -> Served:
 def start(
     settings: Settings, *, patient: bool = True, metrics: Metrics | None = None
 ) -> tuple["WSGIApplication", Database]:
-    """Return the application on the configured database, which is prepared and has no connection.
+    """Prepare the configured database; return the application on it, and the database.
 
-    patient: whether to wait for a database that does not answer. metrics: what is shown of them.
-    Raises ConfigurationError.
+    No connection is open afterwards.
+
+    Args:
+        settings: of the service.
+        patient: whether to wait for a database that does not respond.
+        metrics: are served as a page; None: there is no such page.
+
+    Raises:
+        ConfigurationError: the configuration or the database cannot be used.
     """
     database = Database(settings.database)
     try:

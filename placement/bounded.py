@@ -1,4 +1,4 @@
-"""What is kept within a bound on what it weighs together."""
+"""A dictionary with a limit on the total size of its values."""
 
 import threading
 from collections.abc import Callable, Hashable
@@ -7,28 +7,33 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 
-class Bounded(dict[Any, Value]):
-    """Values up to a weight in all; those that came first go first, but never the last one.
+class SizeLimitedDict(dict[Any, Value]):
+    """Keeps values up to a total size; the oldest are dropped first, but never the last one.
 
-    PERF: found without a lock, as in any dict.
+    PERF: a lookup takes no lock, as in any dict.
     """
 
-    def __init__(self, most: int, weigh: Callable[[Value], int]) -> None:
-        """`weigh`: always says the same of a value."""
+    def __init__(self, max_size: int, size_of: Callable[[Value], int]) -> None:
+        """Make an empty one.
+
+        Args:
+            max_size: limit of the total size.
+            size_of: returns the size of a value, always the same for one value.
+        """
         super().__init__()
-        self.weight = 0
-        self._most = most
-        self._weigh = weigh
+        self.size = 0
+        self._max_size = max_size
+        self._size_of = size_of
         self._lock = threading.Lock()
 
     def __setitem__(self, key: Hashable, value: Value) -> None:
         with self._lock:
-            self._forget(key)
+            self._drop(key)
             super().__setitem__(key, value)
-            self.weight += self._weigh(value)
-            while self.weight > self._most and len(self) > 1:
-                self._forget(next(iter(self)))
+            self.size += self._size_of(value)
+            while self.size > self._max_size and len(self) > 1:
+                self._drop(next(iter(self)))
 
-    def _forget(self, key: Hashable) -> None:
+    def _drop(self, key: Hashable) -> None:
         if key in self:
-            self.weight -= self._weigh(self.pop(key))
+            self.size -= self._size_of(self.pop(key))

@@ -1,4 +1,4 @@
-"""What entry points print for the operator when something cannot be done."""
+"""Error messages that entry points print for the operator."""
 
 import sys
 
@@ -7,12 +7,12 @@ from placement.logs import escaped
 
 
 def is_expected(error: Exception) -> bool:
-    """Whether a line can say what is wrong; other errors are bugs."""
+    """Return whether one line describes the error completely; other errors are bugs."""
     return isinstance(error, (ConfigurationError, PlacementError)) or _is_of_database(error)
 
 
 def describe(error: Exception) -> str:
-    """Return one line about an error, for operators: it may say more than the client's text."""
+    """Return one line about an error for operators, which may say more than the client's text."""
     if isinstance(error, DatabaseUnusable):
         return error.complaint
     if not _is_of_database(error):
@@ -23,13 +23,13 @@ def describe(error: Exception) -> str:
 
 
 def fail(error: Exception) -> None:
-    """Print a line about an error on standard error; a file has several, of one error each."""
+    """Print an error to standard error; an invalid file has a line for each of its problems."""
     for line in f"placement: {describe(error)}".split("\n"):
         print(escaped(line), file=sys.stderr)
 
 
 def _is_of_database(error: Exception) -> bool:
-    # PERF: commands over REST start without SQLAlchemy, and where it is not imported it raises
-    # nothing.
+    # PERF: commands over REST start without SQLAlchemy. If it is not imported, it cannot have
+    # raised the error.
     sqlalchemy = sys.modules.get("sqlalchemy.exc")
     return sqlalchemy is not None and isinstance(error, sqlalchemy.SQLAlchemyError)

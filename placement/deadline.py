@@ -1,10 +1,10 @@
-"""The deadline of a request: how long its work may take, in Python and in reads of the database.
+"""The deadline of a request: the time that its work may take, in Python and in database reads.
 
-It stands behind the bounds on work (`[placement] max_search_steps` and others), which are counted
-and not measured. A thread has one deadline, that of the request it answers, so nothing hands it on.
-Every statement looks at it before it is sent, every COMMIT before it is made, and loops over many
-things in between. Time that a request waits for locks or for a connection does not count:
-`[placement_database] write_timeout` and `pool_timeout` bound it.
+It complements the limits on work (`[placement] max_search_steps` and others), which are counted
+and not measured. Each thread has one deadline, for the request that it answers, so it is not passed
+as an argument. It is checked before each statement and each COMMIT, and in loops over many items.
+Waiting for locks or for a connection does not count: `[placement_database] write_timeout` and
+`pool_timeout` limit it.
 """
 
 import math
@@ -17,11 +17,11 @@ from placement.errors import DeadlineExceeded
 
 
 class _Current(threading.local):
-    """The deadline of each thread's request; without one, nothing ends it."""
+    """The deadline of each thread's request; without a request there is none."""
 
-    # When it is reached, by `monotonic`.
+    # Value of `monotonic` at which it is reached.
     ends = math.inf
-    # What `[placement] request_deadline` says, in seconds.
+    # Value of `[placement] request_deadline`, in seconds.
     seconds = 0.0
 
 
@@ -30,7 +30,7 @@ _current = _Current()
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Enter the work of a request, which may take so many seconds; 0: any number."""
+    """Enter the work of a request, which may take `seconds`; 0: no limit."""
     _current.seconds = seconds
     _current.ends = monotonic() + seconds if seconds else math.inf
     try:
@@ -40,24 +40,24 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def lift() -> None:
-    """Let the request take any time from now on: what it returns is there, and has to be sent."""
+    """Remove the deadline: the answer is complete and only has to be sent."""
     _current.ends = math.inf
 
 
 def is_over() -> bool:
-    """Whether the request has taken longer than it may."""
+    """Return whether the request has exceeded its deadline."""
     return monotonic() > _current.ends
 
 
 def check() -> None:
-    """Raise DeadlineExceeded when the request has taken longer than it may."""
+    """Raise DeadlineExceeded if the request has exceeded its deadline."""
     if is_over():
         raise DeadlineExceeded(_current.seconds)
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Enter a block whose time does not count, and in which no check fails."""
+    """Enter a block whose time does not count, and during which no check fails."""
     ends, started = _current.ends, monotonic()
     _current.ends = math.inf
     try:

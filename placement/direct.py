@@ -1,7 +1,7 @@
-"""`PlacementDirect`: the whole REST API in this process; only the database is on the network.
+"""`PlacementDirect`: the whole REST API within this process; only the database is remote.
 
-Requests pass everything that they would pass in a server: versions, policy, schemas, errors. They
-are answered in the thread that sends them.
+Requests pass through the same steps as in a server: versions, policy, schemas, errors. They are
+answered on the thread that sends them.
 """
 
 import io
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 URL = "http://placement.direct"
 IN_MEMORY = frozenset(("sqlite://", "sqlite:///:memory:"))
-# Who can reach the database may do everything; only the role of a service may reshape.
+# A caller with access to the database may do anything. Only the service role may reshape.
 IDENTITY = {"X-Auth-Token": "admin", "X-Roles": "admin,service"}
 
 
 class PlacementDirect:
-    """A context manager that gives a keystoneauth1 adapter of the service.
+    """A context manager that returns a keystoneauth1 adapter for the service.
 
     ::
 
@@ -43,21 +43,24 @@ class PlacementDirect:
             providers = client.get("/resource_providers").json()["resource_providers"]
 
     The adapter has `get`, `put`, `post`, `patch` and `delete`; each takes a path, and `json`,
-    `headers`, `microversion` and `raise_exc`. Errors are answers, unless `raise_exc=True` asks for
-    exceptions. Any number of threads may use it, and a process may have several; one that is
-    forked goes on with connections of its own.
+    `headers`, `microversion` and `raise_exc`. Errors are returned as answers, unless
+    `raise_exc=True`. It is thread-safe, and a process may have several; a forked process opens
+    connections of its own.
     """
 
     def __init__(self, conf: cfg.ConfigOpts | Settings, latest_microversion: bool = False) -> None:
-        """Take the configuration, most of all that of the database.
+        """Take the configuration, above all that of the database.
 
-        conf: options, or settings as `placement.config` reads them. Options that were not parsed
-        get their defaults and what was set by `set_override`; neither files nor the command line
-        of the process are read. `auth_strategy` does not matter, for callers are administrators, as
-        long as they send no `X-Auth-Token` and `X-Roles` of their own. latest_microversion: whether
-        requests that state no microversion are of the latest 1.x, and not of 1.0.
+        Args:
+            conf: options, or settings as read by `placement.config`. Options that were not parsed
+                have their defaults and the values set by `set_override`; neither files nor the
+                command line of the process are read. `auth_strategy` is ignored: callers are
+                administrators unless they send their own `X-Auth-Token` and `X-Roles`.
+            latest_microversion: whether requests without a microversion use the latest 1.x instead
+                of 1.0.
 
-        Raises ConfigurationError for options that cannot be used.
+        Raises:
+            ConfigurationError: the options cannot be used.
         """
         self._settings = replace(_settings(conf), auth_strategy="noauth2")
         self._microversion = "latest" if latest_microversion else None
@@ -65,15 +68,17 @@ class PlacementDirect:
 
     @classmethod
     def on_database(cls, url: str) -> "PlacementDirect":
-        """Return a service with the default of every option on a database.
+        """Return a service on a database, with the default value of every option.
 
-        The database is migrated to the newest schema when the service is entered. url: of
-        SQLAlchemy, such as `sqlite:///placement.db`. `sqlite://` is a database of this service
-        alone, in a temporary directory that goes when the service is left.
+        The database is migrated to the newest schema when the context is entered.
+
+        Args:
+            url: SQLAlchemy URL, such as `sqlite:///placement.db`. `sqlite://` is a private database
+                in a temporary directory, which is deleted when the context is left.
         """
         conf = cfg.ConfigOpts()
         config.register(conf)
-        # Not the files that oslo.config would find by the name of the running program.
+        # Otherwise oslo.config would read files named after the running program.
         conf([], default_config_files=[], default_config_dirs=[], use_env=False)
         conf.set_override("connection", url, "placement_database")
         conf.set_override("sync_on_startup", True, "placement_database")
@@ -82,19 +87,20 @@ class PlacementDirect:
     def __enter__(self) -> Adapter:
         """Prepare the database as a server does, and return the adapter.
 
-        Raises ConfigurationError, one line, for a database that cannot be used.
+        Raises:
+            ConfigurationError: the database cannot be used; the text is one line.
         """
         with ExitStack() as exits:
             settings = self._settings
             if settings.database.connection in IN_MEMORY:
-                # Threads need connections of their own, and each would have a database of its own.
+                # Each thread has its own connection, which would be a database of its own.
                 directory = exits.enter_context(TemporaryDirectory(prefix="placement-"))
                 url = f"sqlite:///{directory}/placement.db"
                 settings = replace(settings, database=replace(settings.database, connection=url))
             application, database = app.start(settings)
             exits.callback(database.dispose)
             session = exits.enter_context(requests.Session())
-            # Nothing of the environment (proxies, .netrc) and no other host plays a part.
+            # No settings of the environment (proxies, .netrc) and no other hosts are used.
             session.trust_env = False
             session.adapters.clear()
             session.mount(URL, InProcessTransport(application))
@@ -128,14 +134,14 @@ def _settings(conf: cfg.ConfigOpts | Settings) -> Settings:
 
 
 class _Caller(FixedEndpointPlugin):
-    """Says where the service is, and leaves the identity to headers, which callers may replace."""
+    """Returns the URL of the service; headers state the identity, which callers may replace."""
 
     def get_headers(self, session: Session) -> dict[str, str]:
         return {}
 
 
 class InProcessTransport(HTTPAdapter):
-    """A transport of `requests` that hands each request to a WSGI application."""
+    """A transport of `requests` that passes each request to a WSGI application."""
 
     def __init__(self, application: "WSGIApplication") -> None:
         super().__init__()
@@ -144,7 +150,7 @@ class InProcessTransport(HTTPAdapter):
     def send(
         self, request: requests.PreparedRequest, *_options: Any, **_more_options: Any
     ) -> requests.Response:
-        """Return the answer of the application; options of connections do not matter."""
+        """Return the answer of the application; connection options are ignored."""
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start_response(
@@ -171,7 +177,7 @@ class InProcessTransport(HTTPAdapter):
 
 
 def _environ(request: requests.PreparedRequest) -> "WSGIEnvironment":
-    """Return what a server would make of a request."""
+    """Return the WSGI environment that a server would make for a request."""
     url = urlsplit(str(request.url))
     body = _body(request.body)
     environ: WSGIEnvironment = {
@@ -193,7 +199,7 @@ def _environ(request: requests.PreparedRequest) -> "WSGIEnvironment":
         "wsgi.run_once": False,
     }
     for name, value in request.headers.items():
-        # As servers do: with an underscore it could pass for another header.
+        # As in servers: a name with an underscore could be mistaken for another header.
         if "_" not in name:
             environ[_variable(name)] = _text(value)
     return environ

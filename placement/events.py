@@ -1,7 +1,7 @@
-"""Events inside the service that are worth counting: one seam for logs and metrics.
+"""Events in the service that logs and metrics count.
 
-Code reports an event here and knows nothing of the listeners. With debug logging each event is a
-line of the logger `placement.events`; `placement.metrics` listens and counts.
+Code emits an event here and does not know the listeners. With debug logging each event is a line of
+the logger `placement.events`; `placement.metrics` listens and counts.
 """
 
 import logging
@@ -12,21 +12,20 @@ LOG = logging.getLogger(__name__)
 
 
 class Event(StrEnum):
-    """What happened; its details are named here.
+    """What happened, with the details that each event has.
 
-    REQUEST: operation (its public id, "other" where none was reached), version (None where none was
+    REQUEST: operation (its public id, "other" if none was reached), version (None if none was
     negotiated), method, path, status, seconds, length (bytes of the body), statements, slow.
     SEARCH: candidates, bound (the option that cut the answer short, or None), and the fields of
     `candidates.search.SearchStats`.
-    TREES: cached and loaded: trees that were in memory, and that were read; kept: providers in
-    memory since.
-    RETRY: attempt: how often the write has failed before it is run again; cause, which is a
-    `db.retries.Cause`.
-    CLAIM: consumers; tries: candidates that were tried until they got what they asked for.
-    CONFLICT: code of the error that a client is told.
-    LOST_COMMIT: happened, of a COMMIT whose outcome had to be found out; None: it was not.
-    CONNECTION: pool (read or write), seconds for which a transaction had a connection of it.
-    NO_CONNECTION: pool, of which no connection could be had in time.
+    TREES: cached: trees found in memory; loaded: trees read from the database; kept: providers in
+    memory afterwards.
+    RETRY: attempt: how many attempts of the write have failed; cause: a `db.retries.Cause`.
+    CLAIM: consumers; tries: candidates that were tried, including the one that was claimed.
+    CONFLICT: code of the error that the client gets.
+    LOST_COMMIT: happened: whether a COMMIT without a known outcome happened; None: unknown.
+    CONNECTION: pool (read or write); seconds for which a transaction held one of its connections.
+    NO_CONNECTION: pool that had no connection in time.
     """
 
     REQUEST = "request"
@@ -47,16 +46,16 @@ _listeners: list[Listener] = []
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Tell the listener of every event, on the thread where it happens; return what ends that."""
+    """Call the listener for each event, on the thread that emits it; return a function to stop."""
     _listeners.append(listener)
     return lambda: _listeners.remove(listener)
 
 
-def tell(event: Event, **details: object) -> None:
-    """Tell all listeners of an event. A listener's fault is logged, and harms nobody else."""
+def emit(event: Event, **details: object) -> None:
+    """Emit an event to all listeners. An error of a listener is logged and has no other effect."""
     if LOG.isEnabledFor(logging.DEBUG):
         LOG.debug("%s: %s", event, " ".join(f"{name}={value}" for name, value in details.items()))
-    for listener in tuple(_listeners):  # another thread may end its own meanwhile
+    for listener in tuple(_listeners):  # another thread may remove its own concurrently
         try:
             listener(event, details)
         except Exception:

@@ -1,7 +1,7 @@
-"""Options and policy rules of this service, in the form that oslo's tools read.
+"""Options and policy rules of this service, for oslo's generators and validators.
 
-oslo-config-generator and oslo-config-validator come here by the entry point `placement.conf`;
-oslopolicy-sample-generator, -policy-generator, -list-redundant and -validator by `placement`.
+oslo-config-generator and oslo-config-validator use the entry point `placement.conf`;
+oslopolicy-sample-generator, -policy-generator, -list-redundant and -validator use `placement`.
 """
 
 import sys
@@ -17,12 +17,12 @@ from placement.errors import ConfigurationError
 
 
 def options() -> Sequence[tuple[str, Sequence[cfg.Opt]]]:
-    """Return the options of this service by group; libraries have namespaces of their own."""
+    """Return the options of this service by group; libraries have their own namespaces."""
     return list(config.OPTIONS.items())
 
 
 def set_defaults() -> None:
-    """Give the libraries' options the defaults that they have here."""
+    """Set this service's defaults for the options of libraries."""
     config.set_log_defaults()
     wsgi_stack.register_options(cfg.CONF)
     policy.register_options(cfg.CONF)
@@ -34,12 +34,12 @@ def rules() -> Sequence[oslo_policy.RuleDefault]:
 
 
 def enforcer() -> oslo_policy.Enforcer:
-    """Return an enforcer of the rules as configured.
+    """Return an enforcer of the configured rules.
 
-    The configuration is that of the tool's command line, or else the service's. Exits with one
-    line when the files cannot be read.
+    The configuration is that of the tool's command line, else the service's. Exits with one line if
+    the files cannot be read.
     """
-    conf = cfg.CONF  # where the tool has registered its own arguments
+    conf = cfg.CONF  # on which the tool has registered its own arguments
     try:
         config.parse(conf, sys.argv[1:], config.named_files())
     except ConfigurationError as error:
@@ -48,7 +48,7 @@ def enforcer() -> oslo_policy.Enforcer:
     policy.register_options(conf)
     path = conf.find_file(conf.oslo_policy.policy_file)
     if path is not None:
-        # The validator opens the file a second time, below the directory that it runs in.
+        # The validator opens the file again, relative to its working directory.
         conf.set_override("policy_file", path, group="oslo_policy")
     policy_enforcer = oslo_policy.Enforcer(conf)
     policy_enforcer.register_defaults(rules())

@@ -1,16 +1,16 @@
-"""Log lines that clients cannot forge: whatever is not printable in a record is escaped."""
+"""Log lines that clients cannot forge: unprintable characters in records are escaped."""
 
 import copy
 import logging
 from collections.abc import Iterator
 from typing import Any
 
-# Texts of a record that formatters and handlers set themselves.
+# Attributes of a record that formatters and handlers set themselves.
 _TRUSTED = frozenset({"color", "exc_text", "stack_info"})
 
 
 def guard() -> None:
-    """Make the handlers of all loggers write one line for each record, and its trace after it."""
+    """Make the handlers of all loggers write one line per record, followed by its traceback."""
     for handler in _handlers():
         formatter: Any = handler.formatter or logging.Formatter()
         if "formatMessage" not in vars(formatter):
@@ -35,9 +35,9 @@ def _handlers() -> Iterator[logging.Handler]:
 
 
 def _one_line(format_message: Any) -> Any:
-    # The record is escaped, not the finished line: an operator's format may contain colours.
+    # The record is escaped and not the formatted line, because a format may contain colours.
     def guarded(record: logging.LogRecord) -> Any:
-        # PERF: hardly any record has something to escape, and each request writes one.
+        # PERF: called for each request, and few records have anything to escape.
         texts = {
             name: escaped(value)
             for name, value in vars(record).items()

@@ -1,4 +1,4 @@
-"""How far a long piece of work is: a bar on a terminal, a few lines elsewhere."""
+"""Progress of long operations: a bar on a terminal, a few lines elsewhere."""
 
 import shutil
 import time
@@ -14,24 +14,27 @@ Item = TypeVar("Item")
 
 
 class Progress(Protocol):
-    """Takes what there is to work on, its noun, and how much it is where it has no length."""
+    """Shows progress over items: their noun, and their number if they have no length."""
 
     def __call__(
         self, items: Iterable[Item], noun: str, total: int | None = None
     ) -> AbstractContextManager[Iterable[Item]]:
-        """Return a context that yields the items one by one and shows how far it is."""
+        """Return a context that yields the items one by one and shows the progress."""
 
 
 def progress(verb: str, out: TextIO, patience: float = 0) -> Progress:
-    """Return what shows on `out` how far the work is, such as `loading: 5 of 20 providers`.
+    """Return a Progress that writes lines such as `loading: 5 of 20 providers`.
 
-    patience: seconds that the work may take before anything is shown.
+    Args:
+        verb: what is done.
+        out: receives the output.
+        patience: seconds before anything is shown.
     """
 
     def bar(
         items: Iterable[Item], noun: str, total: int | None = None
     ) -> AbstractContextManager[Iterable[Item]]:
-        # A terminal that does not know its width would get an empty bar from tqdm.
+        # On a terminal of unknown width tqdm would show an empty bar.
         width = min(shutil.get_terminal_size().columns, 100)
         return tqdm(items, verb, total, file=out, ncols=width, unit=f" {noun}", delay=patience)
 

@@ -1,7 +1,7 @@
 """`placement-status upgrade check`: whether a deployment is ready to be upgraded.
 
-The exit code is that of the worst result (0 success, 1 warning, 2 failure), 255 when the checks
-could not be run.
+The exit code is that of the worst result (0 success, 1 warning, 2 failure), or 255 if the checks
+cannot be run.
 """
 
 import sys
@@ -25,19 +25,23 @@ REMEDY = "Run placement-manage db online_data_migrations."
 
 
 class Checks(upgradecheck.UpgradeCommands):
-    """The checks, each under the name that operators know."""
+    """The checks, under the names that operators know."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
         self._database: Database | None = None
 
     def connect(self) -> None:
-        """Connect to the configured database.  Raises ConfigurationError."""
+        """Connect to the configured database.
+
+        Raises:
+            ConfigurationError: it cannot be used.
+        """
         self._database = Database(config.database_settings(self._conf))
         self._database.connect_first()
 
     def _count(self, counter: Callable[[Connection], int], code: Code, fault: str) -> Result:
-        """Return `code` if the database has rows with a fault, FAILURE if it cannot be read."""
+        """Return `code` if the database has faulty rows, FAILURE if it cannot be read."""
         assert self._database is not None
         try:
             with self._database.read() as conn:
@@ -76,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         config.parse(conf, sys.argv[1:] if argv is None else argv)
         config.log_to_stderr(conf)
         checks.connect()
-        upgradecheck.CONF = conf  # where the library looks for --json
+        upgradecheck.CONF = conf  # from which the library reads --json
         return int(upgradecheck.run(conf))
     except ConfigurationError as error:
         console.fail(error)

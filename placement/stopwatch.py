@@ -1,7 +1,7 @@
-"""Where the time of a request goes, and how many statements it takes.
+"""Where the time of a request goes, and how many statements it sends.
 
-A request has one `Course`, which belongs to its thread. Its phases exclude each other: while one
-phase runs inside of another, the outer one stands still. So the seconds add up to the request's.
+Each request has a `RequestTimer`, which belongs to its thread. Phases are exclusive: while a nested
+phase runs, the outer one is paused. So the seconds add up to those of the request.
 """
 
 import threading
@@ -13,37 +13,49 @@ from time import perf_counter
 class Phase(StrEnum):
     """What a request spends its time on."""
 
-    BEGIN = "begin"  # a connection of the pool, and a transaction on it
-    NAMES = "names"  # names become ids; sharing providers are read
-    WINDOWS = "windows"  # which trees to look at
-    TREES = "trees"  # the trees, from memory or from the database
+    # Get a connection from the pool, and begin a transaction.
+    BEGIN = "begin"
+    # Translate names to ids, and read sharing providers.
+    NAMES = "names"
+    # Choose the next trees to search.
+    WINDOWS = "windows"
+    # Get the trees, from memory or from the database.
+    TREES = "trees"
     SEARCH = "search"
-    LOCKS = "locks"  # the write that locks trees, which waits for other writers of them
-    STATEMENTS = "statements"  # those in no other phase
+    # Lock trees, which waits for other writers of them.
+    LOCKS = "locks"
+    # Statements outside of other phases.
+    STATEMENTS = "statements"
     COMMIT = "commit"
     RENDERING = "rendering"
-    OTHER = "other"  # what is in no other phase
+    # Everything outside of other phases.
+    OTHER = "other"
 
 
-class Course:
-    """The phases of one request so far.
+class RequestTimer:
+    """Times the phases of one request.
 
-    statements: how many were sent to the database, but for those that only begin or end
-    transactions.
+    Attributes:
+        statements: number sent to the database, except those that only begin or end transactions.
+        marks: start times of phases, and end times with None instead of the phase.
     """
 
     __slots__ = ("_began", "_ended", "marks", "statements")
 
-    def __init__(self, most: int | None = None) -> None:
-        """most: marks that are kept."""
+    def __init__(self, max_marks: int | None = None) -> None:
+        """Start the time.
+
+        Args:
+            max_marks: marks that are kept; None: all.
+        """
         self.statements = 0
-        # PERF: when a phase begins, and None when it ends; they are added up for slow requests.
-        self.marks: deque[tuple[Phase | None, float]] = deque(maxlen=most)
+        # PERF: marks are only added up for slow requests.
+        self.marks: deque[tuple[Phase | None, float]] = deque(maxlen=max_marks)
         self._began = perf_counter()
         self._ended: float | None = None
 
     def stop(self) -> None:
-        """Stop the time, if it has not been."""
+        """Stop the time, unless it is stopped already."""
         if self._ended is None:
             self._ended = perf_counter()
 
@@ -52,7 +64,7 @@ class Course:
         return (perf_counter() if self._ended is None else self._ended) - self._began
 
     def seconds(self) -> dict[Phase, float]:
-        """Return phase -> seconds, of those that there were."""
+        """Return the seconds of each phase that occurred."""
         phases = {Phase.OTHER: 0.0}
         phase, since = Phase.OTHER, self._began
         outer: list[Phase] = []
@@ -63,42 +75,42 @@ class Course:
                 phase = outer.pop()
                 continue
             outer.append(phase)
-            # A statement belongs to the phase around it, where there is one.
+            # A statement counts for the phase around it, if there is one.
             if following is not Phase.STATEMENTS or phase is Phase.OTHER:
                 phase = following
         return phases
 
 
-class _Courses(threading.local):
-    """The course of each thread's request; without one, nothing is kept."""
+class _Timers(threading.local):
+    """The timer of each thread's request; without a request, no marks are kept."""
 
     def __init__(self) -> None:
-        self.current = Course(most=0)
+        self.current = RequestTimer(max_marks=0)
 
 
-_courses = _Courses()
+_timers = _Timers()
 
 
-def begin() -> Course:
-    """Begin a request on this thread."""
-    course = _courses.current = Course()
-    return course
+def begin() -> RequestTimer:
+    """Start the timer of a request on this thread, and return it."""
+    timer = _timers.current = RequestTimer()
+    return timer
 
 
 def end() -> None:
-    """End the request of this thread."""
-    _courses.current = Course(most=0)
+    """Remove the timer of this thread."""
+    _timers.current = RequestTimer(max_marks=0)
 
 
 def statements() -> int:
-    """Return how many statements this thread has sent, for its request or without one."""
-    return _courses.current.statements
+    """Return how many statements this thread has sent since `begin`, or since `end`."""
+    return _timers.current.statements
 
 
 class Timed:
-    """Times the block of a `with` as a phase; any number of threads may use one object.
+    """Times the block of a `with` as a phase. Thread-safe.
 
-    The block must not yield: what its consumer does would count too.
+    The block must not yield, or the time of its consumer would count too.
     """
 
     __slots__ = ("_phase",)
@@ -107,10 +119,10 @@ class Timed:
         self._phase = phase
 
     def __enter__(self) -> None:
-        _courses.current.marks.append((self._phase, perf_counter()))
+        _timers.current.marks.append((self._phase, perf_counter()))
 
     def __exit__(self, _kind: object, _error: object, _at: object) -> None:
-        _courses.current.marks.append((None, perf_counter()))
+        _timers.current.marks.append((None, perf_counter()))
 
 
 class TimedStatement(Timed):
@@ -119,12 +131,12 @@ class TimedStatement(Timed):
     __slots__ = ()
 
     def __enter__(self) -> None:
-        course = _courses.current
-        course.statements += 1
-        course.marks.append((self._phase, perf_counter()))
+        timer = _timers.current
+        timer.statements += 1
+        timer.marks.append((self._phase, perf_counter()))
 
 
-# PERF: made once; a request needs a dozen.
+# PERF: made once; a request uses a dozen.
 BEGIN = Timed(Phase.BEGIN)
 NAMES = Timed(Phase.NAMES)
 WINDOWS = Timed(Phase.WINDOWS)

@@ -26,19 +26,22 @@ FIRST_GENERATION = 1  # of a consumer
 
 
 class ConditionKind(Enum):
-    """What a condition on a provider compares, where names have become ids."""
+    """What a condition on a provider compares, after names were translated to ids."""
 
     ANY_TRAIT = "any trait"
     NO_TRAIT = "no trait"
     ANY_AGGREGATE = "any aggregate"
     NO_AGGREGATE = "no aggregate"
-    TREE = "tree"  # the id of its root
-    SUBTREE = "subtree"  # the forms in which rows may hold the UUID of the provider at its top
+    # By the id of its root.
+    TREE = "tree"
+    # By the spellings of the UUID of its top provider that rows may have.
+    SUBTREE = "subtree"
 
 
 class IdCondition(NamedTuple):
-    """A condition on a provider as the database judges it."""
+    """A condition on a provider in the form that the database evaluates."""
 
+    # What is compared.
     kind: ConditionKind
-    # What it compares with: ids, or texts as rows hold them.
+    # What it is compared with: ids, or texts as stored in rows.
     ids: frozenset[int] | frozenset[str]

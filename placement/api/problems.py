@@ -127,7 +127,7 @@ def domain_error(
     """Answer a domain error."""
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     if isinstance(error, errors.Conflict):
-        events.tell(Event.CONFLICT, code=error.code)
+        events.emit(Event.CONFLICT, code=error.code)
     if isinstance(error, errors.DatabaseUnusable):
         LOG.error("%s", error.complaint)
     if isinstance(error, errors.Unavailable) and error.retry_after is not None:

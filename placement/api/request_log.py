@@ -110,7 +110,7 @@ class _Answer:
         seconds, statements = course.elapsed(), course.statements
         operation = environ.get(OPERATION_KEY, NO_OPERATION)
         slow = 0 < self._slow <= seconds
-        events.tell(
+        events.emit(
             Event.REQUEST,
             operation=operation,
             version=environ.get(VERSION_KEY),

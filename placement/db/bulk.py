@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 
-from placement.bounded import Bounded
+from placement.bounded import SizeLimitedDict
 from placement.db.fragments import Selection
 from placement.db.statement import (
     Key,
@@ -34,7 +34,9 @@ MAX_CACHED_ROWS = 5000
 
 # -- statements that are built once for each number of rows --------------------------------------
 
-_cached_statements: Bounded[tuple[int, Any]] = Bounded(MAX_CACHED_ROWS, itemgetter(0))
+_cached_statements: SizeLimitedDict[tuple[int, Any]] = SizeLimitedDict(
+    MAX_CACHED_ROWS, itemgetter(0)
+)
 
 
 def cached_by_size(build: Callable[..., Statement]) -> Callable[..., Statement]:

@@ -197,7 +197,7 @@ class Database:
                 self._writes_fail = unusable_error(error)
                 retries.allow(error)
                 cause = cause_of(error)
-            events.tell(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)
+            events.emit(Event.RETRY, attempt=pauses.attempts + 1, cause=cause)
             with deadline.waiting():
                 pauses.wait()
 
@@ -239,9 +239,9 @@ class Database:
             if committed is None:
                 break
             LOG.info("a lost COMMIT had %s", "happened" if committed else "not happened")
-            events.tell(Event.LOST_COMMIT, happened=committed)
+            events.emit(Event.LOST_COMMIT, happened=committed)
             return committed
-        events.tell(Event.LOST_COMMIT, happened=None)
+        events.emit(Event.LOST_COMMIT, happened=None)
         raise OutcomeUnknown
 
     def _verify(self, verify: Verify) -> bool | None:

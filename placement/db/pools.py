@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, Connection, make_url
 
-from placement.bounded import Bounded
+from placement.bounded import SizeLimitedDict
 from placement.compat.sqlalchemy import count_parameters
 from placement.config import DatabaseSettings
 from placement.db import texts
@@ -127,7 +127,7 @@ def _options(url: URL, dialect: Dialect, role: Role, settings: DatabaseSettings)
         **stated,
         "pool_reset_on_return": None,
         "execution_options": {
-            "compiled_cache": Bounded(MAX_CACHED_PARAMETERS, _parameters),
+            "compiled_cache": SizeLimitedDict(MAX_CACHED_PARAMETERS, _parameters),
             texts.OPTION: texts.Texts(prepared=settings.prepared_statements),
         },
         "logging_name": role.value,

@@ -100,14 +100,14 @@ def _connection(
         yield conn
     finally:
         conn.close()
-        events.tell(Event.CONNECTION, pool=engine.logging_name, seconds=perf_counter() - taken)
+        events.emit(Event.CONNECTION, pool=engine.logging_name, seconds=perf_counter() - taken)
 
 
 def _connect(engine: sa.Engine, *, begins: bool) -> Connection:
     try:
         return connect(engine, begins=begins)
     except exc.TimeoutError:
-        events.tell(Event.NO_CONNECTION, pool=engine.logging_name)
+        events.emit(Event.NO_CONNECTION, pool=engine.logging_name)
         raise
 
 

@@ -1,6 +1,6 @@
-"""Metrics for Prometheus: events counted, and what the cloud has and uses.
+"""Metrics for Prometheus: counts of events, and the inventories and usages of the cloud.
 
-Every process counts in files of its own, and whichever is asked adds up all of them.
+Each process counts in files of its own; the process that serves a scrape sums up all of them.
 """
 
 from collections.abc import Callable
@@ -14,21 +14,30 @@ from placement.metrics.declarations import BUILD
 from placement.metrics.inventories import Inventories
 from placement.metrics.text import family, labels
 
-_listening: list[Callable[[], None]] = []  # what ends it; one at most, in a process
+# The function that stops the listener of this process; empty if there is none.
+_listening: list[Callable[[], None]] = []
 
 
 class Metrics:
-    """The metrics of a service, whichever of its processes is asked."""
+    """The metrics of a service, readable from each of its processes."""
 
     def __init__(self, settings: MetricsSettings) -> None:
-        """Nothing is counted before `listen`.  Raises ConfigurationError."""
+        """Choose the directory; nothing is counted before `listen`.
+
+        Raises:
+            ConfigurationError: the directory cannot be used.
+        """
         self._directory = directory.use(settings.directory)
         keep = settings.inventory_seconds
         self._inventories = Inventories(self._directory, keep) if keep else None
 
     def listen(self) -> None:
-        """Count the events from now on, and none of them twice.  Raises ConfigurationError."""
-        # PERF: imported only where metrics are enabled; and the library looks at its environment.
+        """Count events from now on. A repeated call replaces the listener.
+
+        Raises:
+            ConfigurationError: the files of this process cannot be written.
+        """
+        # PERF: imported only if metrics are enabled. The import reads the environment variable.
         from placement.metrics.counts import Counts  # noqa: PLC0415
 
         stop_listening()
@@ -39,15 +48,15 @@ class Metrics:
         _listening.append(events.listen(counts))
 
     def give_to(self, user: int, group: int) -> None:
-        """Let the processes of another user count, if this is one that starts them (root)."""
+        """Let processes of another user count, if this process runs as root and starts them."""
         directory.give_to(self._directory, user, group)
 
     def fold(self) -> None:
-        """Tidy up after processes that are gone."""
+        """Merge the files of ended processes."""
         directory.fold(self._directory)
 
     def text(self, database: Database) -> bytes:
-        """Return all metrics, in the text form 0.0.4 of Prometheus."""
+        """Return all metrics in the text format 0.0.4 of Prometheus."""
         from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415
         from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
 
@@ -64,6 +73,6 @@ class Metrics:
 
 
 def stop_listening() -> None:
-    """Count no more in this process."""
+    """Stop counting in this process."""
     while _listening:
         _listening.pop()()

@@ -20,14 +20,19 @@ count_in_files()
 class Counts:
     """Counts events in the files of this process.
 
-    It outlives a fork: the child begins files of its own.
+    It can be used after a fork: the child process writes files of its own.
     """
 
     def __init__(self) -> None:
-        """Make the files of this process.  Raises OSError."""
-        self._stopped_in = 0  # the process id
+        """Create the files of this process.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        # Id of the process that had no room for its files; 0: none.
+        self._stopped_in = 0
         self._collectors = {metric.name: _collector(metric) for metric in d.SERVICE}
-        # PERF: the library looks up a child under a lock, and several times as long.
+        # PERF: the library's own lookup of a labelled child takes a lock and several times as long.
         self._children: dict[tuple[str, ...], Any] = {}
         self._children_of_request: dict[tuple[str, str, str | None], tuple[Any, Any]] = {}
         self._count: Mapping[Event, Callable[[Mapping[str, Any]], None]] = {
@@ -43,14 +48,14 @@ class Counts:
         }
 
     def __call__(self, event: Event, details: Details) -> None:
-        """Count an event.  Where its files have no room, a process counts no more, and says so."""
+        """Count an event. If the disk is full, this process logs that and stops counting."""
         if self._stopped_in == os.getpid():
             return
         try:
             self._count[event](details)
         except OSError as error:
             self._stopped_in = os.getpid()
-            LOG.error("this process counts no more for the metrics: %s", error)
+            LOG.error("this process stops counting for the metrics: %s", error)
 
     def _of(self, metric: Metric, *labels: str) -> Any:
         key = (metric.name, *labels)
@@ -61,7 +66,7 @@ class Counts:
         return child
 
     def _request(self, details: Mapping[str, Any]) -> None:
-        # PERF: every request comes here.
+        # PERF: called for every request.
         key = details["operation"], details["status"], details["version"]
         requests, seconds = self._children_of_request.get(key) or self._request_children(*key)
         requests.inc()
@@ -123,6 +128,6 @@ def _collector(metric: Metric) -> Counter | Gauge | Histogram:
             metric.help,
             labels,
             registry=None,
-            multiprocess_mode="livesum",  # over the processes that live
+            multiprocess_mode="livesum",  # summed over running processes
         )
     return Histogram(metric.name, metric.help, labels, registry=None, buckets=metric.buckets)

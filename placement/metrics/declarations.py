@@ -1,7 +1,7 @@
-"""Every metric: name, kind, labels, meaning. Counting, reference and tests follow these.
+"""All metrics: name, kind, labels, help. Counting, the reference and tests derive from these.
 
-Labels have few values, whatever clients send: operations and codes are those of the API, and what
-is none of them is "other".
+Labels have few values: operations and codes are from the API's own lists, and any other value
+becomes "other".
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """The types of Prometheus that are used here."""
+    """The Prometheus metric types that are used here."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -18,15 +18,17 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric.
+    """A metric."""
 
-    labels: name -> what its values are. buckets: the upper bounds of a histogram's.
-    """
-
+    # As it is exported.
     name: str
+    # Its Prometheus type.
     kind: Kind
+    # What it measures, with the unit.
     help: str
+    # Label -> what its values are.
     labels: dict[str, str]
+    # Upper bounds of the buckets; empty unless it is a histogram.
     buckets: tuple[float, ...] = ()
 
 
@@ -40,39 +42,39 @@ REQUESTS = Metric(
     {
         **_OPERATION,
         "status": "HTTP status",
-        "version": "line of the microversion (1, 2); none where none was negotiated",
+        "version": "major version of the microversion (1, 2); none if none was negotiated",
     },
 )
 REQUEST_SECONDS = Metric(
     "placement_request_seconds",
     Kind.HISTOGRAM,
-    "Seconds from a request to the end of its answer.",
+    "Seconds from the arrival of a request to the end of its answer.",
     _OPERATION,
     (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
 )
 SLOW_REQUESTS = Metric(
     "placement_slow_requests_total",
     Kind.COUNTER,
-    "Requests that took longer than [placement] slow_request; the log says where the time went.",
+    "Requests that took longer than [placement] slow_request; the log shows where the time went.",
     _OPERATION,
 )
 STATEMENTS = Metric(
     "placement_statements_total",
     Kind.COUNTER,
-    "Statements sent to the database for requests, but for those that begin or end transactions.",
+    "Statements sent to the database for requests, except those that begin or end transactions.",
     _OPERATION,
 )
 CANDIDATES = Metric(
     "placement_search_candidates",
     Kind.HISTOGRAM,
-    "Candidates that a search has found.",
+    "Candidates found by a search.",
     {},
     (0, 1, 10, 100, 1_000, 10_000, 100_000),
 )
 TREES_SEARCHED = Metric(
     "placement_search_trees",
     Kind.HISTOGRAM,
-    "Trees of providers that a search has looked at.",
+    "Provider trees examined by a search.",
     {},
     (0, 1, 10, 100, 1_000, 10_000, 100_000),
 )
@@ -86,7 +88,7 @@ STEPS = Metric(
 BOUNDS = Metric(
     "placement_search_bounds_total",
     Kind.COUNTER,
-    "Searches that a bound of the service has cut short, or left without an answer (503).",
+    "Searches that a limit of the service cut short or left without an answer (503).",
     {
         "bound": "the option of [placement]: max_search_steps, request_deadline, max_answer_size, "
         "max_allocation_candidates"
@@ -95,53 +97,54 @@ BOUNDS = Metric(
 TREES = Metric(
     "placement_trees_total",
     Kind.COUNTER,
-    "Trees that searches needed, by where they came from: memory is a hit of the cache.",
+    "Trees that searches needed, by source; memory is a cache hit.",
     {"source": "memory, database"},
 )
 KEPT = Metric(
     "placement_tree_cache_providers",
     Kind.GAUGE,
-    "Providers that all processes together keep in memory, as trees.",
+    "Providers cached as trees, summed over all processes.",
     {},
 )
 RETRIES = Metric(
     "placement_write_retries_total",
     Kind.COUNTER,
-    "Writes that were run again, by cause.",
+    "Writes that were retried, by cause.",
     {
-        "cause": "conflict (others changed what was read), duplicate, constraint, deadlock, "
-        "connection, no_connection, database (waited too long for a lock, or was interrupted)"
+        "cause": "conflict (a concurrent writer changed what was read), duplicate, constraint, "
+        "deadlock, connection, no_connection, database (a lock wait timed out, or the statement "
+        "was interrupted)"
     },
 )
 CLAIM_TRIES = Metric(
     "placement_claim_tries",
     Kind.HISTOGRAM,
-    "Candidates that a claim has tried until its consumers got what they asked for.",
+    "Candidates that a claim tried before it succeeded.",
     {},
     (1, 2, 3, 5, 10, 20, 50),
 )
 CONFLICTS = Metric(
     "placement_conflicts_total",
     Kind.COUNTER,
-    "Requests that were refused with 409, by the code of the error.",
+    "Requests rejected with 409, by error code.",
     {"code": "code of the error, such as placement.concurrent_update"},
 )
 LOST_COMMITS = Metric(
     "placement_lost_commits_total",
     Kind.COUNTER,
-    "COMMITs that failed without saying whether they happened, by what was found out.",
-    {"outcome": "happened, not_happened, unknown (the client was told so)"},
+    "COMMITs that failed without a known outcome, by the outcome that was determined afterwards.",
+    {"outcome": "happened, not_happened, unknown (the client got 503)"},
 )
 BUSY = Metric(
     "placement_pool_busy_seconds_total",
     Kind.COUNTER,
-    "Seconds for which transactions had connections of a pool; its rate is how many are in use.",
+    "Seconds for which transactions held connections of a pool; the rate is the number in use.",
     _POOL,
 )
 NO_CONNECTION = Metric(
     "placement_pool_timeouts_total",
     Kind.COUNTER,
-    "Transactions that got no connection of their pool in time.",
+    "Transactions that timed out waiting for a connection of their pool.",
     _POOL,
 )
 
@@ -167,25 +170,25 @@ SERVICE = (
 BUILD = Metric(
     "placement_build_info",
     Kind.GAUGE,
-    "1, for the release that answers.",
-    {"version": "of the release"},
+    "Always 1; the label has the release of the service.",
+    {"version": "of the service"},
 )
 
-# What prometheus-client says of a process, of each of them under its number.
-_PROCESS = {"process": "process id; the workers have their own, and so has what starts them"}
+# The metrics that prometheus-client has for a process, for each process of the service.
+_PROCESS = {"process": "process id, of a worker or of the process that starts the workers"}
 PROCESSES = tuple(
     Metric(f"process_{name}", kind, text, _PROCESS)
     for name, kind, text in (
-        ("cpu_seconds_total", Kind.COUNTER, "Seconds of CPU that the process has spent."),
-        ("resident_memory_bytes", Kind.GAUGE, "Memory of the process that is resident."),
-        ("virtual_memory_bytes", Kind.GAUGE, "Size of its address space."),
-        ("start_time_seconds", Kind.GAUGE, "When it started, in seconds since 1970."),
-        ("open_fds", Kind.GAUGE, "File descriptors that it has open, connections too."),
-        ("max_fds", Kind.GAUGE, "File descriptors that it may have open."),
+        ("cpu_seconds_total", Kind.COUNTER, "CPU time of the process, in seconds."),
+        ("resident_memory_bytes", Kind.GAUGE, "Resident memory of the process."),
+        ("virtual_memory_bytes", Kind.GAUGE, "Size of the address space of the process."),
+        ("start_time_seconds", Kind.GAUGE, "Start of the process, in seconds since 1970."),
+        ("open_fds", Kind.GAUGE, "Open file descriptors of the process, including connections."),
+        ("max_fds", Kind.GAUGE, "File descriptors that the process may open."),
     )
 )
 
-# What openstack-exporter says of a placement service, under its names.
+# The metrics that openstack-exporter has for a placement service, under the same names.
 _STOCK = {
     "hostname": "name of the provider",
     "resourcetype": "resource class",
@@ -201,10 +204,10 @@ UP = Metric(
 STOCKS = {
     field: Metric(f"openstack_placement_resource_{field}", Kind.GAUGE, text, _STOCK)
     for field, text in (
-        ("total", "What the provider has of the class."),
-        ("reserved", "What of it is not for allocations."),
-        ("allocation_ratio", "How often the rest may be allocated."),
-        ("usage", "What is allocated."),
+        ("total", "Units of the class that the provider has."),
+        ("reserved", "Units that are not available for allocations."),
+        ("allocation_ratio", "Factor by which units that are not reserved may be overcommitted."),
+        ("usage", "Units that are allocated."),
         ("generation", "Generation of the provider."),
     )
 }

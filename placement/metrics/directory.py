@@ -1,7 +1,7 @@
-"""The directory in which the processes of a service count, each in files of its own.
+"""The directory of the counters of a service; each process writes its own files there.
 
 The files are those of prometheus-client: `counter_PID.db`, `histogram_PID.db`,
-`gauge_livesum_PID.db`. What a process has counted stays when it is gone.
+`gauge_livesum_PID.db`. The counts of a process remain after it has ended.
 """
 
 import atexit
@@ -21,16 +21,22 @@ from placement.errors import ConfigurationError
 
 LOG = logging.getLogger(__name__)
 
-VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus-client looks
-GONE = "gone"  # in the place of a process id: all that are gone
+VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client
+ENDED = "gone"  # replaces the process id in names of files of all ended processes
 
-_COUNTS = re.compile(rf"(counter|histogram|gauge_livesum)_([0-9]+|{GONE})\.db\Z")
+_COUNTS = re.compile(rf"(counter|histogram|gauge_livesum)_([0-9]+|{ENDED})\.db\Z")
 
 
 def use(named: str | None) -> Path:
-    """Count in the directory, or in one that is made now and removed at the end of the process.
+    """Let this process count in a directory, and return its path.
 
-    This comes before the import of prometheus-client. Raises ConfigurationError.
+    Call this before the first import of prometheus-client.
+
+    Args:
+        named: the directory; None creates a temporary one, removed when the process ends.
+
+    Raises:
+        ConfigurationError: the directory cannot be written, or has other files.
     """
     try:
         if named is None:
@@ -38,7 +44,7 @@ def use(named: str | None) -> Path:
         else:
             directory = Path(named)
             directory.mkdir(parents=True, exist_ok=True)
-        _refuse_strangers(directory)
+        _refuse_foreign_files(directory)
         (directory / "lock").touch()
     except OSError as error:
         raise ConfigurationError(
@@ -49,23 +55,23 @@ def use(named: str | None) -> Path:
     return directory
 
 
-def _refuse_strangers(directory: Path) -> None:
-    """Raise ConfigurationError for a database, say: counts are added up from all *.db files."""
+def _refuse_foreign_files(directory: Path) -> None:
+    """Raise ConfigurationError for a database file, for example: all *.db files are summed up."""
     for path in directory.glob("*.db"):
         if not _COUNTS.match(path.name):
             raise ConfigurationError(
-                f"[metrics] directory: {path} is none of its files; name a directory that holds "
-                "nothing else"
+                f"[metrics] directory: {path} is not a file of the metrics; name a directory that "
+                "holds nothing else"
             )
 
 
-@cache  # the one of this process, however often the configuration is read again
+@cache  # one per process, even if the configuration is read again
 def _temporary() -> Path:
     directory = Path(tempfile.mkdtemp(prefix="placement-metrics-"))
-    maker = os.getpid()
+    creator = os.getpid()
 
     def remove() -> None:
-        if os.getpid() == maker:  # not in a worker, which has inherited this
+        if os.getpid() == creator:  # workers inherit this exit handler
             shutil.rmtree(directory, ignore_errors=True)
 
     atexit.register(remove)
@@ -73,18 +79,18 @@ def _temporary() -> Path:
 
 
 def give_to(directory: Path, user: int, group: int) -> None:
-    """Make the directory and what is in it that of a user; nothing is done if it is this one's."""
+    """Change the owner of the directory and its files, unless it is the current user."""
     if user != os.geteuid():
         for path in (directory, *directory.iterdir()):
             os.chown(path, user, group)
 
 
 def processes(directory: Path) -> dict[int, Path]:
-    """Return the processes that live and count, each with the file of its that was written last."""
+    """Return the running processes that count, each with the last written of its files."""
     files: dict[int, Path] = {}
     for path in sorted(directory.glob("*.db"), key=_written):
         process = path.stem.rpartition("_")[2]
-        if process != GONE and _lives(int(process)):
+        if process != ENDED and _is_running(int(process)):
             files[int(process)] = path
     return files
 
@@ -94,23 +100,23 @@ def _written(path: Path) -> float:
 
 
 def _lock(directory: Path) -> TextIO:
-    # Made again where somebody tidies directories for temporary files.
+    # Opened for append, which creates it again after a cleanup of temporary directories.
     return (directory / "lock").open("a")
 
 
 @contextmanager
 def reading(directory: Path) -> Iterator[None]:
-    """Keep files from being folded meanwhile."""
+    """Enter a block during which no files are folded."""
     with _lock(directory) as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         yield
 
 
 def fold(directory: Path) -> None:
-    """Add what processes that are gone have counted to one file, and forget their gauges.
+    """Add the counts of ended processes to one file for all of them, and delete their gauges.
 
-    Without this, each worker that was replaced would leave files for ever. Nothing is done while
-    somebody reads, or folds: the next one does it.
+    Without this, each replaced worker would leave its files for ever. Nothing is done while
+    another process reads or folds; the next call does it.
     """
     with _lock(directory) as lock:
         try:
@@ -120,18 +126,18 @@ def fold(directory: Path) -> None:
         for path in directory.glob("*.db"):
             kind, _, process = path.stem.partition("_")
             process = process.rpartition("_")[2]
-            if process == GONE or _lives(int(process)):
+            if process == ENDED or _is_running(int(process)):
                 continue
             if kind != "gauge":
                 try:
-                    _add(path, directory / f"{kind}_{GONE}.db")
+                    _add(path, directory / f"{kind}_{ENDED}.db")
                 except OSError as error:
                     LOG.error("%s is not added to the sums yet: %s", path, error)
                     continue
             path.unlink()
 
 
-def _lives(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -142,7 +148,7 @@ def _lives(process: int) -> bool:
 
 
 def _add(path: Path, total: Path) -> None:
-    # The library finds its directory in the environment when it is imported.
+    # The library reads the environment variable when it is imported.
     from placement.compat import prometheus  # noqa: PLC0415
 
     prometheus.add_to_file(total, prometheus.read_file(path))

@@ -1,7 +1,7 @@
-"""What the cloud has and uses, by provider and class, in the names of openstack-exporter.
+"""Inventories and usages of the cloud, by provider and class, named as in openstack-exporter.
 
-It takes one statement and a walk over all inventories, so it is kept for some time, in a file that
-all processes share; only one of them makes it anew.
+They take one statement and a walk over all inventories. The text is therefore cached in a file that
+all processes share, and only one process at a time renews it.
 """
 
 import fcntl
@@ -21,21 +21,26 @@ LOG = logging.getLogger(__name__)
 
 
 class Inventories:
-    """The text of these metrics, kept in the directory of the metrics."""
+    """The text of the inventory metrics, cached in the metrics directory."""
 
     def __init__(self, directory: Path, keep: float) -> None:
-        """keep: seconds for which a text is good."""
+        """Set up the cache.
+
+        Args:
+            directory: of the metrics.
+            keep: seconds for which a text is valid.
+        """
         self._file = directory / "inventories.txt"
         self._lock = directory / "inventories.lock"
         self._keep = keep
 
     def text(self, database: Database) -> bytes:
-        """Return the text, made now if it is older than it may be.
+        """Return the text; it is made again if the cached one is too old.
 
-        While another process or thread makes it, the one before is returned; the first one is
-        waited for. Without a database, the text says that.
+        While another process or thread makes it, the previous text is returned; for the very first
+        one, the call waits. If the database cannot be read, the text only reports that.
         """
-        if self._is_good():
+        if self._is_fresh():
             return self._file.read_bytes()
         with self._lock.open("w") as lock:
             try:
@@ -44,7 +49,7 @@ class Inventories:
                 if self._file.exists():
                     return self._file.read_bytes()
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._is_good():  # somebody else was faster
+            if self._is_fresh():  # another process made it while this one waited
                 return self._file.read_bytes()
             try:
                 text = _read(database)
@@ -56,7 +61,7 @@ class Inventories:
             unfinished.replace(self._file)
             return text
 
-    def _is_good(self) -> bool:
+    def _is_fresh(self) -> bool:
         try:
             modified = self._file.stat().st_mtime
         except FileNotFoundError:
@@ -70,7 +75,7 @@ def _read(database: Database) -> bytes:
 
 
 def render(inventories: Iterable[ListedInventory]) -> bytes:
-    """Return the metrics of these inventories as text."""
+    """Return the metrics of inventories as text."""
     labelled = [(_labels(inventory), inventory) for inventory in inventories]
     families = [family(UP, [("", 1)])]
     for field, metric in STOCKS.items():

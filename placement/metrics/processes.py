@@ -1,4 +1,4 @@
-"""What each process of a service takes of the machine: CPU, memory, files."""
+"""Resources that each process of a service uses: CPU, memory, file descriptors."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,10 +13,13 @@ _CLOCK_TOLERANCE = 2.0  # seconds; the kernel counts the start of a process in t
 
 
 def text(counting: Iterable[tuple[int, Path]]) -> bytes:
-    """Return these metrics of the processes that have written the files.
+    """Return the metrics of the processes that have written the given files.
 
-    Another program may have got the number of a process that is gone; it started after the last
-    write of that file, and is left out.
+    The process id of an ended process may belong to another program now. Such a program started
+    after the last write to the file, and is left out.
+
+    Args:
+        counting: process ids, each with its last written file.
     """
     values = {}
     for process, file in counting:
@@ -38,6 +41,6 @@ def text(counting: Iterable[tuple[int, Path]]) -> bytes:
 
 
 def _samples(process: int) -> dict[str, float]:
-    """Return the values by name: none for a process that is gone, some for one of another user."""
+    """Return values by name: none for an ended process, some for one of another user."""
     families = ProcessCollector(pid=lambda: process, registry=None).collect()
     return {sample.name: sample.value for family in families for sample in family.samples}

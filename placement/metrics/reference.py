@@ -1,4 +1,4 @@
-"""The reference of all metrics, made of their declarations.
+"""The reference of all metrics, generated from their declarations.
 
 docs/reference/metrics.rst is the output of `python -m placement.metrics.reference`; a test
 compares them.
@@ -15,31 +15,31 @@ HEAD = """\
 Metrics
 =======
 
-Where they are shown, and to whom, is said by ``[metrics]`` in ``placement.conf``. Counters and
-histograms are sums over all processes of a service, those that are gone too; gauges are sums over
-those that live, and metrics of processes have one value for each of these. Labels have few values,
-whatever clients send.
+The section ``[metrics]`` of ``placement.conf`` says where the metrics are served, and to whom.
+Counters and histograms are sums over all processes of a service, including ended ones; gauges are
+sums over the running ones. Metrics of processes have one value for each running process. Labels
+have few values, whatever clients send.
 
-This page is made of ``placement/metrics/declarations.py``, by ``python -m
+This page is generated from ``placement/metrics/declarations.py`` by ``python -m
 placement.metrics.reference``.
 """
 PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
-    ("The service", "What it does, counted as it happens.", SERVICE),
-    ("The release", "What is installed.", (BUILD,)),
+    ("The service", "Counts of events in the service.", SERVICE),
+    ("The release", "The installed release.", (BUILD,)),
     (
         "The processes",
-        "What prometheus-client says of a process, for each that lives. The number of a worker is "
-        "another after it was replaced: sum without (process) adds them up.",
+        "The process metrics of prometheus-client, for each running process. A worker that is "
+        "replaced gets another process id: sum without (process) adds them up.",
         PROCESSES,
     ),
     (
         "The cloud",
-        "What openstack-exporter says of a placement service, under its names, with the root of "
-        "the provider's tree: ``sum by (root, resourcetype)`` adds nested providers up by host. "
-        "They are read again every ``[metrics] inventory_seconds``; 0 leaves them out. Each has "
-        "five lines of some 110 bytes. 10,000 hosts with three classes each make 150,000 lines, "
-        "16 MB; 10,000 trees of seven providers with nine inventories make 450,000 lines, 49 MB "
-        "(``python -m bench.scrape``).",
+        "The metrics of openstack-exporter for a placement service, under the same names, with "
+        "the root of the provider's tree as an additional label: ``sum by (root, resourcetype)`` "
+        "adds up nested providers by host. They are read every ``[metrics] inventory_seconds``; "
+        "0 leaves them out. Each inventory has five lines of about 110 bytes. 10,000 hosts with "
+        "three classes each make 150,000 lines, 16 MB; 10,000 trees of seven providers with nine "
+        "inventories make 450,000 lines, 49 MB (``python -m bench.scrape``).",
         (UP, *STOCKS.values()),
     ),
 )

@@ -1,4 +1,4 @@
-"""Metrics as text, in the form 0.0.4 of Prometheus."""
+"""Metrics as text, in the format 0.0.4 of Prometheus."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,14 +6,19 @@ from placement.metrics.declarations import Metric
 
 
 def family(metric: Metric, samples: Iterable[tuple[str, float]]) -> bytes:
-    """Return a metric with its samples: labels as text, and the value of each."""
+    """Return a metric with its samples.
+
+    Args:
+        metric: the name, the help and the type.
+        samples: labels as text, each with a value.
+    """
     head = f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {metric.kind}\n"
     lines = "".join(f"{metric.name}{labels} {value}\n" for labels, value in samples)
     return (head + lines).encode()
 
 
 def labels(values: Mapping[str, str]) -> str:
-    """Return labels with their values as text."""
+    """Return labels and their values as text."""
     return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in values.items()) + "}"
 
 

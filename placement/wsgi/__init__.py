@@ -1,1 +1,1 @@
-"""The entry for WSGI servers, and gunicorn's worker and signals."""
+"""The entry point for WSGI servers, and the worker and hooks for gunicorn."""

@@ -1,4 +1,4 @@
-"""The WSGI entry that deployment tools name: `placement.wsgi.api:application`."""
+"""The WSGI entry point for deployment tools: `placement.wsgi.api:application`."""
 
 import gc
 import sys
@@ -8,7 +8,7 @@ from placement.console import fail
 from placement.errors import ConfigurationError
 from placement.wsgi import memory
 
-memory.share_one_arena()  # before there are threads
+memory.share_one_arena()  # before the first thread starts
 try:
     application = serve()
 except ConfigurationError as error:
@@ -16,5 +16,5 @@ except ConfigurationError as error:
     sys.exit(1)
 
 memory.freeze()
-# PERF: collect more rarely: answers are made of many small objects, none of them in cycles.
+# PERF: collect less often: answers consist of many small objects, none of them in cycles.
 gc.set_threshold(50_000, 20, 50)

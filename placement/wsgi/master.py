@@ -1,4 +1,4 @@
-"""What gunicorn's master process does for the service: hooks for etc/gunicorn.conf.py."""
+"""Hooks for gunicorn's master process; etc/gunicorn.conf.py names them."""
 
 import ctypes
 import socket
@@ -13,11 +13,11 @@ from placement.errors import ConfigurationError
 from placement.wsgi import memory
 
 SO_ATTACH_FILTER = 26  # Linux
-_RETURN = 0x06  # the instruction of a packet filter that says how much of a packet is kept
+_RETURN = 0x06  # packet filter instruction: how many bytes of a packet to accept
 
 
 def on_starting(master: Any) -> None:
-    """Make signals do what operators expect, and open the port of the metrics.
+    """Set up signal handling, and open the port of the metrics.
 
     SIGTERM and Ctrl-C lose no request; SIGHUP reads placement.conf again.
     """
@@ -34,7 +34,7 @@ def on_starting(master: Any) -> None:
 
 
 def child_exit(master: Any, _worker: Any) -> None:
-    """Keep what a worker has counted, however it ended, and forget what it had in use."""
+    """Preserve the counts of a worker after it has ended, and drop its gauges."""
     metrics = getattr(gunicorn.get_application(master), "metrics", None)
     if metrics is not None:
         metrics.fold()
@@ -42,14 +42,14 @@ def child_exit(master: Any, _worker: Any) -> None:
 
 
 def _give_metrics(master: Any) -> None:
-    """Let the workers count where gunicorn's `user` and `group` are not those of the master."""
+    """Let workers write the metrics if gunicorn's `user` and `group` differ from the master's."""
     metrics = getattr(gunicorn.get_application(master), "metrics", None)
     if metrics is not None:
         metrics.give_to(master.cfg.uid, master.cfg.gid)
 
 
 def _bind_metrics(master: Any) -> None:
-    """Have the master listen on the port of the metrics too, if they have one of their own."""
+    """Make the master listen on the port of the metrics too, if they have a separate one."""
     address = getattr(gunicorn.get_application(master), "metrics_address", None)
     if address is not None:
         host, port = address
@@ -58,28 +58,28 @@ def _bind_metrics(master: Any) -> None:
 
 
 def shut(listener: Any) -> None:
-    """Make the kernel begin no more connections, for all processes that share the listener.
+    """Make the kernel refuse new connections, for all processes that share the listener.
 
-    The kernel would reset those that arrive between a worker's last `accept` and the end of the
-    listener. A client that connects now tries again by itself, and finds the port closed or the
-    next server.
+    Otherwise the kernel would reset connections that arrive between a worker's last `accept` and
+    the close of the listener. With this, the client's TCP retries, and finds the port closed or
+    the next server.
     """
-    # A packet filter of one instruction, which keeps no byte of any packet.
+    # A packet filter with a single instruction, which accepts no byte of any packet.
     instruction = ctypes.create_string_buffer(struct.pack("HBBI", _RETURN, 0, 0, 0))
     program = struct.pack("HL", 1, ctypes.addressof(instruction))
-    with suppress(OSError):  # without it, the few connections of that moment are reset
+    with suppress(OSError):  # then the few connections of that moment are reset
         listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
 def rebuild(master: Any) -> bool:
-    """Rebuild the application; return whether workers are to be replaced by those that have it."""
+    """Rebuild the application; return whether the workers have to be replaced."""
     try:
         application = serve(patient=False)
     except ConfigurationError as error:
-        fail(ConfigurationError(f"not reloaded, the workers go on as before: {error}"))
+        fail(ConfigurationError(f"not reloaded, the workers continue unchanged: {error}"))
         return False
     except Exception:
-        master.log.exception("Not reloaded, the workers go on as before")
+        master.log.exception("Not reloaded, the workers continue unchanged")
         return False
     gunicorn.set_application(master, application)
     memory.freeze()

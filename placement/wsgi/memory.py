@@ -1,24 +1,24 @@
-"""What the processes that answer requests do with memory."""
+"""Memory settings of the processes that answer requests."""
 
 import ctypes
 import gc
 from contextlib import suppress
 
-_ARENA_MAX = -8  # the number that GNU's mallopt() knows it by
+_ARENA_MAX = -8  # M_ARENA_MAX of glibc's mallopt()
 
 
 def share_one_arena() -> None:
-    """Have all threads take memory from one heap, where the C library is GNU's.
+    """Make all threads allocate from one arena, if the C library is glibc.
 
-    By default each has a heap of its own, which keeps for it what its largest answer took. Python
-    runs one thread at a time, so they hardly ever wait for each other at the one.
+    By default each thread has an arena of its own, which never returns the memory of its largest
+    answer. Python runs one thread at a time, so threads rarely wait for each other in one arena.
     """
     with suppress(AttributeError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def freeze() -> None:
-    """Keep what is there out of all collections: they would write to what forked workers share."""
+    """Freeze existing objects so that garbage collection does not dirty copy-on-write pages."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()

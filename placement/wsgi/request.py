@@ -1,4 +1,4 @@
-"""A request in bounds: what waitress gathers of it, and how it is read strictly."""
+"""A request with limits: how much of it waitress buffers, and strict parsing."""
 
 import re
 from contextlib import suppress
@@ -11,55 +11,55 @@ from placement.errors import TooManyBodies
 MAX_HEAD = 256 * 1024  # bytes of request line and headers
 MAX_LINE = 8 * 1024  # bytes of the line before a chunk, and of a trailer
 MAX_FRAMING = 256 * 1024  # bytes of a chunked body that are not its content
-MAX_BODIES = 4  # of the largest size, which a worker gathers at the same time
+MAX_BODIES = 4  # bodies of the maximum size that a worker buffers at the same time
 UNBOUNDED = 2**60  # bytes
-IN_MEMORY = 256 * 1024  # bytes of a body; a longer one is kept in a temporary file
+IN_MEMORY = 256 * 1024  # bytes of a body; the rest of a longer one is in a temporary file
 
-_TOKENS = {"X_AUTH_TOKEN", "X_STORAGE_TOKEN"}  # no operation reads a body without one
+_TOKENS = {"X_AUTH_TOKEN", "X_STORAGE_TOKEN"}  # no operation reads a body without a token
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 
 
 class Overloaded(waitress.Error):  # type: ignore[misc]  # waitress is not typed
-    """The answer to a head for which the worker has no memory left."""
+    """The answer to a request head for which the worker has no memory left."""
 
     code, reason = 503, "Service Unavailable"
 
 
 class WorkerSettings(waitress.Adjustments):  # type: ignore[misc]
-    """Settings of waitress and gunicorn, and what all connections of a worker share."""
+    """The settings of waitress and gunicorn, and the state shared by a worker's connections."""
 
     def __init__(self, cfg: Any, log: Any, max_body: int) -> None:
         super().__init__(
             backlog=cfg.backlog, ident="", clear_untrusted_proxy_headers=False,
             log_socket_errors=False, inbuf_overflow=IN_MEMORY, max_request_header_size=MAX_HEAD,
-            # The application refuses a longer body; so waitress, whose answers clients do not
-            # know, and its own bound is never reached.
+            # The application refuses longer bodies, in the format of the API. waitress would send
+            # an error that clients cannot parse, so its own limit is never reached.
             max_request_body_size=UNBOUNDED,
-            # No thread waits for a client, however much of an answer there is to send.
+            # However large an answer is, no thread waits until the client has read it.
             outbuf_high_watermark=UNBOUNDED,
         )  # fmt: skip
         self.cfg, self.log, self.max_body = cfg, log, max_body
-        # Whether every answer is the last one of its connection.
+        # Whether each answer is the last one on its connection.
         self.stopping = False
-        # Requests.
+        # Number of requests.
         self.answered = 0
-        # Bytes of requests that are not answered yet.
+        # Bytes of unanswered requests.
         self.gathered = 0
         self._lock = Lock()
 
     def keep_seconds(self) -> int:
-        """Return how long a connection is kept without a request; 0: it ends with its answer."""
+        """Return how many seconds an idle connection stays open; 0: it closes after its answer."""
         return 0 if self.stopping else int(self.cfg.keepalive)
 
     def gather(self, count: int) -> bool:
-        """Add bytes to those gathered, or take them off; return whether the bound holds."""
+        """Add bytes to the total, or subtract them; return whether the limit still holds."""
         with self._lock:
             self.gathered += count
             return count < 0 or self.gathered <= MAX_BODIES * self.max_body
 
 
 class _Unread:
-    """The body of a request that was not gathered, or not to its end."""
+    """The body of a request that was not read, or not to its end."""
 
     def __init__(self, fault: Exception) -> None:
         self._fault = fault
@@ -69,10 +69,11 @@ class _Unread:
 
 
 class Request(waitress.StrictParser):
-    """A request in bounds.  The application refuses one whose body is bad, in its own words."""
+    """A request with limits. The application answers a bad body, in the format of the API."""
 
-    path = ""  # for messages about a head that could not be read
-    unread: Exception | None = None  # why the body was left; the connection ends with the answer
+    path = ""  # for messages about a head that cannot be parsed
+    # Why the rest of the body is not read; the connection closes after the answer.
+    unread: Exception | None = None
 
     def __init__(self, adj: WorkerSettings) -> None:
         super().__init__(adj)
@@ -80,12 +81,12 @@ class Request(waitress.StrictParser):
         self._held = 0  # bytes
 
     def received(self, data: bytes) -> int:
-        """Gather bytes and return how many belong to this request."""
+        """Consume bytes, and return how many belong to this request."""
         try:
             consumed = self._receive_head(data) if self.body_rcv is None else self._receive(data)
             self._account()
-        except OSError as error:  # no temporary file, or no room in it
-            self.adj.log.error("a body cannot be kept: %s", error)
+        except OSError as error:  # no temporary file can be made, or the disk is full
+            self.adj.log.error("cannot store a request body: %s", error)
             self.leave(TooManyBodies())
         return len(data) if self.unread or self.error else consumed
 
@@ -100,7 +101,7 @@ class Request(waitress.StrictParser):
         consumed: int = super().received(bytes(head)) - before
         if self.error is None and self.body_rcv is not None:
             if self.content_length > self.adj.max_body or not _TOKENS & self.headers.keys():
-                self.leave(ValueError("the body was not waited for"))
+                self.leave(ValueError("the body is not read"))
         else:
             self.expect_continue = False
         return consumed
@@ -110,16 +111,16 @@ class Request(waitress.StrictParser):
         body, size = self.body_rcv, len(self.body_rcv)
         lines = len(getattr(body, "control_line", b"")) + len(getattr(body, "trailer", b""))
         if size > self.adj.max_body:
-            self.headers["CONTENT_LENGTH"] = str(size)  # by which the application refuses it
+            self.headers["CONTENT_LENGTH"] = str(size)  # makes the application refuse it
             self.leave(ValueError("the body is too long"))
         elif self.error or lines > MAX_LINE or self.body_bytes_received - size > MAX_FRAMING:
             self.leave(ValueError("the chunks are malformed or too small"))
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the head, unless it has too many fields or too long ones."""
+        """Parse the head, unless it has too many or too long fields."""
         cfg = self.adj.cfg
-        lines = header_plus.split(b"\r\n")  # the request line, fields, and two that are empty
+        lines = header_plus.split(b"\r\n")  # request line, fields, and two empty strings
         longest = max(map(len, lines[1:]))
         if len(lines) - 3 > cfg.limit_request_fields or longest > cfg.limit_request_field_size:
             self.error = waitress.RequestHeaderFieldsTooLarge("too many or too long fields")
@@ -127,7 +128,7 @@ class Request(waitress.StrictParser):
             super().parse_header(header_plus)
 
     def leave(self, fault: Exception) -> None:
-        """Hand the request to the application, which cannot read the body."""
+        """Hand the request to the application without the rest of its body."""
         self.unread, self.error, self.expect_continue, self.completed = fault, None, False, True
         self.connection_close = True
         self.close()
@@ -144,11 +145,11 @@ class Request(waitress.StrictParser):
                 self.leave(TooManyBodies())
 
     def get_body_stream(self) -> Any:
-        """Return the body, as a file."""
+        """Return the body as a file."""
         return _Unread(self.unread) if self.unread else super().get_body_stream()
 
     def close(self) -> None:
-        """Give up memory and temporary file, which may be full."""
+        """Release the memory and the temporary file; closing a file on a full disk may fail."""
         self.adj.gather(-self._held)
         self._held = 0
         with suppress(OSError):

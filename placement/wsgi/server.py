@@ -1,4 +1,4 @@
-"""Waitress, with deadlines, and with connections that end without a loss."""
+"""waitress with deadlines, and with connections that close without data loss."""
 
 import errno
 import select
@@ -9,45 +9,47 @@ from typing import Any
 from placement.compat import waitress
 from placement.wsgi.request import Request
 
-# Seconds that a client has to send its request, and again to take the answer; one more for each
-# MIN_RATE bytes in either direction, but never more than CLIENT_TIMEOUT from then on.
+# Seconds that a client has to send its request, and again to read the answer; plus one for each
+# MIN_RATE bytes in either direction, but never more than CLIENT_TIMEOUT ahead of the present.
 CLIENT_TIMEOUT = 10.0
 MIN_RATE = 256 * 1024
-LINGER_TIMEOUT = 2.0  # seconds that a client has to see the end of its connection
-YIELD_SECONDS = 0.001  # for which a busy process leaves a new connection to idle ones
+LINGER_TIMEOUT = 2.0  # seconds that a client has to close its side of the connection
+YIELD_SECONDS = 0.001  # for which a busy process leaves a new connection to idle processes
 
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class RefusalAnswer(waitress.ErrorAnswer):
-    """The answer to what is no request, with a line in the log as gunicorn has."""
+    """The answer to a malformed request, logged as gunicorn does."""
 
     def execute(self) -> None:
-        """Log and answer."""
+        """Log the error and send the answer."""
         client, error = self.channel.addr[0], self.request.error
         self.channel.adj.log.warning("Invalid request from ip=%s: %r", client, error.body)
         super().execute()
 
 
 class Channel(waitress.Connection):
-    """A connection with a deadline, which its client can see end."""
+    """A connection with a deadline, which is closed only after the client has seen its end."""
 
     parser_class, task_class, error_task_class = Request, waitress.Answer, RefusalAnswer
     request: Any
     close_when_flushed: bool
-    linger = True  # whether the client may still be sending when the connection ends
-    lingers = False  # the client has everything, and what it still sends is ignored
+    # Whether the client may still be sending when the connection is closed.
+    linger = True
+    # Whether all answers are sent, and input from the client is discarded.
+    lingers = False
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._allow(CLIENT_TIMEOUT)
         super().__init__(*args, **options)
 
     def readable(self) -> bool:
-        """Return whether the loop waits for the client to send."""
+        """Return whether the loop waits for input from the client."""
         return bool(self.lingers or super().readable())
 
     def handle_read(self) -> None:
-        """Take what the client has sent, or its end: the application refuses half a body."""
+        """Receive data, or the end of the input; the application refuses an incomplete body."""
         try:
             data = self.socket.recv(self.adj.recv_bytes)
         except OSError:
@@ -65,7 +67,7 @@ class Channel(waitress.Connection):
             self.server.add_task(self)
 
     def received(self, data: bytes) -> bool:
-        """Take what the client has sent."""
+        """Receive data from the client."""
         if self.lingers:
             return False
         if self.request is None and data.strip():
@@ -80,16 +82,16 @@ class Channel(waitress.Connection):
         self.deadline = min(self.deadline + size / MIN_RATE, time.monotonic() + CLIENT_TIMEOUT)
 
     def drop_late(self, now: float) -> None:
-        """End the connection if its time is over and nothing of the client has arrived."""
+        """Close the connection if its deadline has passed and no request is complete."""
         if now < self.deadline or self.requests:
             return
         if self.total_outbufs_len or self.lingers:
             self.handle_close()
         else:
-            self.read_event()  # which closes where nothing has arrived
+            self.read_event()  # closes the connection if there is no input to read
 
     def service(self) -> None:
-        """Answer a request, on a thread for that."""
+        """Answer a request, on a thread of the pool."""
         request = self.requests[0]
         goes_on = len(self.requests) > 1 or self.request is not None or request.unread
         self.linger = bool(goes_on or request.error or not request.connection_close)
@@ -97,7 +99,7 @@ class Channel(waitress.Connection):
         self.adj.answered += 1
 
     def handle_write(self) -> None:
-        """Send; before the connection ends, let the client see that (it might be reset)."""
+        """Send; shut down the sending side first when closing, to avoid a reset by the kernel."""
         if self.will_close or not (self.close_when_flushed and self.linger):
             super().handle_write()
             return
@@ -108,11 +110,11 @@ class Channel(waitress.Connection):
             self.socket.shutdown(socket.SHUT_WR)
 
     def write_soon(self, data: bytes) -> int:
-        """Send what the client takes now and keep the rest."""
+        """Send what the client accepts now, and buffer the rest."""
         try:
             return int(super().write_soon(data))
-        except OSError as error:  # no temporary file, or no room in it
-            self.adj.log.error("an answer cannot be kept: %s", error)
+        except OSError as error:  # no temporary file can be made, or the disk is full
+            self.adj.log.error("cannot store an answer: %s", error)
             self.will_close = True
             raise
 
@@ -121,7 +123,7 @@ class Channel(waitress.Connection):
         return bool(self.adj.keep_seconds())
 
     def after_flush(self, size: int) -> None:
-        """Give the client time for the rest of the answer, or for its next request."""
+        """Extend the deadline, for the rest of the answer or for the next request."""
         if not self.requests and (self.request is not None or self.total_outbufs_len):
             self._extend(size)
         elif self.total_outbufs_len:
@@ -130,21 +132,23 @@ class Channel(waitress.Connection):
             self._allow(self.adj.keep_seconds() or LINGER_TIMEOUT)
 
     def handle_close(self) -> None:
-        """Close, and give up what was gathered."""
+        """Close, and release buffered input."""
         super().handle_close()
         if self.request is not None:
             self.request.close()
 
 
 class Server(waitress.Listener):
-    """A listener, which makes room for a newcomer where there are too many connections."""
+    """A listener that closes an idle connection when there are too many."""
 
     channel_class = Channel
-    full = False  # no file can be opened, and no connection closed for it
-    yields_until: float | None = None  # a newcomer is left to idle processes; 0: no longer
+    # Whether no file descriptor is free, and no connection could be closed to get one.
+    full = False
+    # Until when a new connection is left to idle processes; 0: no longer.
+    yields_until: float | None = None
 
     def readable(self) -> bool:
-        """Return whether the loop waits for newcomers."""
+        """Return whether the loop waits for new connections."""
         if self.yields_until:
             if self._is_busy() and time.monotonic() < self.yields_until:
                 return False
@@ -170,17 +174,17 @@ class Server(waitress.Listener):
         """Return a connection and its address, or None."""
         try:
             return super().accept()
-        except OSError as error:  # else it was lost on its way
+        except OSError as error:  # other errors concern one aborted connection
             if error.errno in _NO_ROOM:
                 self.full = not self._make_room()
             return None
 
     def handle_error(self) -> None:
-        """Go on: what is wrong with a connection does not end its listener."""
+        """Log the error and continue: a fault of one connection does not stop the listener."""
         self.adj.log.exception("a connection was not accepted")
 
     def _make_room(self) -> bool:
-        """Close the connection that has done nothing for longest; return whether there is one."""
+        """Close the connection that has been idle for longest; return whether there is one."""
         channels = self.watched.connections()
         idle = [each for each in channels if not (each.requests or each.total_outbufs_len)]
         if idle:
@@ -188,7 +192,7 @@ class Server(waitress.Listener):
         return bool(idle)
 
     def stop(self) -> None:
-        """Accept what the kernel has, and would reset, and no more."""
+        """Accept the connections that the kernel has queued, and would reset, and no others."""
         for _ in range(self.adj.backlog):
             if not select.select([self.socket], [], [], 0)[0]:
                 break

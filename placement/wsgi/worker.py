@@ -13,37 +13,37 @@ from placement.compat import waitress
 from placement.wsgi.request import WorkerSettings
 from placement.wsgi.server import LINGER_TIMEOUT, YIELD_SECONDS, Server
 
-MAX_BODY = 32 * 1024 * 1024  # bytes, where the application does not say
+MAX_BODY = 32 * 1024 * 1024  # bytes, if the application states no limit
 OPEN_FILES = 4096
-TICK = 1.0  # seconds between signs of life, and between looks at deadlines
+TICK = 1.0  # seconds between heartbeats, and between checks of deadlines
 
 
 class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
-    """A worker with one loop that watches all connections, and `threads` that answer."""
+    """A worker with one loop for all connections, and `threads` that answer requests."""
 
     alive: bool
 
     @classmethod
     def check_config(cls, cfg: Any, _log: Any) -> None:
-        """Refuse a configuration of gunicorn that this worker does not support."""
+        """Refuse settings of gunicorn that this worker does not support."""
         if cfg.is_ssl:
-            sys.exit("placement: the worker does no TLS; a proxy in front does")
+            sys.exit("placement: the worker does not support TLS; terminate it in a proxy")
 
     def init_process(self) -> None:
-        """Allow for enough open files, and begin to work."""
+        """Raise the limit of open files, and start."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if 0 <= soft < OPEN_FILES:  # negative is without limit
+        if 0 <= soft < OPEN_FILES:  # negative: unlimited
             more = OPEN_FILES if hard < 0 else min(OPEN_FILES, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
         super().init_process()
 
     def init_signals(self) -> None:
-        """Ignore a terminal's Ctrl-C, which reaches workers too: the master stops them."""
+        """Ignore Ctrl-C of a terminal, which workers receive too: the master stops them."""
         super().init_signals()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def run(self) -> None:
-        """Serve until the master stops the worker, and then the requests that have arrived."""
+        """Serve until the master stops the worker, then finish the requests that have arrived."""
         self._listen()
         while self.alive and self.ppid == os.getppid():
             self._turn(TICK)
@@ -53,7 +53,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
         while self.watched.connections() and time.monotonic() < end:
             self._turn(TICK / 10)
         if self.watched.connections():
-            os._exit(0)  # Python would wait for threads that may never end
+            os._exit(0)  # a normal exit would wait for threads that may never end
 
     def _listen(self) -> None:
         self.watched = waitress.Watched()
@@ -69,7 +69,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
         self.next_look = 0.0
 
     def _stop_listening(self) -> None:
-        """Accept no more, and give clients that have sent nothing a moment to see the end."""
+        """Accept no more, and give clients that have sent nothing time to see the close."""
         self.settings.stopping = True
         for server in self.servers:
             server.stop()
@@ -79,11 +79,11 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
                 channel.deadline = min(channel.deadline, moment)
 
     def _turn(self, seconds: float) -> None:
-        """Show the master that the worker lives, and serve for at most so many seconds."""
+        """Report to the master that the worker is alive, and serve for at most `seconds`."""
         yields = any(server.yields_until for server in self.servers)
         self.watched.turn(YIELD_SECONDS if yields else seconds)
         for server in self.servers:
-            server.yields_until = server.yields_until or None  # an idle process was faster
+            server.yields_until = server.yields_until or None  # an idle process accepted it
         now = time.monotonic()
         if now < self.next_look:
             return
@@ -95,7 +95,7 @@ class Worker(BaseWorker):  # type: ignore[misc]  # gunicorn is not typed
             server.full = False
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """Begin to stop."""
+        """Start to stop."""
         self.alive = False
         for server in self.servers:
             server.pull_trigger()

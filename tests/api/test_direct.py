@@ -251,7 +251,7 @@ def test_options_may_be_those_of_a_caller_who_knows_none_of_them(tmp_path: Path)
 def test_options_of_the_same_name_that_are_somebody_elses_are_refused() -> None:
     conf = cfg.ConfigOpts()
     conf.register_opts([cfg.IntOpt("auth_strategy")], group="api")
-    with pytest.raises(ConfigurationError, match=r"not those of placement.*auth_strategy"):
+    with pytest.raises(ConfigurationError, match=r"registered differently.*auth_strategy"):
         PlacementDirect(conf)
 
 

@@ -105,9 +105,9 @@ def test_another_path_can_be_chosen_but_none_of_the_api(tmp_path: Path) -> None:
     for path, complaint in (
         ("/traits", "belongs to the API"),
         ("/usages/metrics", "belongs to the API"),
-        ("metrics", "is no path"),
-        ("/", "is no path"),
-        ("/a b", "is no path"),
+        ("metrics", "is not a valid path"),
+        ("/", "is not a valid path"),
+        ("/a b", "is not a valid path"),
     ):
         with (
             pytest.raises(ConfigurationError, match=rf"^\[metrics\] path: .*{complaint}"),

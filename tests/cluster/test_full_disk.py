@@ -60,7 +60,7 @@ def test_a_full_directory_for_temporary_files_ends_one_request(tmp_path: Path, d
             reader.settimeout(ANSWER)
             reader.connect(("127.0.0.1", process.port))
             reader.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n{HEAD}\r\n".encode())
-            await_line(process, "an answer cannot be kept")
+            await_line(process, "cannot store an answer")
             received = b"".join(iter(lambda: reader.recv(65536), b""))
         assert received.count(b'"mappings"') < DEVICES**3
         assert process.worker_ids() == workers
@@ -90,7 +90,7 @@ def test_a_worker_without_room_for_its_counts_serves_and_says_so(
         for _ in range(5):
             expect(send(process.port, "GET", "/resource_providers"), 200)
         assert process.worker_ids() == workers
-        lines = [line for line in process.log().splitlines() if "counts no more" in line]
+        lines = [line for line in process.log().splitlines() if "stops counting" in line]
         assert len(lines) == 1
         assert "No space left" in lines[0]
 

@@ -402,7 +402,7 @@ def test_sighup_with_a_broken_file_is_refused_in_one_line_and_the_workers_go_on(
         while "not reloaded" not in process.complaint() and time.monotonic() < deadline:
             time.sleep(0.05)
         (line,) = process.complaint().splitlines()
-        assert "not reloaded, the workers go on as before" in line
+        assert "not reloaded, the workers continue unchanged" in line
         assert "max_allocation_candidates" in line
         assert process.worker_ids() == workers
         expect(send(process.port, "GET", "/resource_providers"), 200)

@@ -144,7 +144,7 @@ def test_the_program_boots_and_deletes(
         assert sorted(place.split()[1:]) == ["DISK_GB=20", "MEMORY_MB=2048", "VCPU=1"]
         assert run(monkeypatch, "--url", url, "delete", consumer, instance(1).uuid) == 0
         assert capsys.readouterr().out.splitlines() == [
-            f"{consumer} deleted", f"{instance(1).uuid} had nothing",
+            f"{consumer} deleted", f"{instance(1).uuid} had no allocations",
         ]  # fmt: skip
 
 
@@ -154,7 +154,9 @@ def test_the_program_says_why_nothing_fits(
     with serving(tmp_path) as url:
         add_host(ReportClient.at(url, "admin"), "host1", 2)
         assert run(monkeypatch, "--url", url, "boot", str(FLAVORS / "large")) == 3
-    assert capsys.readouterr().out.startswith("no place: The only host cannot serve the request. ")
+    assert capsys.readouterr().out.startswith(
+        "no host fits: The only host cannot serve the request. "
+    )
 
 
 def test_the_program_says_in_one_line_what_is_wrong(

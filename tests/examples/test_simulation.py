@@ -44,7 +44,7 @@ def test_the_same_seed_gives_the_same_cloud_with_one_scheduler(recorder: Recorde
 
 def test_a_full_cloud_refuses_with_reasons(recorder: Recorder) -> None:
     result = Simulation(ReportClient(recorder), 2, 2, seed=1).run(150)
-    assert result.counts["boots without a place"]
+    assert result.counts["boots without a host"]
     assert re.match(r"None of 2 hosts can serve the request\. ", result.refusal)
 
 
@@ -72,7 +72,7 @@ def test_a_claim_that_nobody_knows_of_is_a_leak(
         client.claim({"groups": {"": {"resources": {"VCPU": 3}}}}, stranger)
 
     monkeypatch.setattr(User, "act", claim_once)
-    with pytest.raises(LeakError, match=r"host [0-9a-f-]{36}: .* used by \d+ consumers; thought"):
+    with pytest.raises(LeakError, match=r"host [0-9a-f-]{36}: .* used by \d+ consumers; expected"):
         Simulation(client, 4, 1, seed=1).run(20)
 
 

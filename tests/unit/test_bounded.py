@@ -1,27 +1,27 @@
 """What is kept within a bound on what it weighs together."""
 
-from placement.bounded import Bounded
+from placement.bounded import SizeLimitedDict
 
 
 def test_the_first_go_where_all_weigh_too_much() -> None:
-    kept = Bounded(10, len)
+    kept = SizeLimitedDict(10, len)
     for key, value in enumerate(("four", "also", "2!")):
         kept[key] = value
-    assert (dict(kept), kept.weight) == ({0: "four", 1: "also", 2: "2!"}, 10)
+    assert (dict(kept), kept.size) == ({0: "four", 1: "also", 2: "2!"}, 10)
     kept[3] = "seven.."
-    assert (dict(kept), kept.weight) == ({2: "2!", 3: "seven.."}, 9)
+    assert (dict(kept), kept.size) == ({2: "2!", 3: "seven.."}, 9)
 
 
 def test_what_takes_the_place_of_another_weighs_alone() -> None:
-    kept = Bounded(10, len)
+    kept = SizeLimitedDict(10, len)
     kept["same"] = "eight..."
     kept["same"] = "nine....."
-    assert (dict(kept), kept.weight) == ({"same": "nine....."}, 9)
+    assert (dict(kept), kept.size) == ({"same": "nine....."}, 9)
 
 
 def test_one_that_is_too_heavy_is_kept_until_the_next() -> None:
-    kept = Bounded(3, len)
+    kept = SizeLimitedDict(3, len)
     kept["first"] = "heavy"
     assert dict(kept) == {"first": "heavy"}
     kept["second"] = "2!"
-    assert (dict(kept), kept.weight) == ({"second": "2!"}, 2)
+    assert (dict(kept), kept.size) == ({"second": "2!"}, 2)

@@ -66,13 +66,13 @@ def test_a_write_that_is_run_again_is_told(tmp_path: Path, told: Told) -> None:
 def test_nobody_is_told_after_the_end(told: Told) -> None:
     stop = events.listen(lambda _event, _details: pytest.fail("told"))
     stop()
-    events.tell(Event.RETRY, attempt=1, cause=Cause.CONFLICT)
+    events.emit(Event.RETRY, attempt=1, cause=Cause.CONFLICT)
     assert len(told) == 1
 
 
 def test_with_debugging_an_event_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "placement.events")
-    events.tell(Event.TREES, cached=3, loaded=1)
+    events.emit(Event.TREES, cached=3, loaded=1)
     assert caplog.messages == ["trees: cached=3 loaded=1"]
 
 
@@ -84,7 +84,7 @@ def test_the_fault_of_a_listener_harms_nobody_else(
 
     first = events.listen(fail)
     second = events.listen(lambda event, details: told.append((event, details)))
-    events.tell(Event.RETRY, attempt=1)
+    events.emit(Event.RETRY, attempt=1)
     first()
     second()
     assert len(told) == 2

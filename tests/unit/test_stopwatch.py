@@ -78,11 +78,11 @@ def test_without_a_request_nothing_is_kept() -> None:
     for _ in range(1000):  # as a command does that runs for hours
         with stopwatch.TREES, stopwatch.STATEMENT:
             pass
-    assert len(stopwatch._courses.current.marks) == 0
+    assert len(stopwatch._timers.current.marks) == 0
     assert set(course.seconds()) == {Phase.OTHER}
 
 
-def test_threads_have_courses_of_their_own() -> None:
+def test_threads_have_separate_timers() -> None:
     course = stopwatch.begin()
 
     def work() -> None:

@@ -117,7 +117,7 @@ def claim(
                 if revision is not None:
                     # The next search need not read what is known.
                     cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
-                events.tell(Event.CLAIM, consumers=len(demands), tries=tries + 1)
+                events.emit(Event.CLAIM, consumers=len(demands), tries=tries + 1)
             return [
                 Claimed(each.consumer, each.allocations, candidate.mappings, FIRST_GENERATION)
                 for each, candidate in zip(attempt.claims, attempt.choice, strict=True)

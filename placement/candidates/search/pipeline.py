@@ -242,7 +242,7 @@ def _refused(scan: Scan, trace: Trace) -> SearchResult:
 
 
 def _tell(candidates: int, bound: str | None, stats: SearchStats) -> None:
-    events.tell(Event.SEARCH, candidates=candidates, bound=bound, **asdict(stats))
+    events.emit(Event.SEARCH, candidates=candidates, bound=bound, **asdict(stats))
 
 
 def _collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> list[Candidate]:

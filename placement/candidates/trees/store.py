@@ -95,7 +95,7 @@ class TreeStore:
         trees = self._cache.read(seen, load) | ahead
         if trees:
             cached, kept = len(roots) - len(missing), self._cache.size
-            events.tell(Event.TREES, cached=cached, loaded=len(missing), kept=kept)
+            events.emit(Event.TREES, cached=cached, loaded=len(missing), kept=kept)
         return trees
 
     def _load(self, seen: Mapping[int, int]) -> dict[int, Tree]:

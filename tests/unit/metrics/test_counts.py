@@ -48,9 +48,9 @@ def scrape(tmp_path: Path) -> Iterator[Scrape]:
 
 
 def test_requests_are_counted_by_operation_status_and_line(scrape: Scrape) -> None:
-    events.tell(Event.REQUEST, **REQUEST)
-    events.tell(Event.REQUEST, **{**REQUEST, "version": "2.0", "status": "503", "statements": 0})
-    events.tell(Event.REQUEST, **{**REQUEST, "version": None, "seconds": 3.0, "slow": True})
+    events.emit(Event.REQUEST, **REQUEST)
+    events.emit(Event.REQUEST, **{**REQUEST, "version": "2.0", "status": "503", "statements": 0})
+    events.emit(Event.REQUEST, **{**REQUEST, "version": None, "seconds": 3.0, "slow": True})
     said = scrape()
     assert kit.of(said, "placement_requests_total") == {
         "operation=list_traits,status=200,version=1": 1,
@@ -70,8 +70,8 @@ def test_requests_are_counted_by_operation_status_and_line(scrape: Scrape) -> No
 
 
 def test_searches_are_counted_with_what_they_took_and_what_cut_them(scrape: Scrape) -> None:
-    events.tell(Event.SEARCH, **SEARCH)
-    events.tell(Event.SEARCH, **{**SEARCH, "candidates": 0, "bound": "max_search_steps"})
+    events.emit(Event.SEARCH, **SEARCH)
+    events.emit(Event.SEARCH, **{**SEARCH, "candidates": 0, "bound": "max_search_steps"})
     said = scrape()
     sums = {
         "placement_search_candidates": 12,
@@ -86,23 +86,23 @@ def test_searches_are_counted_with_what_they_took_and_what_cut_them(scrape: Scra
 
 
 def test_trees_are_counted_by_where_they_came_from(scrape: Scrape) -> None:
-    events.tell(Event.TREES, cached=0, loaded=7, kept=30)
-    events.tell(Event.TREES, cached=7, loaded=1, kept=34)
+    events.emit(Event.TREES, cached=0, loaded=7, kept=30)
+    events.emit(Event.TREES, cached=7, loaded=1, kept=34)
     said = scrape()
     assert kit.of(said, "placement_trees_total") == {"source=memory": 7, "source=database": 8}
     assert kit.of(said, "placement_tree_cache_providers") == {"": 34}
 
 
 def test_what_goes_wrong_is_counted_by_what_it_was(scrape: Scrape) -> None:
-    events.tell(Event.RETRY, attempt=1, cause=Cause.DEADLOCK)
-    events.tell(Event.RETRY, attempt=2, cause=Cause.CONFLICT)
-    events.tell(Event.CLAIM, consumers=3, tries=4)
-    events.tell(Event.CONFLICT, code="placement.inventory.inuse")
+    events.emit(Event.RETRY, attempt=1, cause=Cause.DEADLOCK)
+    events.emit(Event.RETRY, attempt=2, cause=Cause.CONFLICT)
+    events.emit(Event.CLAIM, consumers=3, tries=4)
+    events.emit(Event.CONFLICT, code="placement.inventory.inuse")
     for happened in (True, False, None, True):
-        events.tell(Event.LOST_COMMIT, happened=happened)
-    events.tell(Event.NO_CONNECTION, pool="read")
-    events.tell(Event.CONNECTION, pool="write", seconds=0.25)
-    events.tell(Event.CONNECTION, pool="write", seconds=0.5)
+        events.emit(Event.LOST_COMMIT, happened=happened)
+    events.emit(Event.NO_CONNECTION, pool="read")
+    events.emit(Event.CONNECTION, pool="write", seconds=0.25)
+    events.emit(Event.CONNECTION, pool="write", seconds=0.5)
     said = scrape()
     assert kit.of(said, "placement_write_retries_total") == {
         "cause=deadlock": 1,
@@ -120,15 +120,15 @@ def test_what_goes_wrong_is_counted_by_what_it_was(scrape: Scrape) -> None:
 
 
 def test_every_declared_metric_is_counted_and_no_other(scrape: Scrape) -> None:
-    events.tell(Event.REQUEST, **{**REQUEST, "slow": True})
-    events.tell(Event.SEARCH, **{**SEARCH, "bound": "max_answer_size"})
-    events.tell(Event.TREES, cached=1, loaded=1, kept=1)
-    events.tell(Event.RETRY, attempt=1, cause=Cause.DATABASE)
-    events.tell(Event.CLAIM, consumers=1, tries=1)
-    events.tell(Event.CONFLICT, code="x")
-    events.tell(Event.LOST_COMMIT, happened=True)
-    events.tell(Event.NO_CONNECTION, pool="read")
-    events.tell(Event.CONNECTION, pool="read", seconds=1)
+    events.emit(Event.REQUEST, **{**REQUEST, "slow": True})
+    events.emit(Event.SEARCH, **{**SEARCH, "bound": "max_answer_size"})
+    events.emit(Event.TREES, cached=1, loaded=1, kept=1)
+    events.emit(Event.RETRY, attempt=1, cause=Cause.DATABASE)
+    events.emit(Event.CLAIM, consumers=1, tries=1)
+    events.emit(Event.CONFLICT, code="x")
+    events.emit(Event.LOST_COMMIT, happened=True)
+    events.emit(Event.NO_CONNECTION, pool="read")
+    events.emit(Event.CONNECTION, pool="read", seconds=1)
     suffixes = {d.Kind.HISTOGRAM: ("_sum", "_count", "_bucket")}
     declared = {
         f"{metric.name}{suffix}": set(metric.labels) | ({"le"} if suffix == "_bucket" else set())

@@ -121,7 +121,7 @@ def test_a_directory_with_databases_of_others_is_refused(tmp_path: Path, name: s
     (tmp_path / "counter_12.db").touch()
     directory.use(str(tmp_path))
     (tmp_path / name).touch()
-    with pytest.raises(ConfigurationError, match=rf"{name} is none of its files"):
+    with pytest.raises(ConfigurationError, match=rf"{name} is not a file of the metrics"):
         directory.use(str(tmp_path))
 
 

@@ -445,5 +445,5 @@ def test_tls_is_refused(tmp_path: Path) -> None:
     cfg = Config()
     Worker.check_config(cfg, Logger(cfg))
     cfg.set("certfile", str(tmp_path / "certificate"))
-    with pytest.raises(SystemExit, match="no TLS"):
+    with pytest.raises(SystemExit, match="not support TLS"):
         Worker.check_config(cfg, Logger(cfg))
