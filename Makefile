@@ -1,16 +1,5 @@
-# Two commands: `make serve` and `make test`. Everything else is for developers.
-#
-#   make serve             a demonstration cloud on http://127.0.0.1:8778  (PORT=…, DB=…)
-#   make reset             forget the demonstration's data, but for databases named with DB=…
-#   make test              all tests: on SQLite, and on MariaDB and PostgreSQL if installed
-#   make lint              ruff, mypy (strict), import-linter; deno's formatter and linter
-#   make format            what ruff and deno format, formatted
-#   make docs              pages and manual pages, in docs/_build; opens them (OPEN=: does not)
-#   make samples           generate etc/placement.conf.sample and etc/policy.yaml.sample
-#   make lock              write locked/: hashes and licences of what constraints.txt pins
-#   make audit             known vulnerabilities of it, as far as the index knows any
-#   make screenshots       the explorer's views as pictures, in docs/images and .run (Chromium)
-#   make wheel             install wheels and editable, the client alone, too; create databases
+# Every command of this repository, stated once: tox and .ci/run call these targets, and
+# `make help` prints the comments behind them. Two are enough at first: `make serve`, `make test`.
 
 PYTHON ?= python3
 PORT ?= 8778
@@ -21,14 +10,18 @@ PROJECTS := pyproject.toml $(CLIENT)/pyproject.toml
 INSTALL ?= test
 INSTALLED := $(VENV)/installed-$(INSTALL)
 # What a developer has installed has it all; a reader needs no tests, no linters and no browser.
-DOCS_INSTALLED := $(firstword $(wildcard $(VENV)/installed-test $(VENV)/installed-locked) \
-  $(VENV)/installed-docs)
+DOCS_INSTALLED := $(if $(INSTALLED),$(firstword $(wildcard $(VENV)/installed-test $(VENV)/installed-locked) \
+  $(VENV)/installed-docs))
 DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 JAVASCRIPT := --quiet --config placement/explorer/deno.json
 OPEN ?= $(BIN)/python -m webbrowser
 DB ?= sqlite:///$(CURDIR)/.run/placement.db
+# Added to a command: make test ARGUMENTS='-k claims', make bench ARGUMENTS='--sizes 1000'.
+ARGUMENTS ?=
+PYTEST := $(BIN)/python -m pytest
 
-.PHONY: serve reset test lint format wheel docs samples lock audit screenshots
+.PHONY: help serve reset test soak lint style types imports format docs samples lock audit \
+  screenshots wheel gabbi galera migrations peer client bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -61,10 +54,14 @@ extras-postgresql := [postgresql]
 extras-test := [test,lint,docs]
 extras-docs := [docs]
 
-serve: $(VENV)/installed-$(if $(filter postgresql%,$(DB)),postgresql,serve)
+help: ## print this list
+	@awk -F ': .*## |: ## ' '/^[a-z]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' \
+	  $(firstword $(MAKEFILE_LIST))
+
+serve: $(VENV)/installed-$(if $(filter postgresql%,$(DB)),postgresql,serve) ## a demonstration cloud on http://127.0.0.1:8778  (PORT=…, DB=…)
 	@BIN=$(BIN) PORT=$(PORT) DB='$(DB)' exec sh etc/serve-demo.sh
 
-reset:
+reset: ## forget the demonstration's data, except databases named with DB=…
 	@for file in .run/server-*.pid; do \
 	  ! kill -0 "$$(cat $$file 2>/dev/null)" 2>/dev/null || \
 	    { echo "make serve is running (process $$(cat $$file)): stop it first, with Ctrl-C"; exit 1; }; \
@@ -72,11 +69,32 @@ reset:
 	@sort -u .run/other-databases 2>/dev/null | sed 's/^/Left as it is: the database /' || true
 	rm -rf .run
 
-test: $(INSTALLED)
-	$(BIN)/python -m tests
+test: $(INSTALLED) ## all tests on SQLite, and a sample on MariaDB and PostgreSQL if installed
+	$(BIN)/python -m tests $(ARGUMENTS)
+
+soak: $(INSTALLED) ## the long runs of races, faults and random requests, by a new seed  (SEED=…)
+	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
+
+lint: style types imports ## all of the next three
+
+style: $(INSTALLED) ## ruff's rules and format; deno's for the explorer's JavaScript
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(DENO) fmt --check $(JAVASCRIPT)
+	$(DENO) lint $(JAVASCRIPT)
+
+types: $(INSTALLED) ## mypy (strict)
+	$(BIN)/mypy $(ARGUMENTS)
+
+imports: $(INSTALLED) ## the layers that ARCHITECTURE.rst states, with import-linter
+	$(BIN)/lint-imports
+
+format: $(INSTALLED) ## format what `make style` checks
+	$(BIN)/ruff format .
+	$(DENO) fmt $(JAVASCRIPT)
 
 # Warnings are errors, so a finished build has no broken link.
-docs: $(DOCS_INSTALLED)
+docs: $(DOCS_INSTALLED) ## pages and manual pages, in docs/_build; opens them  (OPEN=: does not)
 	$(BIN)/python -m sphinx --builder html --quiet --fresh-env --fail-on-warning --keep-going \
 	  --doctree-dir docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python -m sphinx --builder man --quiet --fail-on-warning \
@@ -84,32 +102,44 @@ docs: $(DOCS_INSTALLED)
 	@echo "The documentation: $(CURDIR)/docs/_build/html/index.html"
 	$(if $(OPEN),@$(OPEN) '$(CURDIR)/docs/_build/html/index.html' || true)
 
-samples: $(INSTALLED)
+samples: $(INSTALLED) ## generate etc/placement.conf.sample and etc/policy.yaml.sample
 	$(BIN)/oslo-config-generator --config-file etc/generators/placement.conf
 	$(BIN)/oslopolicy-sample-generator --config-file etc/generators/policy.yaml.conf
 
-lock: $(INSTALLED)
+lock: $(INSTALLED) ## write locked/: hashes and licences of what constraints.txt pins
 	sh .ci/lock $(BIN)
 
-audit: $(INSTALLED)
+audit: $(INSTALLED) ## known vulnerabilities of locked packages  (AUDIT=required: fail if unknown)
 	@test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && \
 	  $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; } || true
 	$(BIN)/python -m tests.supply.audit $(VENV)/audit/bin/pip-audit
 
-screenshots: $(INSTALLED)
+screenshots: $(INSTALLED) ## pictures of the explorer, in docs/images and .run (Chromium)
 	$(BIN)/python -m tests.explorer.screenshots
 
-wheel: $(INSTALLED)
+wheel: $(INSTALLED) ## install the wheels, an editable checkout and the client alone
 	sh .ci/wheel
 
-lint: $(INSTALLED)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(DENO) fmt --check $(JAVASCRIPT)
-	$(DENO) lint $(JAVASCRIPT)
+gabbi: $(INSTALLED) ## the gabbits against a running server  (PLACEMENT_URL=http://…)
+	$(PYTEST) tests/api/test_gabbits.py $(ARGUMENTS)
 
-format: $(INSTALLED)
-	$(BIN)/ruff format .
-	$(DENO) fmt $(JAVASCRIPT)
+migrations: $(INSTALLED) ## the tests of migrations on one engine  (PLACEMENT_ENGINE=…)
+	$(PYTEST) tests/migrations $(ARGUMENTS)
+
+# Three MariaDB nodes on this machine (Debian: galera-4, mariadb-server, rsync).
+galera: export PLACEMENT_GALERA ?= 6000
+galera: $(INSTALLED) ## 6,000 operations on a Galera cluster of three nodes
+	$(PYTEST) -s tests/galera $(ARGUMENTS)
+
+# The next three have a virtualenv of their own for what they compare with.
+peer: export PLACEMENT_PEER ?= $(VENV)/openstack-placement
+peer: $(INSTALLED) ## 22,000 requests compared with openstack-placement 16.0.0: some 15 minutes
+	$(PYTEST) tests/peer $(ARGUMENTS)
+
+client: export PLACEMENT_CLIENT ?= $(VENV)/openapi-python-client
+client: $(INSTALLED) ## a client generated from the API's document, against the service
+	$(PYTEST) tests/client $(ARGUMENTS)
+
+bench: export PLACEMENT_PEER ?= $(VENV)/openstack-placement
+bench: $(INSTALLED) ## compare speed with openstack-placement 16.0.0: docs/development/bench.rst
+	$(BIN)/python -m bench $(ARGUMENTS)

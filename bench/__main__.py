@@ -96,7 +96,7 @@ def main() -> None:
     sizes = [int(size) for size in options.sizes.split(",")]
     scenarios = [each for name in options.only.split(",") for each in FAMILIES[name](sizes)]
     if not options.alone:
-        os.environ.setdefault("PLACEMENT_PEER", ".tox/openstack-placement")
+        os.environ.setdefault("PLACEMENT_PEER", ".venv/openstack-placement")
     with tempfile.TemporaryDirectory(prefix="placement-bench-") as scratch:
         # Database servers run as accounts of their own.
         Path(scratch).chmod(0o755)

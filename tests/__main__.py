@@ -1,10 +1,14 @@
-"""`python -m tests`: the whole suite on SQLite, and on each installed engine what depends on it.
+"""`python -m tests`: the whole suite on SQLite, and of each server what depends on it.
 
-The engines run beside each other. `PLACEMENT_ENGINES` names those that must run, so that a
-missing server fails (`PLACEMENT_ENGINES=sqlite,mariadb,postgresql`); without it those that are
-installed run. With `PLACEMENT_GALERA` set the tests on a cluster run beside them, and with
-`PLACEMENT_MYSQLCLIENT` those of the database and its faults with that driver. Arguments go to
-pytest.
+Without `PLACEMENT_ENGINES`, a sample runs on each server that is installed. The variable names the
+engines that must run, with everything: `PLACEMENT_ENGINES=sqlite,mariadb,postgresql`; a missing
+server fails then. `tests/selection.py` has the tests that servers do not run, and the sample.
+`PLACEMENT_GALERA` adds the tests on a cluster, and `PLACEMENT_MYSQLCLIENT` the tests of the
+database and its faults with that driver.
+
+The suite is cut into parts, which run next to each other: some wait most of the time, for servers
+to start and for connections to time out, while others compute. `PLACEMENT_JOBS` is how many run at
+once. Arguments go to pytest; folders and files among them run instead of the parts.
 """
 
 import os
@@ -13,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -21,31 +25,32 @@ from typing import IO
 from tests.kit.engines import SERVERS, installed
 
 ENGINES = ("sqlite", *SERVERS)
-# No engine makes a difference to these: what HTTP, processes and files do before a database is
-# asked, and answers from one that is asked little.
-ON_SQLITE_ALONE = (
-    "tests/unit",
-    "tests/api/test_authentication.py",
-    "tests/api/test_bounded_answers.py",
-    "tests/api/test_dump_cloud.py",
-    "tests/api/test_gabbi_tables.py",
-    "tests/api/test_gabbits_direct.py",
-    "tests/api/test_explain_command.py",
-    "tests/api/test_generators.py",
-    "tests/api/test_load_cloud.py",
-    "tests/api/test_policy.py",
-    "tests/api/test_request_log.py",
-    "tests/api/test_wsgi_stack.py",
-    "tests/cluster/test_make_serve.py",
-    "tests/cluster/test_memory.py",
-    "tests/cluster/test_serving.py",
-    "tests/docs",
-    "tests/deploy",
-    "tests/explorer",
-    "tests/db/test_tree_memory.py",  # drivers keep rows, too
-)
+# Part -> its folders. Those that wait come first, so that others compute at the same time.
+PARTS: Mapping[str, Sequence[str]] = {
+    "processes": ("tests/cluster", "tests/deploy", "tests/explorer"),
+    "properties": ("tests/properties",),
+    "api": ("tests/api",),
+    "rest": (),
+}
+NAMED = [folder for folders in PARTS.values() for folder in folders]
+REST = ("tests", *(f"--ignore={folder}" for folder in NAMED))
+JOBS = int(os.environ.get("PLACEMENT_JOBS", 2 * (os.cpu_count() or 1) + 1))
 SHOW = 20.0  # seconds between two looks at how far the runs are
-ELSEWHERE = [f"--ignore={path}" for path in ON_SQLITE_ALONE]
+NOTHING_SELECTED = 5  # what pytest ends with then
+_PROGRESS = re.compile(rb"\[ *(\d+)%\]")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A part of the suite on one engine."""
+
+    # What its results are printed under.
+    name: str
+    engine: str
+    # Arguments of pytest that name tests.
+    tests: Sequence[str]
+    # Variables besides those of this process.
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,36 +71,29 @@ BESIDES = {
     ),
 }
 
-_PROGRESS = re.compile(rb"\[ *(\d+)%\]")
-
 
 @dataclass
 class Run:
-    """The suite on one engine, or the tests of a cluster, in a process of its own."""
+    """A job in a process of its own."""
 
-    name: str
+    job: Job
     output: IO[bytes]
     process: subprocess.Popen[bytes]
 
     @classmethod
-    def start(cls, name: str, arguments: Sequence[str]) -> "Run":
+    def start(cls, job: Job, arguments: Sequence[str]) -> "Run":
         """Begin."""
-        environment = {**os.environ, "PLACEMENT_ENGINE": name}
-        tests: Sequence[str] = ()
-        if name in BESIDES:
-            tests = [*BESIDES[name].tests, *ELSEWHERE]
-            environment |= {"PLACEMENT_ENGINE": "mariadb", **BESIDES[name].environment}
-        elif name != "sqlite":
-            tests = ELSEWHERE
-        for other in BESIDES.keys() - {name}:
-            environment.pop(BESIDES[other].asked_by, None)
-        output = tempfile.NamedTemporaryFile(prefix=f"tests-{name}-")  # noqa: SIM115
+        environment = {**os.environ, "PLACEMENT_ENGINE": job.engine, **job.environment}
+        for name, other in BESIDES.items():
+            if name != job.name:
+                environment.pop(other.asked_by, None)
+        output = tempfile.NamedTemporaryFile(prefix="tests-")  # noqa: SIM115
         command = [
-            sys.executable, "-m", "pytest", "--override-ini=addopts=--strict-markers", "-q",
-            *tests, *arguments,
-        ]  # fmt: skip
+            *(sys.executable, "-m", "pytest", "-p", "tests.selection"),
+            *("--override-ini=addopts=--strict-markers", "-q", *job.tests, *arguments),
+        ]
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
-        return cls(name, output, process)
+        return cls(job, output, process)
 
     def text(self) -> bytes:
         """What it has printed."""
@@ -103,47 +101,73 @@ class Run:
 
     def progress(self) -> str:
         """How far it is."""
-        if self.process.poll() is not None:
-            return f"{self.name} done"
         found = _PROGRESS.findall(self.text())
-        return f"{self.name} {int(found[-1]) if found else 0} %"
+        return f"{self.job.name} {int(found[-1]) if found else 0} %"
 
 
-def chosen() -> list[str]:
-    """The engines to run on."""
+def jobs(arguments: Sequence[str]) -> Iterator[Job]:
+    """Yield what is to run, in the order of the starts.
+
+    Raises LookupError for a server that is named, but not installed.
+    """
     named = os.environ.get("PLACEMENT_ENGINES")
-    return named.split(",") if named else [name for name in ENGINES if installed(name)]
+    engines = named.split(",") if named else [name for name in ENGINES if installed(name)]
+    if missing := [name for name in engines if not installed(name)]:
+        raise LookupError(f"not installed: {', '.join(missing)}; nothing was run")
+    besides = {name: each for name, each in BESIDES.items() if os.environ.get(each.asked_by)}
+    if any(Path(each.partition("::")[0]).exists() for each in arguments):
+        parts: Mapping[str, Sequence[str]] = {"": ()}
+        besides = {}
+    else:
+        parts = {part: folders or REST for part, folders in PARTS.items()}
+    for part, tests in parts.items():
+        for engine in engines:
+            if engine == "sqlite":
+                yield Job(f"{engine} {part}".strip(), engine, tests)
+            elif named:
+                yield Job(f"{engine} {part}".strip(), engine, ["--selection=whole", *tests])
+            elif part in {"api", ""}:
+                yield Job(f"{engine} sample", engine, ["--selection=sample"])
+        for name, each in besides.items():
+            if part == next(iter(parts)):
+                tests = ["--selection=whole", *each.tests]
+                yield Job(name, "mariadb", tests, each.environment)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the tests; return the exit code."""
-    engines = chosen()
-    missing = [name for name in engines if not installed(name)]
-    if missing:
-        print(f"not installed: {', '.join(missing)}; nothing was run")
+    try:
+        waiting = list(jobs(arguments))
+    except LookupError as error:
+        print(error.args[0])
         return 1
-    names = [*engines, *(name for name in BESIDES if os.environ.get(BESIDES[name].asked_by))]
-    runs = [Run.start(name, arguments) for name in names]
+    runs: list[Run] = []
+    going: list[Run] = []
     shown = time.monotonic()
-    waiting = list(runs)
-    while waiting:
+    while waiting or going:
+        while waiting and len(going) < JOBS:
+            going.append(Run.start(waiting.pop(0), arguments))
+            runs.append(going[-1])
         time.sleep(0.2)
-        for run in [each for each in waiting if each.process.poll() is not None]:
-            waiting.remove(run)
-            print(f"\n===== {run.name} =====", flush=True)
+        for run in [each for each in going if each.process.poll() is not None]:
+            going.remove(run)
+            print(f"\n===== {run.job.name} =====", flush=True)
             sys.stdout.buffer.write(run.text())
             sys.stdout.flush()
         if time.monotonic() - shown > SHOW:
             shown = time.monotonic()
-            print("; ".join(run.progress() for run in runs), flush=True)
+            print("; ".join(run.progress() for run in going), f"; {len(waiting)} wait", flush=True)
     print()
     for run in runs:
         (last,) = run.text().strip().splitlines()[-1:] or [b"nothing was run"]
-        print(f"{run.name}: {last.decode().strip('= ')}")
+        print(f"{run.job.name}: {last.decode().strip('= ')}")
     for engine in ENGINES:
-        if engine not in engines:
+        if engine not in {run.job.engine for run in runs}:
             print(f"{engine}: skipped, its server is not installed")
-    return max(run.process.returncode for run in runs)
+    codes = {run.process.returncode for run in runs}
+    if arguments and len(codes) > 1:
+        codes.discard(NOTHING_SELECTED)  # by these arguments, in a part
+    return max(codes, key=abs)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from placement.api.routes import OPERATIONS
 from placement.db import tables as t
 from placement.objects.provider_parts import Part
 from tests.kit.cloud import aggregate_uuid, provider_uuid
-from tests.kit.engines import share
+from tests.kit.engines import seeded, share
 from tests.kit.service import Service, claim, inventories
 
 ROOT, CHILD, GRANDCHILD, OTHER, LEAF = map(provider_uuid, range(1, 6))
@@ -316,7 +316,7 @@ def test_a_write_that_changes_nothing_leaves_all_tags(world: World, name: str) -
 
 @pytest.mark.parametrize("seed", range(share(4)))
 def test_tags_tell_the_truth_on_any_walk_through_writes(world: World, seed: int) -> None:
-    choose = random.Random(seed)
+    choose = seeded(seed)
     effective = 0
     for _ in range(25):
         before = world.look()

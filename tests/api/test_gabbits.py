@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -22,21 +22,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     parametrize(metafunc, gabbi_fixtures, "gabbits")
 
 
-def parametrize(metafunc: pytest.Metafunc, fixtures: ModuleType, way: str) -> None:
-    """Have all gabbits run with the fixtures of a module.
+def parametrize(
+    metafunc: pytest.Metafunc, fixtures: ModuleType, way: str, names: Collection[str] = ()
+) -> None:
+    """Have gabbits run with the fixtures of a module.
 
-    way: begins the names of the tests, by which gabbi's plugin knows what to start and to stop.
+    Args:
+        metafunc: the test to give parameters to.
+        fixtures: has a class for each fixture that a gabbit names.
+        way: begins the names of the tests, by which gabbi's plugin knows what to start and to stop.
+        names: the gabbits, without their suffix; empty: all.
     """
     # Starts and stops the fixtures of the files whose tests are selected.
     metafunc.config.pluginmanager.import_plugin("gabbi.pytester")
-    names, arguments = zip(*_tests(fixtures, way), strict=True)
-    metafunc.parametrize(("test", "result"), arguments, ids=names)
+    ids, arguments = zip(*_tests(fixtures, way, names), strict=True)
+    metafunc.parametrize(("test", "result"), arguments, ids=ids)
 
 
-def _tests(fixtures: ModuleType, way: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
+def _tests(
+    fixtures: ModuleType, way: str, names: Collection[str]
+) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """Read the gabbits; yields what gabbi's plugin expects: a name, a callable, its argument."""
     result = PyTestResult()
-    for suite in _suites(fixtures):
+    for suite in _suites(fixtures, names):
         tests = list(suite)
         yield f"start_{way}:{type(tests[0]).__name__}", (suite.start, result)
         for test in tests:
@@ -44,10 +52,11 @@ def _tests(fixtures: ModuleType, way: str) -> Iterator[tuple[str, tuple[Any, Any
         yield f"stop_{way}:{type(tests[0]).__name__}", (suite.stop, None)
 
 
-def _suites(fixtures: ModuleType) -> Iterator[Any]:
+def _suites(fixtures: ModuleType, names: Collection[str]) -> Iterator[Any]:
     url = gabbi_fixtures.service_url()
     host, port, prefix, ssl = utils.host_info_from_target(url)
-    for path in sorted(gabbi_fixtures.GABBITS.glob("*.yaml")):
+    paths = [gabbi_fixtures.GABBITS / f"{name}.yaml" for name in names]
+    for path in paths or sorted(gabbi_fixtures.GABBITS.glob("*.yaml")):
         suite = gabbi_tables.load(path)
         # Each test has a client of its own, and to read certificates takes each 0.1 s.
         suite["defaults"] = {**suite["defaults"], "ssl": ssl, "cert_validate": ssl}

@@ -3,7 +3,8 @@
 `PLACEMENT_ENGINE` names the engine that databases of the tests live on: sqlite (the default),
 mariadb or postgresql. The servers are those installed on this machine, each on a private data
 directory and a free port. `PLACEMENT_MYSQL_DRIVER` names the driver of MariaDB: pymysql (the
-default) or mysqldb.
+default) or mysqldb. `PLACEMENT_EXAMPLES` and `PLACEMENT_SEED` ask for more random examples, and
+for others than those of the gate.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import functools
 import itertools
 import os
 import pwd
+import random
 import shutil
 import signal
 import subprocess
@@ -33,6 +35,10 @@ MYSQL_DRIVER = os.environ.get("PLACEMENT_MYSQL_DRIVER", "pymysql")
 TEARS_VIEWS = ENGINE == "mariadb"
 START = 180  # seconds that a server may take
 SHARE = 4  # servers get one in so many of the random examples; SQLite, the fastest, gets all
+# So many times the random examples of the gate, on each engine as many as on SQLite.
+EXAMPLES = int(os.environ.get("PLACEMENT_EXAMPLES", "0"))
+# Leads to other random examples; without it they are the same in every run.
+SEED = os.environ.get("PLACEMENT_SEED", "")
 
 
 class MissingServerError(RuntimeError):
@@ -280,7 +286,14 @@ def server(engine: str = ENGINE) -> Server:
 
 def share(number: int) -> int:
     """Return how many of so many random examples are tried on this engine."""
+    if EXAMPLES:
+        return number * EXAMPLES
     return number if ENGINE == "sqlite" else number // SHARE
+
+
+def seeded(name: str | int) -> random.Random:
+    """Return a source of random examples; the name tells it from other sources."""
+    return random.Random(f"{SEED} {name}" if SEED else name)
 
 
 _numbers = itertools.count(1)

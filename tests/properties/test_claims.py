@@ -12,7 +12,7 @@ import pytest
 
 from placement import events
 from placement.events import Details, Event
-from tests.kit.engines import share
+from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.strategies import seeded_query, seeded_world
@@ -98,7 +98,7 @@ def test_each_claim_is_met_by_what_those_before_it_leave(
     service: WorldService, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where nobody else writes, what a search finds is never lost."""
-    rng = random.Random(13)
+    rng = seeded(13)
     told: list[Details] = []
 
     def note(event: Event, details: Details) -> None:
@@ -125,7 +125,7 @@ def test_each_claim_is_met_by_what_those_before_it_leave(
 @pytest.mark.parametrize("randomize", [False, True])
 def test_windows_of_any_size_lead_to_claims_that_may_be(tmp_path: Path, randomize: bool) -> None:
     """The database is asked for trees that have room, and knows nothing of the claims before."""
-    rng = random.Random(f"claims {randomize}")
+    rng = seeded(f"claims {randomize}")
     service = generating(tmp_path, "breadth-first", randomize)
     for _ in range(share(60)):
         world = seeded_world(rng)

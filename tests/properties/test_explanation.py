@@ -18,7 +18,7 @@ from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.request import SubtreeRule
 from placement.candidates.trace import Refusal
 from placement.candidates.trees.scan import Scan
-from tests.kit.engines import share
+from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.strategies import seeded_query, seeded_world
@@ -192,7 +192,7 @@ def check_chain(steps: Any) -> None:
 def test_an_explanation_agrees_with_the_oracle(
     service: WorldService, feature: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rng = random.Random(f"explain {feature}")
+    rng = seeded(f"explain {feature}")
     examples = answered = gains = reduced = 0
     while examples < EXAMPLES // 4:
         world = seeded_world(rng)
@@ -252,7 +252,7 @@ def as_stated(value: Any) -> Any:
 def test_paths_lead_to_what_the_body_states_and_a_query_says_the_same(
     service: WorldService,
 ) -> None:
-    rng = random.Random(8)
+    rng = seeded(8)
     dropped = reduced = 0
     while dropped < 300 or reduced < 100:
         world = seeded_world(rng)

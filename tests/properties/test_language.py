@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.kit.engines import share
+from tests.kit.engines import seeded, share
 from tests.properties import oracle
 from tests.properties.language import FEATURES, whole_query
 from tests.properties.strategies import seeded_query, seeded_world
 from tests.properties.test_candidates import any_tuning, assert_whole, generating
 from tests.properties.worlds import WorldService
 
-EXAMPLES = share(2000)
+EXAMPLES = share(1000)
 WORLD_QUERIES = 10
 VERSION = "2.0"
 
@@ -69,7 +69,7 @@ def in_order(body: Mapping[str, Any], expected: set[oracle.Candidate]) -> int:
 def test_each_feature_agrees_with_the_oracle(
     service: WorldService, feature: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rng = random.Random(feature)
+    rng = seeded(feature)
     examples = answers = candidates = splits = 0
     while examples < EXAMPLES:
         world = seeded_world(rng)
@@ -90,9 +90,9 @@ def test_each_feature_agrees_with_the_oracle(
 
 
 def test_every_split_that_is_offered_can_be_claimed(service: WorldService) -> None:
-    rng = random.Random("claims")
+    rng = seeded("claims")
     claimed = 0
-    while claimed < 200:
+    while claimed < share(200):
         world = seeded_world(rng)
         service.load(world)
         for query in queries(rng, world, "can_split"):
@@ -111,8 +111,8 @@ def test_windows_of_any_size_lead_to_the_same_answers(
 ) -> None:
     """As they are, a window covers these small clouds, and nothing is asked for in SQL."""
     service = generating(tmp_path, strategy, randomize)
-    rng = random.Random(f"language {strategy} {randomize}")
-    for _ in range(5):
+    rng = seeded(f"language {strategy} {randomize}")
+    for _ in range(share(4)):
         for feature in FEATURES:
             world = seeded_world(rng)
             service.load(world)
@@ -123,9 +123,10 @@ def test_windows_of_any_size_lead_to_the_same_answers(
 
 
 def test_the_providers_of_a_subtree_are_listed(service: WorldService) -> None:
-    rng = random.Random(3)
+    rng = seeded(3)
     listed = 0
-    for _ in range(60):
+    worlds = share(60)
+    for _ in range(worlds):
         world = seeded_world(rng)
         service.load(world)
         for top in world:
@@ -143,13 +144,13 @@ def test_the_providers_of_a_subtree_are_listed(service: WorldService) -> None:
                 and oracle.root(world, uuid) == oracle.root(world, tree)
             }
             listed += len(uuids)
-    assert listed > 200
+    assert listed > 3 * worlds
 
 
 def test_both_forms_of_a_request_have_the_same_answer(
     service: WorldService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rng = random.Random("forms")
+    rng = seeded("forms")
     examples = answers = 0
     while examples < EXAMPLES:
         world = seeded_world(rng)

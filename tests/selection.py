@@ -1,0 +1,313 @@
+"""Which tests run on which engine, and why: a plugin of pytest for `python -m tests`.
+
+All tests run on SQLite. On a server, `--selection=whole` leaves out the tests that cannot fail
+there in another way, and `--selection=sample` runs a part of the rest. Plain pytest has no
+selection: it runs the tests that it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+_GABBIT = re.compile(r"(tests/api/test_gabbits\.py::)test_pytest\[gabbits:([^_]+)_")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A reason why tests run where they run."""
+
+    # One line.
+    why: str
+    # Where the files are.
+    folder: str
+    # Files and folders there, or "" for all of it; files with the name of a test after "::".
+    # The gabbit `usages.yaml` is the test `test_gabbits.py::usages`.
+    tests: Sequence[str] = ("",)
+    # What the rule excepts, by the same names.
+    but: Sequence[str] = ()
+
+    def has(self, name: str) -> bool:
+        """Return whether a test is one of these."""
+        return _is_in(name, self._paths(self.tests)) and not _is_in(name, self._paths(self.but))
+
+    def has_all(self, path: str) -> bool:
+        """Return whether all tests of a folder or file are among these."""
+        return _is_in(path, self._paths(self.tests)) and not _has_one(path, self._paths(self.but))
+
+    def has_some(self, path: str) -> bool:
+        """Return whether some tests of a folder or file are among these."""
+        names = self._paths(self.tests)
+        return _is_in(path, names) or _has_one(path, names)
+
+    def names(self) -> Sequence[str]:
+        """Return the whole names of what is listed."""
+        return [*self._paths(self.tests), *self._paths(self.but)]
+
+    def _paths(self, names: Sequence[str]) -> Sequence[str]:
+        return [f"{self.folder}/{name}".rstrip("/") for name in names]
+
+
+# What a server cannot fail at in another way than SQLite does.
+ON_SQLITE_ALONE: Sequence[Rule] = (
+    Rule("unit tests query no database, or one in memory", "tests/unit"),
+    Rule("documents are the same for all databases", "tests/docs"),
+    Rule("deployment files are the same for all databases", "tests/deploy"),
+    Rule("a browser sees answers, not databases", "tests/explorer"),
+    Rule(
+        "callers, roles, methods, versions and log lines are settled before a statement is sent",
+        "tests/api",
+        [
+            "test_authentication.py",
+            "test_bounded_answers.py",
+            "test_command_identity.py",
+            "test_explanations.py",
+            "test_metrics_page.py",
+            "test_policy.py",
+            "test_request_log.py",
+            "test_roles.py",
+            "test_sweep.py",
+            "test_wsgi_stack.py",
+            "test_gabbits.py::authentication",
+            "test_gabbits.py::content-types-by-version",
+            "test_gabbits.py::headers-by-version",
+            "test_gabbits.py::microversions",
+            "test_gabbits.py::policy",
+            "test_gabbits.py::routes-by-version",
+            "test_gabbits.py::second-line",
+            "test_gabbits.py::versions-and-errors",
+        ],
+        but=[
+            # They send each condition that a query can state.
+            "test_sweep.py::test_each_parameter_is_known_from_its_version_on",
+            "test_sweep.py::test_each_group_parameter_takes_a_suffix_from_its_version_on",
+        ],
+    ),
+    Rule(
+        "bodies and headers are read before a statement is sent; names in paths reach statements",
+        "tests/api",
+        ["test_wire.py"],
+        but=["test_wire.py::test_a_text_in_a_path_that_nothing_is_called_is_400_or_404"],
+    ),
+    Rule(
+        "tags are compared as two headers",
+        "tests/api",
+        [
+            "test_etags.py::test_tags_are_compared_weakly_in_lists",
+            "test_etags.py::test_the_answers_that_are_declared_to_have_tags_have_them",
+            "test_etags.py::test_what_is_not_there_or_not_allowed_comes_first",
+        ],
+    ),
+    Rule(
+        "documents of the API and samples are generated from declarations",
+        "tests/api",
+        ["test_gabbi_tables.py", "test_generators.py", "test_openapi.py"],
+        but=["test_openapi.py::test_no_walk_of_the_api_meets_what_the_document_does_not_tell"],
+    ),
+    Rule(
+        "the requests of the gabbits, without HTTP: statements are the same",
+        "tests/api",
+        ["test_direct.py", "test_gabbits_direct.py"],
+        but=[
+            "test_direct.py::test_a_database_is_migrated_and_served_by_its_url_alone",
+            "test_direct.py::test_a_database_that_is_not_migrated_is_refused_and_can_be_migrated",
+            "test_direct.py::test_a_forked_process_goes_on_with_connections_of_its_own",
+            "test_direct.py::test_many_threads_may_use_one_client",
+        ],
+    ),
+    Rule(
+        "clients and commands over REST send what the gabbits send; writers that compete stay",
+        "tests/api",
+        [
+            "test_client_claims.py",
+            "test_client_rollback.py",
+            "test_dump_cloud.py",
+            "test_explain_command.py",
+            "test_load_cloud.py",
+            "test_report_client.py",
+            "test_reshape_command.py",
+        ],
+        but=[
+            "test_client_claims.py::test_claims_that_fill_a_cloud_are_made_together",
+            "test_report_client.py::test_a_reshape_outlasts_many_who_claim_in_its_way",
+            "test_report_client.py::test_a_scheduler_never_sees_moved_inventory_without_its_allocations",
+            "test_report_client.py::test_agents_that_write_at_the_same_time_lose_nothing",
+            "test_report_client.py::test_any_tree_becomes_any_other",
+            "test_reshape_command.py::test_a_claim_that_comes_between_reading_and_writing_is_moved_too",
+        ],
+    ),
+    Rule(
+        "the oracle, forms of requests and older forms of answers are Python alone",
+        "tests/properties",
+        [
+            "test_oracle.py",
+            "test_candidates.py::test_older_versions_answer_as_much_as_they_can_express",
+            "test_explanation.py::test_paths_lead_to_what_the_body_states_and_a_query_says_the_same",
+        ],
+    ),
+    Rule(
+        "sockets, signals, files of metrics and memory of processes are the same for all databases",
+        "tests/cluster",
+        [
+            "test_full_disk.py",
+            "test_make_serve.py",
+            "test_memory.py",
+            "test_metrics.py",
+            "test_serving.py",
+            "test_sockets.py",
+        ],
+        but=["test_metrics.py::test_every_value_is_right_with_four_workers_one_of_them_killed"],
+    ),
+    Rule(
+        "trees are measured in Python; drivers keep rows, too", "tests/db", ["test_tree_memory.py"]
+    ),
+)
+
+# What `make test` runs on a server; the rest runs there where PLACEMENT_ENGINES names it.
+SAMPLE: Sequence[Rule] = (
+    Rule(
+        "what drivers and servers return, refuse, lock and time out",
+        "tests/db",
+        [
+            "test_asked_alone.py",
+            "test_codes.py",
+            "test_counted_writes.py",
+            "test_fits.py",
+            "test_isolation.py",
+            "test_lasting_faults.py",
+            "test_lock_order.py",
+            "test_many_conditions.py",
+            "test_mysql_drivers.py",
+            "test_names.py",
+            "test_prepared.py",
+            "test_prepared_texts.py",
+            "test_stale_looks.py",
+            "test_statement_budgets.py",
+            "test_statement_timeout.py",
+            "test_transactions_end.py",
+            "test_unlocked_looks.py",
+        ],
+    ),
+    Rule(
+        "each statement with data that tell a right answer from a wrong one",
+        "tests/api",
+        [
+            "test_atomicity.py",
+            "test_lists.py",
+            "test_races.py",
+            "test_gabbits.py::aggregates-spellings",
+            "test_gabbits.py::allocations-capacity",
+            "test_gabbits.py::allocations-of-tree",
+            "test_gabbits.py::allocations-post",
+            "test_gabbits.py::allocations-put",
+            "test_gabbits.py::candidates-tree-blind",
+            "test_gabbits.py::claims",
+            "test_gabbits.py::claims-many",
+            "test_gabbits.py::consumers",
+            "test_gabbits.py::explain-hosts",
+            "test_gabbits.py::explain-traits",
+            "test_gabbits.py::inventories",
+            "test_gabbits.py::inventories-in-use",
+            "test_gabbits.py::language-can-split",
+            "test_gabbits.py::language-groups",
+            "test_gabbits.py::language-roots",
+            "test_gabbits.py::language-subtree",
+            "test_gabbits.py::lists-include",
+            "test_gabbits.py::lists-paging",
+            "test_gabbits.py::modeling-sharing-with-trees",
+            "test_gabbits.py::provider-list-filters",
+            "test_gabbits.py::provider-traits",
+            "test_gabbits.py::provider-trees",
+            "test_gabbits.py::reshaper",
+            "test_gabbits.py::resource-classes",
+            "test_gabbits.py::resource-providers",
+            "test_gabbits.py::rollup",
+            "test_gabbits.py::traits",
+            "test_gabbits.py::usages",
+            "test_gabbits.py::vectors-e1-sharing",
+            "test_gabbits.py::vectors-e2-nested",
+            "test_gabbits.py::vectors-e3-traits",
+            "test_gabbits.py::vectors-e4-affinity",
+            "test_gabbits.py::vectors-e5-limits",
+        ],
+    ),
+    Rule(
+        "windows of a cloud, which SQL chooses, and sums over forests",
+        "tests/properties",
+        [
+            "test_candidates.py::test_windows_of_any_size_lead_to_the_same_answers",
+            "test_claims.py::test_windows_of_any_size_lead_to_claims_that_may_be",
+            "test_rollup.py",
+        ],
+    ),
+    Rule(
+        "locks and COMMITs of several processes, and a server that is killed",
+        "tests/cluster",
+        [
+            "test_faults.py::test_a_database_that_is_killed_and_started_again",
+            "test_faults.py::test_connections_that_are_cut_during_commit",
+            "test_model.py::test_what_many_writers_were_told_is_what_there_is",
+            "test_race.py::test_exactly_what_fits_is_admitted",
+        ],
+    ),
+    Rule("DDL of each revision", "tests/migrations", ["test_migrations.py"]),
+)
+
+
+def is_selected(selection: str, name: str) -> bool:
+    """Return whether a server runs a test."""
+    if any(rule.has(name) for rule in ON_SQLITE_ALONE):
+        return False
+    return selection == "whole" or any(rule.has(name) for rule in SAMPLE)
+
+
+def name_of(node: str) -> str:
+    """Return the name that rules have for a test, given the name that pytest has for it."""
+    return _GABBIT.sub(r"\1\2[", node)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.addoption("--selection", choices=("whole", "sample"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Ignore, before it is imported, a file of which no test is selected."""
+    selection = config.getoption("--selection")
+    if selection is None or not collection_path.is_relative_to(ROOT / "tests"):
+        return None
+    path = collection_path.relative_to(ROOT).as_posix()
+    if any(rule.has_all(path) for rule in ON_SQLITE_ALONE):
+        return True
+    if selection == "sample" and not any(rule.has_some(path) for rule in SAMPLE):
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the other tests; pytest counts them in its last line."""
+    selection = config.getoption("--selection")
+    if selection is None:
+        return
+    chosen = [item for item in items if is_selected(selection, name_of(item.nodeid))]
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = chosen
+
+
+def _begins(name: str) -> tuple[str, ...]:
+    """Return how the names begin of what a folder, file or test has."""
+    return (f"{name}/", f"{name}::", f"{name}[")
+
+
+def _is_in(name: str, others: Sequence[str]) -> bool:
+    return any(name == each or name.startswith(_begins(each)) for each in others)
+
+
+def _has_one(path: str, others: Sequence[str]) -> bool:
+    return any(each.startswith(_begins(path)) for each in others)

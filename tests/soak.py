@@ -1,0 +1,102 @@
+"""`python -m tests.soak`: long runs, of which the gate has a small share; for hours.
+
+They run one after the other on each installed engine, or on those that `PLACEMENT_ENGINES` names.
+The seed decides on random examples, hostile requests and what writers do. Without `--seed` it is
+another one each time. It is printed first, and with each run that fails.
+"""
+
+import argparse
+import os
+import random
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tests.kit.engines import SERVERS, installed
+
+
+@dataclass(frozen=True)
+class LongRun:
+    """Tests that try more if variables of the environment say so."""
+
+    # By which `--only` chooses it.
+    name: str
+    # Folders and files.
+    tests: Sequence[str]
+    # What is tried, and how often; "{seed}" stands for the seed.
+    environment: Mapping[str, str]
+    # Engines on which it differs from a run on another one; empty: all.
+    engines: Sequence[str] = field(default=())
+
+
+LONG_RUNS: Sequence[LongRun] = (
+    LongRun("races", ["tests/cluster/test_race.py"],
+            {"PLACEMENT_RACES": "200", "PLACEMENT_PROCESSES": "2,4,8"}),
+    LongRun("model", ["tests/cluster/test_model.py"],
+            {"PLACEMENT_MODEL": "17000", "PLACEMENT_SEEDS": "{seed}"}),
+    LongRun("faults", ["tests/cluster/test_faults.py"], {"PLACEMENT_FAULTS": "10"}),
+    LongRun("torn", ["tests/cluster/test_torn_views.py"],
+            {"PLACEMENT_TORN": "8000,5000"}, ["mariadb"]),
+    LongRun("updates", ["tests/cluster/test_rolling_update.py"],
+            {"PLACEMENT_UPDATES": "10"}, list(SERVERS)),
+    LongRun("stops", ["tests/cluster/test_serving.py"], {"PLACEMENT_STOPS": "30"}, ["sqlite"]),
+    LongRun("examples", ["tests/properties", "tests/api/test_dump_cloud.py",
+                         "tests/api/test_etags.py", "tests/api/test_report_client.py"],
+            {"PLACEMENT_EXAMPLES": "10", "PLACEMENT_SEED": "{seed}"}),
+    LongRun("requests", ["tests/fuzz"],
+            {"PLACEMENT_FUZZ": "100000", "PLACEMENT_FUZZ_SEED": "{seed}"}),
+    LongRun("walk", ["tests/api/test_openapi.py"], {"PLACEMENT_WALK": "300"}),
+)  # fmt: skip
+
+
+def commands(
+    seed: int, engines: Sequence[str], only: Sequence[str]
+) -> Iterator[tuple[Mapping[str, str], list[str]]]:
+    """Yield the variables and the arguments of Python for each run."""
+    for run in LONG_RUNS:
+        if only and run.name not in only:
+            continue
+        for engine in engines:
+            if run.engines and engine not in run.engines:
+                continue
+            stated = {name: value.format(seed=seed) for name, value in run.environment.items()}
+            arguments = ["-m", "pytest", *run.tests]
+            arguments += ["--hypothesis-profile=exploring", f"--hypothesis-seed={seed}"]
+            yield {"PLACEMENT_ENGINE": engine, **stated}, arguments
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the tests; return the number of failed runs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 10**6))
+    parser.add_argument(
+        "--only", action="append", default=[], choices=[run.name for run in LONG_RUNS]
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the commands only")
+    options = parser.parse_args(arguments)
+    named = os.environ.get("PLACEMENT_ENGINES")
+    engines = named.split(",") if named else [e for e in ("sqlite", *SERVERS) if installed(e)]
+    print(f"seed {options.seed}; again: make soak SEED={options.seed}", flush=True)
+    failed = []
+    for environment, command in commands(options.seed, engines, options.only):
+        variables = " ".join(f"{name}={value}" for name, value in environment.items())
+        shown = f"{variables} python {shlex.join(command)}"
+        print(f"\n===== {shown}", flush=True)
+        if options.dry_run:
+            continue
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, *command], env={**os.environ, **environment}, check=False
+        )
+        print(f"{time.monotonic() - began:.0f} s", flush=True)
+        if done.returncode:
+            failed.append(shown)
+    print(f"\nseed {options.seed}: {len(failed)} failed", *failed, sep="\n")
+    return min(len(failed), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

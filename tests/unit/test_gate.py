@@ -1,0 +1,134 @@
+"""The commands of the repository: they name what exists, and together run all tests."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import selection, soak
+from tests.__main__ import NAMED, Job, jobs
+
+ROOT = Path(__file__).parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text()
+TARGETS = set(re.findall(r"^([a-z]+):.* ## ", MAKEFILE, re.MULTILINE))
+RULES = [*selection.ON_SQLITE_ALONE, *selection.SAMPLE]
+GABBIT = "tests/api/test_gabbits.py::"
+
+
+def exists(name: str) -> bool:
+    path, _, test = name.partition("::")
+    if name.startswith(GABBIT):
+        return (ROOT / "gabbits" / f"{test}.yaml").exists()
+    if not test:
+        return (ROOT / path).exists()
+    return f"\ndef {test}(" in (ROOT / path).read_text()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.why)
+def test_a_rule_names_what_there_is(rule: selection.Rule) -> None:
+    assert [name for name in rule.names() if not exists(name)] == []
+
+
+def test_names_of_tests_that_are_none_are_noticed() -> None:
+    for name in ("tests/api/test_none.py", "tests/api/test_etags.py::test_none", f"{GABBIT}none"):
+        assert not exists(name)
+
+
+def test_a_server_runs_what_no_rule_leaves_out() -> None:
+    for name, whole, sample in [
+        ("tests/unit/test_logs.py::test_any[1]", False, False),
+        ("tests/db/test_codes.py::test_any[1]", True, True),
+        ("tests/db/test_reads.py::test_any", True, False),
+        (f"{GABBIT}test_pytest[gabbits:policy_provider_cn]", False, False),
+        (f"{GABBIT}test_pytest[gabbits:usages_provider_root]", True, True),
+        (f"{GABBIT}test_pytest[gabbits:usages-by-version_provider_cn]", True, False),
+        ("tests/api/test_sweep.py::test_any", False, False),
+        (
+            "tests/api/test_sweep.py::test_each_parameter_is_known_from_its_version_on[1]",
+            True,
+            False,
+        ),
+    ]:
+        name = selection.name_of(name)
+        assert selection.is_selected("whole", name) == whole, name
+        assert selection.is_selected("sample", name) == sample, name
+
+
+def test_what_the_sample_names_is_not_left_out_by_another_rule() -> None:
+    named = [name for rule in selection.SAMPLE for name in rule.names()]
+    assert [name for name in named if not selection.is_selected("sample", name)] == []
+
+
+def test_each_folder_of_tests_is_in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLACEMENT_ENGINES", "sqlite")
+    monkeypatch.delenv("PLACEMENT_GALERA", raising=False)
+    monkeypatch.delenv("PLACEMENT_MYSQLCLIENT", raising=False)
+    tests = [argument for job in jobs([]) for argument in job.tests]
+    folders = [each for each in tests if not each.startswith("--")]
+    ignored = [each.removeprefix("--ignore=") for each in tests if each.startswith("--ignore=")]
+    assert sorted(folders) == sorted(["tests", *ignored])
+    assert ignored == NAMED
+    assert all((ROOT / folder).is_dir() for folder in folders)
+
+
+def test_a_server_that_is_named_runs_everything_and_one_that_is_found_a_sample(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def selections(engine: str) -> set[str]:
+        found: list[Job] = [job for job in jobs([]) if job.engine == engine]
+        return {argument for job in found for argument in job.tests if "--selection" in argument}
+
+    monkeypatch.setattr("tests.__main__.installed", lambda _engine: True)
+    monkeypatch.delenv("PLACEMENT_ENGINES", raising=False)
+    assert selections("sqlite") == set()
+    assert selections("mariadb") == selections("postgresql") == {"--selection=sample"}
+    monkeypatch.setenv("PLACEMENT_ENGINES", "sqlite,mariadb")
+    assert selections("sqlite") == set()
+    assert selections("mariadb") == {"--selection=whole"}
+    assert selections("postgresql") == set()
+
+
+def test_a_server_that_is_named_and_missing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.__main__.installed", lambda engine: engine == "sqlite")
+    monkeypatch.setenv("PLACEMENT_ENGINES", "sqlite,postgresql")
+    with pytest.raises(LookupError, match="not installed: postgresql"):
+        list(jobs([]))
+
+
+@pytest.mark.parametrize("run", soak.LONG_RUNS, ids=lambda run: run.name)
+def test_a_long_run_sets_variables_that_its_tests_read(run: soak.LongRun) -> None:
+    files = [path for name in run.tests for path in (ROOT / name).rglob("*.py")]
+    files += [ROOT / name for name in run.tests if name.endswith(".py")]
+    text = "".join(path.read_text() for path in [*files, ROOT / "tests" / "kit" / "engines.py"])
+    assert files
+    assert [name for name in run.environment if f'"{name}"' not in text] == []
+
+
+def test_a_seed_leads_to_the_same_commands() -> None:
+    first, again = (list(soak.commands(7, ["sqlite", "mariadb"], [])) for _ in range(2))
+    assert first == again
+    assert len(first) == len({(*environment.items(), *command) for environment, command in first})
+    assert all("--hypothesis-seed=7" in command for _environment, command in first)
+
+
+def test_help_prints_each_target() -> None:
+    phony = re.search(r"^\.PHONY: (.*?[^\\])\n", MAKEFILE, re.MULTILINE | re.DOTALL)
+    assert phony
+    assert set(phony[1].replace("\\\n", " ").split()) == TARGETS
+    shown = subprocess.run(
+        ["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert set(re.findall(r"^make (\w+) +\S", shown, re.MULTILINE)) == TARGETS
+
+
+def test_environments_of_tox_are_targets() -> None:
+    tox = configparser.ConfigParser()
+    tox.read(ROOT / "tox.ini")
+    named = {name for section in tox for name in re.findall(r"[a-z]+", section.partition(":")[2])}
+    named |= set(tox["tox"]["envlist"].split(","))
+    assert "lint" in named
+    assert named - {"py"} <= TARGETS
