@@ -163,7 +163,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{run.job.name}: {last.decode().strip('= ')}")
     for engine in ENGINES:
         if engine not in {run.job.engine for run in runs}:
-            print(f"{engine}: skipped, its server is not installed")
+            reason = "not installed" if not installed(engine) else "not in PLACEMENT_ENGINES"
+            print(f"{engine}: skipped, {reason}")
     codes = {run.process.returncode for run in runs}
     if arguments and len(codes) > 1:
         codes.discard(NOTHING_SELECTED)  # by these arguments, in a part
