@@ -1,1 +1,1 @@
-"""The revisions of the schema, and Alembic's entry to them."""
+"""The schema revisions, and Alembic's entry point."""

@@ -1,6 +1,6 @@
-"""Alembic's entry: runs the revisions on the connection that `placement.db.schema` hands over.
+"""Alembic's entry point: runs the revisions on the connection of `placement.db.schema`.
 
-No module of the service is imported here, nor in a revision, but for `placement.db.tables`.
+Neither this module nor a revision imports modules of the service, except `placement.db.tables`.
 """
 
 from alembic import context
@@ -8,6 +8,6 @@ from alembic import context
 context.configure(
     connection=context.config.attributes["connection"],
     version_table=context.config.attributes["version_table"],
-    transactional_ddl=False,  # the caller has opened the transaction
+    transactional_ddl=False,  # the caller manages the transaction
 )
 context.run_migrations()

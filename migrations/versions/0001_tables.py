@@ -1,7 +1,7 @@
-"""The tables that deployments of openstack-placement have since 2022.
+"""The tables of openstack-placement's schema since 2022.
 
-Such a database is left as it is. On an empty one the tables are created, and `alembic_version`
-names their schema, so that openstack-placement could be started on the database too.
+An existing database does not change. In an empty one the tables are created, and `alembic_version`
+records their schema: openstack-placement can use the database, too.
 """
 
 import sqlalchemy as sa
@@ -124,8 +124,8 @@ users = _table(
     sa.UniqueConstraint("external_id", name="uniq_users0external_id"),
 )
 
-# Ids of classes are given, not generated: standard ones are their order (the first is 0),
-# custom ones begin at 10000.
+# Ids of classes are not generated: a standard class has its position in the list of standard
+# classes (the first is 0), custom classes have ids from 10000.
 resource_classes = _table(
     "resource_classes",
     _id(autoincrement=False),
@@ -175,7 +175,7 @@ alembic_version = sa.Table(
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """Return the tables and columns that are missing."""
+    """Return the missing tables and columns."""
     return [
         name
         for table in metadata.tables.values()
@@ -192,10 +192,10 @@ def _lacking(inspector: sa.Inspector, table: sa.Table) -> list[str]:
 
 
 def upgrade() -> None:
-    """Create the tables that are missing.
+    """Create the missing tables.
 
-    The version comes first: where each statement commits by itself, it says after an interruption
-    whose tables these are.
+    The version is recorded first. If each statement commits on its own, it identifies the tables
+    after an interruption.
     """
     connection = op.get_bind()
     alembic_version.create(connection, checkfirst=True)

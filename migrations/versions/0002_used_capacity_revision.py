@@ -1,7 +1,7 @@
 """The derived columns: `inventories.used` and `.capacity`, `resource_providers.revision`.
 
-All have defaults in the database, so that software that does not know them can still insert rows.
-Every `placement-manage db sync` fills them, after the revisions.
+They have server defaults, so that software that does not know them can still insert rows. Every
+`placement-manage db sync` computes their values after the revisions have run.
 """
 
 import sqlalchemy as sa
@@ -16,7 +16,7 @@ COLUMNS = (("inventories", "used"), ("inventories", "capacity"), ("resource_prov
 
 
 def lacking(inspector: sa.Inspector) -> list[str]:
-    """Return the columns that are missing."""
+    """Return the missing columns."""
     missing = []
     for table, name in COLUMNS:
         if name not in {column["name"] for column in inspector.get_columns(table)}:
@@ -25,7 +25,7 @@ def lacking(inspector: sa.Inspector) -> list[str]:
 
 
 def upgrade() -> None:
-    """Add the columns that are missing."""
+    """Add the missing columns."""
     for column in lacking(sa.inspect(op.get_bind())):
         table, name = column.split(".")
         op.add_column(table, sa.Column(name, sa.BigInteger, nullable=False, server_default="0"))

@@ -1,7 +1,7 @@
 """An index of inventories by class and max_unit.
 
-Requests for more than any host gives are answered from it, whatever the size of the cloud. Claims
-change none of its columns.
+It answers requests for more than any host provides, regardless of the size of the cloud. Claims do
+not change its columns.
 """
 
 import sqlalchemy as sa

@@ -1,1 +1,1 @@
-"""The revisions of the schema, oldest first."""
+"""The schema revisions, oldest first."""

@@ -11,7 +11,7 @@ from placement.api.microversion import Microversion
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import Settings
 from placement.db.engine import Database
-from placement.objects.revision_cache import KeptText, KindCaches
+from placement.objects.revision_cache import CachedText, KindCaches
 
 MAX_TEXT = 16 * 1024 * 1024  # bytes kept of one kind of text
 
@@ -29,8 +29,8 @@ class Service:
     trees: TreeCache
     document: Callable[[Microversion, str], bytes]
     tuning: SearchTuning = DEFAULT_TUNING
-    parts: KindCaches[KeptText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
-    lists: KindCaches[KeptText] = field(default_factory=partial(KindCaches, 2, MAX_TEXT))
+    parts: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
+    lists: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 2, MAX_TEXT))
 
 
 class Rights(Protocol):

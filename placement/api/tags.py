@@ -36,7 +36,7 @@ def of_provider(call: Call, provider: Provider) -> str | None:
 
     Raises Unmodified when the client has stated the tag.
     """
-    return _tag(call, partial(revisions.of_tree, provider.revision))
+    return _tag(call, partial(revisions.state_of_tree, provider.revision))
 
 
 def of_page(call: Call, page: ProviderList) -> str | None:
@@ -45,7 +45,7 @@ def of_page(call: Call, page: ProviderList) -> str | None:
     It is made of the page alone: to look at all trees would take longer the more there are. Raises
     Unmodified.
     """
-    return _tag(call, partial(revisions.of_page, page.revisions, are_more=page.are_more))
+    return _tag(call, partial(revisions.state_of_page, page.revisions, are_more=page.are_more))
 
 
 def of_all(call: Call, conn: Connection) -> str | None:
@@ -53,7 +53,7 @@ def of_all(call: Call, conn: Connection) -> str | None:
 
     It is that of the list which is read next, if `still` says so. Raises Unmodified.
     """
-    return _tag(call, partial(revisions.of_all, conn))
+    return _tag(call, partial(revisions.state_of_all, conn))
 
 
 def still(call: Call, conn: Connection, tag: str | None) -> str | None:

@@ -1,1 +1,1 @@
-"""Private parts of libraries: a module for each library, and a test of what upstream lacks."""
+"""Private parts of libraries: one module for each library, with tests that detect changes."""

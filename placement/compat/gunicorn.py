@@ -1,7 +1,7 @@
-"""What gunicorn has no server hook for.
+"""Extensions of gunicorn where it has no suitable server hook.
 
-Its hooks run after a signal was acted on, after listeners are closed, or once the settings of a
-reload are in use. None of them can refuse a reload.
+Its hooks run after a signal was handled, after listeners were closed, or after the settings of a
+reload took effect. None of them can refuse a reload.
 """
 
 from collections.abc import Callable
@@ -9,23 +9,23 @@ from typing import Any
 
 
 def get_application(master: Any) -> Any:
-    """Return the application that workers are forked with; None before it is loaded."""
+    """Return the application for new workers; None before it is loaded."""
     return master.app.callable
 
 
 def set_application(master: Any, application: Any) -> None:
-    """Fork workers with another application from here on."""
+    """Set the application for new workers."""
     master.app.callable = application
 
 
 def get_own_listeners(master: Any) -> list[Any]:
-    """Return the listeners, none where another master or systemd may share them."""
+    """Return the listeners, or none if another master or systemd may share them."""
     is_shared = master.reexec_pid or master.master_pid or master.systemd
     return [] if is_shared else list(master.LISTENERS)
 
 
 def after_setup(master: Any, act: Callable[[], None]) -> None:
-    """Call a function when settings were read again, and before listeners are made of them."""
+    """Call a function after settings were read again, and before listeners are created."""
 
     def setup(app: Any) -> None:
         type(master).setup(master, app)

@@ -1,11 +1,11 @@
-"""What oslo.context has no public function for."""
+"""Access to oslo.context where it has no public function."""
 
 from oslo_context import context
 
 
 def clear() -> None:
-    """Leave this thread without a context.
+    """Remove the context of this thread.
 
-    The library stores a context in the thread when it is made, and only replaces it.
+    The library stores a new context in the thread, and can only replace it.
     """
     context._request_store.context = None

@@ -1,8 +1,8 @@
-"""What prometheus-client has no public function for.
+"""Extensions of prometheus-client where it has no public function.
 
-The library looks for its directory in the environment when it is imported, and so when this is.
-It makes its files without blocks, so the kernel kills a process that writes to one while the file
-system is full (SIGBUS). Here the blocks come first, and without them there is an OSError.
+The library reads its directory from the environment when it is imported, that is with this module.
+It creates sparse files: the kernel kills a process (SIGBUS) that writes to one while the file
+system is full. Here blocks are allocated first, so a full file system raises OSError instead.
 """
 
 import mmap
@@ -12,26 +12,26 @@ from pathlib import Path
 from prometheus_client import values
 from prometheus_client.mmap_dict import MmapedDict
 
-FILE_SIZE = 1 << 16  # bytes of a new file, as the library makes it
+FILE_SIZE = 1 << 16  # bytes of a new file, as in the library
 
 
 class AllocatedFile(MmapedDict):
-    """The mapped file of a process and a kind of metric, with all its blocks."""
+    """The mapped file of a process for one kind of metric, with all blocks allocated."""
 
     def __init__(self, filename: str, read_mode: bool = False) -> None:
-        """Open a file, which may be new.  Raises OSError."""
+        """Open a file, and create it if it is missing.  Raises OSError."""
         path = Path(filename)
         if not read_mode and not (path.exists() and path.stat().st_size):
             try:
                 with path.open("ab") as file:
                     os.posix_fallocate(file.fileno(), 0, FILE_SIZE)
             except OSError:
-                path.unlink(missing_ok=True)  # a reader would take it for damaged
+                path.unlink(missing_ok=True)  # a reader would report it as damaged
                 raise
         super().__init__(filename, read_mode)  # type: ignore[no-untyped-call]
 
     def reserve(self, size: int) -> None:
-        """Make room for so many bytes more.  Raises OSError."""
+        """Allocate `size` further bytes.  Raises OSError."""
         capacity = self._capacity
         while self._used + size > capacity:
             capacity *= 2
@@ -57,22 +57,19 @@ def count_in_files() -> None:
 
 
 def count_in_new_files() -> None:
-    """Close the files of this process, and count in new ones from here on."""
+    """Close the files of this process, and count in new ones."""
     values.close_all_multiprocess_files()
     values.ValueClass = values.MultiProcessValue()
 
 
 def read_file(path: Path) -> dict[str, float]:
-    """Return what a file has counted, by the library's text of name and labels."""
+    """Return the counts of a file, by the library's text of name and labels."""
     rows = MmapedDict.read_all_values_from_file(str(path))
     return {key: value for key, value, _timestamp, _position in rows}
 
 
 def add_to_file(path: Path, counts: dict[str, float]) -> None:
-    """Add counts to those of a file, which is made if it does not exist.
-
-    All of them are added or none.  Raises OSError.
-    """
+    """Add counts to a file, all or none; create it if it is missing.  Raises OSError."""
     file = AllocatedFile(str(path))
     sums: MmapedDict = file
     try:

@@ -1,4 +1,4 @@
-"""What SQLAlchemy has no public function for, or documents for authors of dialects only."""
+"""Access to SQLAlchemy where it has no public function, or documents it for dialects only."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,30 +11,30 @@ from sqlalchemy.sql.compiler import SQLCompiler
 class Expanded(NamedTuple):
     """A compiled statement with one parameter for each value of a list."""
 
-    # As the driver gets it.
+    # For the driver.
     sql: str
-    # Parameter -> value, those that the statement itself has included.
+    # Parameter -> value, including literal values of the statement.
     parameters: Mapping[str, Any]
     # Parameter that is a list -> the parameters of its values.
     lists: Mapping[str, Sequence[str]]
-    # Parameter -> the function that converts its value for the driver; none where it needs none.
+    # Parameter -> the function that converts its value for the driver, if any.
     converters: Mapping[str, Callable[[Any], Any]]
-    # All parameters in order, for a driver that takes a sequence; else None.
+    # All parameters in order if the driver takes a sequence, else None.
     order: Sequence[str] | None
 
 
 def connect(engine: sa.Engine, *, begins: bool) -> Connection:
-    """Take a connection from the pool.
+    """Check a connection out of the pool.
 
-    begins: whether the first statement begins a transaction. The public way to turn that off is
-    the isolation level AUTOCOMMIT, which is set and reset for each use of a connection: more round
-    trips than are saved.
+    `begins` is whether the first statement begins a transaction. The public alternative, the
+    isolation level AUTOCOMMIT, is set and reset for each use of a connection, which costs more
+    round trips than it saves.
     """
     return Connection(engine, _allow_autobegin=begins)
 
 
 def expand(dialect: Dialect, statement: sa.ClauseElement, params: Mapping[str, Any]) -> Expanded:
-    """Compile a statement for parameters with lists of these lengths."""
+    """Compile a statement for lists of the lengths in `params`."""
     compiled = statement.compile(dialect=dialect, column_keys=list(params))
     assert isinstance(compiled, SQLCompiler)
     state = compiled.construct_expanded_state(dict(params))
@@ -48,5 +48,5 @@ def expand(dialect: Dialect, statement: sa.ClauseElement, params: Mapping[str, A
 
 
 def count_parameters(compiled: sa.Compiled) -> int:
-    """Return how many parameters a compiled statement has; none for DDL."""
+    """Return the number of parameters of a compiled statement; 0 for DDL."""
     return len(getattr(compiled, "bind_names", ()))

@@ -1,8 +1,8 @@
-"""What waitress has no option for.
+"""Extensions of waitress where it has no option.
 
-It documents `serve()` and its options, and nothing of the classes below. Each is here with what
-the worker needs and no option gives; policy (bounds, deadlines, when a connection ends) is in
-`placement/wsgi`, in the hooks that these classes add.
+waitress documents only `serve()` and its options. The classes below extend its private classes as
+the worker requires; policy (limits, deadlines, the end of connections) is in `placement/wsgi`, in
+the hooks that these classes add.
 """
 
 import re
@@ -32,7 +32,7 @@ __all__ = [
     "RequestHeaderFieldsTooLarge", "StrictParser", "Watched", "start_threads",
 ]  # fmt: skip
 
-BUFFER_SIZE = 2**20  # bytes of an answer that wait in memory; a longer one waits in a file
+BUFFER_SIZE = 2**20  # bytes of a response that wait in memory; a longer one waits in a file
 _READ, _WRITE = select.EPOLLIN | select.EPOLLPRI, select.EPOLLOUT
 _REQUEST_LINE = re.compile(rb"[!-~]+ [!-~]+ HTTP/1\.[01]")
 _FOLDED = re.compile(rb"\r\n[ \t]")
@@ -40,10 +40,10 @@ _CODINGS = re.compile(rb"^transfer-encoding:[ \t]*(.*?)[ \t]*\r$", re.M)
 
 
 class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress is not typed
-    """A request whose head means one thing, or is refused."""
+    """A request parser that rejects ambiguous heads."""
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the head.  Raises ParsingError."""
+        """Parse the head.  Raises ParsingError."""
         line = header_plus.partition(b"\r\n")[0]
         if not _REQUEST_LINE.fullmatch(line) or _FOLDED.search(header_plus):
             raise ParsingError("Malformed request line or header")
@@ -57,7 +57,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress is not 
             self.connection_close = True
 
     def _is_ambiguous(self, head: bytes) -> bool:
-        """Return whether another server could see the end of the body elsewhere."""
+        """Return whether another server could find the end of the body elsewhere."""
         codings = _CODINGS.findall(head) if b"transfer-encoding" in head else []
         if not codings:
             return False
@@ -65,10 +65,10 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]  # waitress is not 
 
 
 class _Head(Task):  # type: ignore[misc]
-    """The head of an answer: what the application says, and whether the connection goes on."""
+    """The head of a response: the headers of the application, and those of the connection."""
 
     def build_response_header(self) -> bytes:
-        """Return the head, and mark the answer as chunked or as the last one."""
+        """Return the head, and mark the response as chunked or as the last one."""
         has_length = self.content_length is not None or not self.has_body
         self.chunked_response = not has_length and self.version == "1.1"
         has_end = has_length or self.chunked_response
@@ -84,7 +84,7 @@ class _Head(Task):  # type: ignore[misc]
 
 
 class Answer(_Head, WSGITask):  # type: ignore[misc]
-    """An answer of the application: chunks keep the connection, HEAD has no body."""
+    """A response of the application: chunks keep the connection alive, HEAD has no body."""
 
     wrote_header: bool
 
@@ -94,13 +94,13 @@ class Answer(_Head, WSGITask):  # type: ignore[misc]
         return bool(self.request.command != "HEAD" and super().has_body)
 
     def get_environment(self) -> dict[str, Any]:
-        """Return the environment, with the path as it was sent: `//traits` is not `/traits`."""
+        """Return the environment with the path as sent: `//traits` is not `/traits`."""
         environ: dict[str, Any] = super().get_environment()
         environ["PATH_INFO"] = self.request.path
         return environ
 
     def write(self, data: bytes) -> None:
-        """Send the head with the first piece of the body, in one packet."""
+        """Send the head together with the first piece of the body, in one packet."""
         if self.wrote_header or self.content_length is None or not (data and self.has_body):
             super().write(data)
             return
@@ -112,18 +112,18 @@ class Answer(_Head, WSGITask):  # type: ignore[misc]
 
 
 class ErrorAnswer(_Head, ErrorTask):  # type: ignore[misc]
-    """The answer to what is no request, which the application does not see."""
+    """The response to an invalid request, which does not reach the application."""
 
     def execute(self) -> None:
-        """Answer, with a length."""
-        self.version = "1.1"  # which could not be read
+        """Send the response with a length."""
+        self.version = "1.1"  # that of the request is unknown
         body = self.request.error.to_response("")[2]
         self.response_headers.append(("Content-Length", str(len(body))))
         super().execute()
 
 
 def flushed(application: Any, environ: Any, start_response: Any) -> Iterator[bytes]:
-    """Have the application answer, and close its body when the client has even an empty one.
+    """Call the application, and close its body only after the response was sent.
 
     waitress closes an empty body before it sends the head.
     """
@@ -144,19 +144,19 @@ def flushed(application: Any, environ: Any, start_response: Any) -> Iterator[byt
 
 
 class Connection(HTTPChannel):  # type: ignore[misc]
-    """A connection that knows how much it sends, and gives up the memory of what was sent."""
+    """A connection that reports sent bytes, and releases the memory of sent buffers."""
 
     outbufs: list[OverflowableBuffer]
 
     def keeps_alive(self) -> bool:
-        """Return whether the connection may go on after an answer."""
+        """Return whether the connection may be kept alive after a response."""
         return True
 
     def after_flush(self, size: int) -> None:
-        """Take note that so many bytes were sent."""
+        """Called after `size` bytes were sent."""
 
     def flush(self) -> None:
-        """Send what the client takes now."""
+        """Send as much as the client accepts now."""
         self._flush_exception(self._flush_some)
 
     def _flush_some(self, do_close: bool = True) -> bool:
@@ -169,12 +169,12 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         return flushed
 
     def read_event(self) -> None:
-        """Take what the client has sent, where the loop has not looked yet."""
+        """Receive pending data, before the loop polls the connection."""
         wasyncore.read(self)
 
 
 class Listener(BaseWSGIServer):  # type: ignore[misc]
-    """A listener that exists already, on a port or a path."""
+    """A listener on an existing socket, of a port or a path."""
 
     def __init__(
         self, application: Any, sock: Any, watched: "Watched", threads: Any, settings: Any
@@ -186,7 +186,7 @@ class Listener(BaseWSGIServer):  # type: ignore[misc]
         self.watched = watched
 
     def getsockname(self) -> tuple[str, Any]:
-        """Return host and port, or the path of a socket of Unix."""
+        """Return host and port, or the path of a Unix socket."""
         address = self.socket.getsockname()
         return address[:2] if isinstance(address, tuple) else ("unix", address)
 
@@ -195,23 +195,23 @@ class Listener(BaseWSGIServer):  # type: ignore[misc]
         return addr if isinstance(addr, tuple) else ("", "")
 
     def close_socket(self) -> None:
-        """Close the listener, and keep what wakes the loop up."""
+        """Close the listener, but not the trigger of the loop."""
         wasyncore.dispatcher.close(self)
 
 
 class Watched(dict[int, Any]):
-    """What the loop watches, by file descriptor: listeners, connections and the loop's own trigger.
+    """The objects of the loop by file descriptor: listeners, connections and the trigger.
 
-    PERF: waitress' loop looks at all of them in each turn, which takes longer than an answer where
-    hundreds of connections are idle. Nothing but the client changes what an idle one waits for.
+    PERF: waitress' loop examines all of them in each iteration; with hundreds of idle connections,
+    this takes longer than a response. Only its client can change the state of an idle connection.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._events = select.epoll()
-        # File descriptor -> what is waited for.
+        # File descriptor -> polled events.
         self._flags: dict[int, int] = {}
-        # Those that may have begun to wait for something else.
+        # File descriptors whose events may have changed.
         self._unsettled: set[int] = set()
 
     def __setitem__(self, file: int, watched: Any) -> None:
@@ -228,7 +228,7 @@ class Watched(dict[int, Any]):
         return [each for each in self.values() if isinstance(each, Connection)]
 
     def turn(self, seconds: float) -> None:
-        """Act on what happens next, within so many seconds."""
+        """Wait for events for at most `seconds`, and handle them."""
         for file in tuple(self._unsettled):
             watched = self[file]
             flags = _READ * watched.readable()
@@ -238,7 +238,7 @@ class Watched(dict[int, Any]):
                 self._unsettled.discard(file)  # idle
         happened = [(file, events, self[file]) for file, events in self._events.poll(seconds)]
         for file, events, watched in happened:
-            if self.get(file) is watched:  # not closed, and its number given to another one
+            if self.get(file) is watched:  # not closed, with its descriptor reused
                 self._unsettled.add(file)
                 wasyncore.readwrite(watched, events)
 
@@ -255,7 +255,7 @@ class Watched(dict[int, Any]):
 
 
 def start_threads(count: int) -> Any:
-    """Start the threads that answer, which say nothing of requests that wait for one."""
+    """Start the threads that handle requests, without log messages about queued requests."""
     queue_logger.disabled = True
     threads = ThreadedTaskDispatcher()
     threads.set_thread_count(count)

@@ -1,7 +1,7 @@
-"""Pictures of clouds: trees of providers as SVG, made of cloud files.
+"""Pictures of clouds: trees of providers as SVG, drawn from cloud files.
 
-`cards` says what is told of each provider, `layout` where its card stands, `svg` how it looks.
-Equal clouds give equal pictures.
+`cards` selects the content of each provider's card, `layout` positions the cards, and `svg` renders
+them. Equal clouds have equal pictures.
 """
 
 from placement.drawing.cards import cards
@@ -15,6 +15,9 @@ __all__ = ["draw"]
 def draw(cloud: Cloud, *, title: str = "", collapse: bool = True) -> str:
     """Return the picture of all providers of a cloud, as an SVG document.
 
-    title: what it shows, for who cannot see it. collapse: draw providers that are alike as one.
+    Args:
+        cloud: the cloud.
+        title: accessible title of the picture; by default it has the source of the cloud.
+        collapse: draw equal siblings as one card.
     """
     return render(arrange(cards(cloud, collapse=collapse)), title or f"Providers of {cloud.source}")

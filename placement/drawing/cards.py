@@ -1,4 +1,4 @@
-"""What a picture tells of each provider: a card, with those of the providers below it."""
+"""The content of a picture: a card for each provider, with the cards of its children."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from placement.vocabulary import SHARING_TRAIT
 
 
 class CardKind(Enum):
-    """What a provider is in its tree; the values are the words for it."""
+    """The role of a provider in its tree; the values are used as labels."""
 
     SHARING = "shares"
     ROOT = "root"
@@ -23,42 +23,42 @@ class CardKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CardRow:
-    """One inventory: its class, its total, and what else is to be known of it.
-
-    used: None where the cloud has no consumers at all. capacity: the most that can be used.
-    """
+    """One inventory."""
 
     resource_class: str
     total: int
+    # Members that differ from a plain total.
     notes: str
+    # Maximum usage.
     capacity: int
+    # None if the cloud has no consumers.
     used: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """An aggregate: its name, and its number among those of the cloud."""
+    """An aggregate."""
 
     name: str
+    # Index among the aggregates of the cloud.
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A provider, or several that are alike.
+    """A provider, or several equal siblings."""
 
-    names: of all that the card stands for. children: cards of the providers below the first.
-    """
-
+    # Names of all providers of the card.
     names: tuple[str, ...]
     kind: CardKind
     rows: tuple[CardRow, ...]
     traits: tuple[str, ...]
     tags: tuple[Tag, ...]
+    # Cards of the children of the first provider.
     children: tuple["Card", ...] = field(default=())
 
     def content(self) -> Hashable:
-        """Return what cards that are alike have in common: all but the names."""
+        """Return the content without names; it is equal for cards that can be collapsed."""
         child_contents = tuple((len(child.names), child.content()) for child in self.children)
         return self.kind, self.rows, self.traits, self.tags, child_contents
 
@@ -68,7 +68,7 @@ def cards(cloud: Cloud, *, collapse: bool = True) -> list[Card]:
     used = _used(cloud)
     tags = _tags(cloud)
     children: dict[str | None, list[Card]] = defaultdict(list)
-    # Children stand after their parents, so their cards are complete when a parent's is made.
+    # In reverse, so that the cards of all children exist before that of their parent.
     for provider in reversed(cloud.providers):
         child_cards = children.pop(provider.uuid, [])[::-1]
         if collapse:
@@ -92,7 +92,7 @@ def _number(tag: Tag) -> int:
 
 
 def _collapsed(siblings: Sequence[Card]) -> list[Card]:
-    """Return one card for each run of cards that are alike."""
+    """Merge runs of cards with equal content."""
     runs: list[Card] = []
     contents: list[Hashable] = []
     for card in siblings:
@@ -106,7 +106,7 @@ def _collapsed(siblings: Sequence[Card]) -> list[Card]:
 
 
 def _used(cloud: Cloud) -> Mapping[tuple[str, str], int] | None:
-    """Return what is used of each class at each provider; None if nothing is known of that."""
+    """Return (provider uuid, class) -> usage; None if the cloud has no consumers."""
     if not cloud.consumers:
         return None
     used: dict[tuple[str, str], int] = defaultdict(int)
@@ -118,7 +118,7 @@ def _used(cloud: Cloud) -> Mapping[tuple[str, str], int] | None:
 
 
 def _tags(cloud: Cloud) -> dict[str, Tag]:
-    """Return the tags of all aggregates by UUID, numbered as they come."""
+    """Return uuid -> tag of all aggregates, numbered in the order of their occurrence."""
     tags: dict[str, Tag] = {}
     for provider in cloud.providers:
         for uuid in sorted(provider.aggregates, key=lambda uuid: _name(cloud, uuid)):
@@ -142,7 +142,7 @@ def _kind(provider: CloudProvider) -> CardKind:
         return CardKind.NETWORK
     if _any_begins(provider.inventories, ("SRIOV_NET_", "NET_BW_", "NET_PACKET_")):
         return CardKind.NETWORK
-    # Resources of devices, and those of our own, which have no other place below a host.
+    # Classes of devices, and custom classes, which are most often devices below a host.
     devices = ("PGPU", "VGPU", "FPGA", "PCI_DEVICE", "MDEV_", "CUSTOM_")
     return CardKind.DEVICE if _any_begins(provider.inventories, devices) else CardKind.CHILD
 
@@ -164,7 +164,7 @@ def _rows(
 
 
 def _notes(record: InventoryRecord) -> str:
-    """Return what differs from a plain total."""
+    """Return the members that differ from a plain total."""
     notes: list[str] = []
     if record.allocation_ratio != 1:
         notes.append(f"× {record.allocation_ratio:g}")

@@ -1,6 +1,6 @@
-"""Where cards stand: trees from left to right, sharing providers before the trees that they serve.
+"""Positions of cards: trees from left to right, sharing providers to the left of their trees.
 
-Lengths are pixels. Text is set in a monospaced font, so its width follows from its length.
+Lengths are in pixels. Text is set in a monospaced font, so its length determines its width.
 """
 
 from collections import defaultdict
@@ -15,37 +15,39 @@ COLUMN_GAP = 44
 CARD_GAP = 16
 TREE_GAP = 36
 PADDING = 14  # within a card
-NAME_SIZE = 13  # of the letters
+# Font sizes.
+NAME_SIZE = 13
 TEXT_SIZE = 12
 SMALL_SIZE = 10
-CHARACTER = 0.602  # the width of a letter, as a share of its size
-LAST_NARROW = 0x2E7F  # the last code point whose letter is not wide
-NARROWEST, WIDEST = 190, 300
+CHARACTER = 0.602  # width of a character, relative to the font size
+LAST_NARROW = 0x2E7F  # the last code point of narrow characters
+MIN_WIDTH, MAX_WIDTH = 190, 300
 HEADING = 44  # kind and name
 ROW = 19
 NOTES = 14
-BAR = 8  # how much of an inventory is used
+BAR = 8  # bar with the usage of an inventory
 CHIP = 17  # a trait or an aggregate
 CHIP_GAP = 5
 CHIP_PADDING = 6
-COUNT_LENGTH = 6  # characters of "× 14" beside the name
-PILE = 5  # by which a card that stands for several shows the others
+COUNT_LENGTH = 6  # characters of "× 14" next to the name
+PILE = 5  # offset of the cards behind a collapsed card
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A trait or, with a number, an aggregate; x and y count from the corner of its card."""
+    """A trait or an aggregate; x and y are relative to the corner of its card."""
 
     text: str
     x: float
     y: float
     width: float
+    # Number of the aggregate; None for a trait.
     number: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A card in its place."""
+    """A card with its position."""
 
     card: Card
     x: float
@@ -56,22 +58,23 @@ class Box:
 
     @property
     def middle(self) -> float:
-        """The height at which lines begin and end."""
+        """The y coordinate at which lines start and end."""
         return self.y + self.height / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line from one box to another; number: of the aggregate by which it is served."""
+    """A line between two boxes."""
 
     start: Box
     end: Box
+    # Number of the aggregate for a sharing provider; None between parent and child.
     number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """All that is drawn."""
+    """The boxes and lines of a picture, with its size."""
 
     width: float
     height: float
@@ -99,7 +102,7 @@ def row_height(notes: str, used: int | None) -> int:
 
 
 def arrange(roots: Sequence[Card]) -> Picture:
-    """Return where all cards stand, and the lines between them."""
+    """Position all cards and the lines between them."""
     sharing: list[Card] = []
     trees: list[Card] = []
     for card in roots:
@@ -123,14 +126,14 @@ def arrange(roots: Sequence[Card]) -> Picture:
 
 
 class _Layout:
-    """The boxes and links so far."""
+    """The boxes and links that have been placed."""
 
     def __init__(self) -> None:
         self.boxes: list[Box] = []
         self.links: list[Link] = []
 
     def place_trees(self, roots: Sequence[Card], x: float) -> None:
-        """Place trees below one another, each level in its column."""
+        """Place trees from top to bottom, with one column for each level."""
         columns = _columns(roots, x)
         top: float = MARGIN
         for root in roots:
@@ -138,7 +141,7 @@ class _Layout:
             top += _tree_height(root) + TREE_GAP
 
     def _place(self, card: Card, level: int, top: float, columns: Sequence[float]) -> Box:
-        """Place a card in the middle of the room that its tree takes from `top` on."""
+        """Place a card at the vertical centre of its tree, which starts at `top`."""
         height = _tree_height(card)
         _width, own_height = _size(card)
         box = _box(card, columns[level], top + (height - own_height) / 2)
@@ -151,9 +154,9 @@ class _Layout:
         return box
 
     def place_sharing(self, cards: Sequence[Card]) -> None:
-        """Place sharing providers in the first column, near to what they serve."""
+        """Place sharing providers in the first column, close to the trees that they serve."""
         served = self._boxes_by_aggregate()
-        # Best is beside the middle of those that it serves; a provider that serves none is last.
+        # Ideally at the centre of the boxes that it serves. Providers without any are last.
         best_middles = [_middle_of_served(card, served) for card in cards]
         top: float = MARGIN
         for middle, i in sorted(zip(best_middles, range(len(cards)), strict=True)):
@@ -177,7 +180,7 @@ class _Layout:
 
 
 def _middle_of_served(card: Card, served: Mapping[int, Sequence[Box]]) -> float:
-    """Return the mean height of the boxes that a sharing provider serves; infinite for none."""
+    """Return the mean y coordinate of the boxes that a sharing provider serves, or infinity."""
     middles: list[float] = []
     for tag in card.tags:
         for box in served[tag.number]:
@@ -186,7 +189,7 @@ def _middle_of_served(card: Card, served: Mapping[int, Sequence[Box]]) -> float:
 
 
 def _columns(roots: Sequence[Card], x: float) -> list[float]:
-    """Return where the column of each level begins."""
+    """Return the x coordinate of the column of each level."""
     columns: list[float] = []
     level = list(roots)
     while level:
@@ -230,13 +233,13 @@ def _size(card: Card) -> tuple[float, float]:
         widest = max(widest, amount_width, text_width(row.notes, SMALL_SIZE))
     for text, _number in _chip_texts(card):
         widest = max(widest, text_width(text, SMALL_SIZE) + 3 * CHIP_PADDING)
-    width = min(WIDEST, max(NARROWEST, widest + 2 * PADDING))
+    width = min(MAX_WIDTH, max(MIN_WIDTH, widest + 2 * PADDING))
     _placed, end = _chips(card, width)
     return width, end + PADDING
 
 
 def _chip_texts(card: Card) -> list[tuple[str, int | None]]:
-    """Return the text of each trait and aggregate, with the number of an aggregate."""
+    """Return (text, number of the aggregate or None) of traits and aggregates."""
     texts: list[tuple[str, int | None]] = []
     for trait in card.traits:
         texts.append((trait, None))
@@ -246,7 +249,7 @@ def _chip_texts(card: Card) -> list[tuple[str, int | None]]:
 
 
 def _chips(card: Card, width: float) -> tuple[tuple[Chip, ...], float]:
-    """Return traits and aggregates, in lines that fit into a width, and where they end."""
+    """Return the chips in lines that fit the width, and the y coordinate of their end."""
     chips: list[Chip] = []
     y: float = HEADING
     for row in card.rows:

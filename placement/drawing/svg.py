@@ -1,4 +1,4 @@
-"""How a picture looks: SVG that follows the reader's choice of light or dark."""
+"""SVG rendering of a picture; it follows the reader's preference of a light or dark theme."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ RADIUS = 9
 STRIPE = 5  # the coloured edge of a card
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
-# Colours of each kind and of aggregates, which take turns: on light ground, on dark.
+# Colours of kinds, and of aggregates, which are reused in turn: for light and dark themes.
 KINDS: Mapping[CardKind, tuple[str, str]] = {
     CardKind.SHARING: ("#0d9488", "#2dd4bf"),
     CardKind.ROOT: ("#2563eb", "#60a5fa"),
@@ -44,10 +44,10 @@ AGGREGATES = (
     ("#65a30d", "#a3e635"),
     ("#ea580c", "#fb923c"),
 )
-# Colours of a class of elements: property, on light ground, on dark.
-Look = tuple[tuple[str, str, str], ...]
+# Colours of an element's class: (property, light theme, dark theme).
+Style = tuple[tuple[str, str, str], ...]
 LIGHT, DARK = 1, 2
-LOOKS: Mapping[str, Look] = {
+STYLES: Mapping[str, Style] = {
     "ground": (("fill", "#f8fafc", "#0f172a"),),
     "card": (("fill", "#ffffff", "#1e293b"), ("stroke", "#cbd5e1", "#475569")),
     "name": (("fill", "#0f172a", "#f1f5f9"),),
@@ -60,12 +60,12 @@ LOOKS: Mapping[str, Look] = {
     "bar": (("fill", "#2563eb", "#60a5fa"),),
     "over": (("fill", "#dc2626", "#f87171"),),
 }
-# Characters that XML cannot hold.
+# Characters that XML does not allow.
 _UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(picture: Picture, title: str) -> str:
-    """Return a picture as an SVG document; title: what it shows, for who cannot see it."""
+    """Return a picture as an SVG document with an accessible title."""
     return "\n".join(_document(picture, title)) + "\n"
 
 
@@ -78,7 +78,7 @@ def _document(picture: Picture, title: str) -> Iterator[str]:
     yield f"<title>{_text(title)}</title>"
     yield f"<style>{_style(picture)}</style>"
     yield _rect("ground", width=picture.width, height=picture.height, rx=RADIUS)
-    # Lines come first, so that cards hide what passes below them.
+    # Lines first, so that cards cover them.
     for link in picture.links:
         yield _link(link)
     for box in picture.boxes:
@@ -87,19 +87,19 @@ def _document(picture: Picture, title: str) -> Iterator[str]:
 
 
 def _style(picture: Picture) -> str:
-    """Return the style sheet, of the classes that the picture has."""
-    looks = _looks(picture)
+    """Return the style sheet for the classes in the picture."""
+    styles = _styles(picture)
     return (
         f"text{{font-family:{FONT};font-size:{TEXT_SIZE}px;dominant-baseline:auto}}"
         f".name{{font-size:{NAME_SIZE}px;font-weight:600}}"
         f".note,.kind,.label{{font-size:{SMALL_SIZE}px}}"
         ".line,.reach{fill:none;stroke-width:1.5}.reach{stroke-dasharray:5 4}"
-        f"{_rules(looks, LIGHT)}@media(prefers-color-scheme:dark){{{_rules(looks, DARK)}}}"
+        f"{_rules(styles, LIGHT)}@media(prefers-color-scheme:dark){{{_rules(styles, DARK)}}}"
     )
 
 
-def _looks(picture: Picture) -> Mapping[str, Look]:
-    """Return what each class looks like: also of the kinds and aggregates that there are."""
+def _styles(picture: Picture) -> Mapping[str, Style]:
+    """Return class -> colours, including the kinds and aggregates in the picture."""
     kinds: set[CardKind] = set()
     numbers: set[int] = set()
     for box in picture.boxes:
@@ -107,20 +107,20 @@ def _looks(picture: Picture) -> Mapping[str, Look]:
         for chip in box.chips:
             if chip.number is not None:
                 numbers.add(chip.number % len(AGGREGATES))
-    looks = dict(LOOKS)
+    styles = dict(STYLES)
     for kind in CardKind:
         if kind in kinds:
-            looks[_class_of(kind)] = (("fill", *KINDS[kind]),)
+            styles[_class_of(kind)] = (("fill", *KINDS[kind]),)
     for number in sorted(numbers):
-        looks[f"dot{number}"] = (("fill", *AGGREGATES[number]),)
-        looks[f"reach{number}"] = (("stroke", *AGGREGATES[number]),)
-    return looks
+        styles[f"dot{number}"] = (("fill", *AGGREGATES[number]),)
+        styles[f"reach{number}"] = (("stroke", *AGGREGATES[number]),)
+    return styles
 
 
-def _rules(looks: Mapping[str, Look], shade: int) -> str:
+def _rules(styles: Mapping[str, Style], shade: int) -> str:
     rules = []
-    for name, look in looks.items():
-        colours = ";".join(f"{colour[0]}:{colour[shade]}" for colour in look)
+    for name, style in styles.items():
+        colours = ";".join(f"{colour[0]}:{colour[shade]}" for colour in style)
         rules.append(f".{name}{{{colours}}}")
     return "".join(rules)
 
@@ -199,7 +199,7 @@ def _row(row: CardRow, y: float, width: float) -> Iterator[str]:
 
 
 def _bar(row: CardRow, used: int, y: float, width: float) -> Iterator[str]:
-    """Draw how much of the capacity is used."""
+    """Draw a bar with the used share of the capacity."""
     room = width - 2 * PADDING
     share = 1.0
     if used < row.capacity:
@@ -207,8 +207,8 @@ def _bar(row: CardRow, used: int, y: float, width: float) -> Iterator[str]:
     yield f"<g><title>{used:,} of {row.capacity:,} used</title>"
     yield _rect("rail", x=PADDING, y=y, width=room, height=4, rx=2)
     if used:
-        look = "over" if used > row.capacity else "bar"
-        yield _rect(look, x=PADDING, y=y, width=max(3.0, room * share), height=4, rx=2)
+        style = "over" if used > row.capacity else "bar"
+        yield _rect(style, x=PADDING, y=y, width=max(3.0, room * share), height=4, rx=2)
     yield "</g>"
 
 
@@ -227,23 +227,23 @@ def _chip(chip: Chip) -> Iterator[str]:
     yield f"{_label('text label', text, start, chip.y + 12)}</g>"
 
 
-def _rect(look: str, **lengths: float) -> str:
-    """Return a rectangle; lengths: its attributes."""
+def _rect(style: str, **lengths: float) -> str:
+    """Return a rectangle; `lengths` are its attributes."""
     attributes = [f'{name}="{_number(value)}"' for name, value in lengths.items()]
-    return f'<rect class="{look}" {" ".join(attributes)}/>'
+    return f'<rect class="{style}" {" ".join(attributes)}/>'
 
 
 def _label(
-    look: str, text: str, x: float, y: float, *, at_end: bool = False, more: str = ""
+    style: str, text: str, x: float, y: float, *, at_end: bool = False, more: str = ""
 ) -> str:
-    """Return a text that begins or, `at_end`, ends at x; more: further attributes."""
+    """Return a text that starts at x, or ends there if `at_end`; `more` are further attributes."""
     anchor = ' text-anchor="end"' if at_end else ""
     place = f'x="{_number(x)}" y="{_number(y)}"'
-    return f'<text class="{look}"{anchor} {place}{more}>{_text(text)}</text>'
+    return f'<text class="{style}"{anchor} {place}{more}>{_text(text)}</text>'
 
 
 def _cut(text: str, size: float, room: float) -> str:
-    """Return a text, or its beginning where it does not fit."""
+    """Return a text, truncated if it does not fit."""
     if text_width(text, size) <= room + 1:
         return text
     return text[: max(1, int(room / (size * CHARACTER)) - 1)] + "…"

@@ -1,7 +1,7 @@
-"""Cloud files: a cloud described in YAML, how a server is brought to that state, and back.
+"""Cloud files: YAML descriptions of a cloud, which can be loaded into a server and dumped from it.
 
-`cloudfile` documents the format. Everything goes over the REST API, so that it works against any
-server; of the rest of the package only words and limits of the API are known here.
+`cloudfile` documents the format. All access is over the REST API, so it works against any server;
+the package shares only the vocabulary and the limits of the API with the service.
 """
 
 from placement.loader.apply import Summary, apply

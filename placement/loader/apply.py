@@ -1,7 +1,7 @@
-"""A cloud file, applied: the server is brought to the state that it describes.
+"""Loading of a cloud file: bring the server to the described state.
 
-Loading reads first and writes only what differs. A run that was cut short at any point is
-completed by the next one, and a run with nothing left to do sends no write at all.
+Loading reads first and writes only the differences. An interrupted run is completed by the next
+one, and a run without differences sends no write.
 """
 
 from collections import Counter
@@ -12,26 +12,30 @@ from typing import Any
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.rest import retry
-from placement.loader import crowding
+from placement.loader import overcommit
 from placement.loader.cloud import Cloud, CloudProvider
-from placement.loader.consumers import bring_about_consumer, is_on_server
-from placement.loader.facets import FACETS, Facet
+from placement.loader.consumers import is_on_server, reconcile_consumer
 from placement.loader.outcomes import LoadError, LoadOutcome
+from placement.loader.parts import PROVIDER_PARTS, ProviderPart
 from placement.progress import Progress
 from placement.vocabulary import CUSTOM_PREFIX
 
-CONFLICT_PAUSES = (0,) * 4  # before further attempts to write what others write to
+CONFLICT_PAUSES = (0,) * 4  # seconds before further attempts after concurrent writes
 _TAKEN = "placement.duplicate_name"
 _GENERATION = "resource_provider_generation"
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run did: providers and consumers by outcome, and how many custom names are new."""
+    """The result of a run."""
 
+    # Number of providers by outcome.
     providers: Mapping[LoadOutcome, int]
+    # Number of consumers by outcome.
     consumers: Mapping[LoadOutcome, int]
+    # Number of created resource classes.
     resource_classes: int
+    # Number of created traits.
     traits: int
 
     def __str__(self) -> str:
@@ -51,33 +55,41 @@ def _described(noun: str, outcomes: Mapping[LoadOutcome, int]) -> str:
 def apply(
     cloud: Cloud, client: RestClient, progress: Progress, *, make_room: bool = True
 ) -> Summary:
-    """Make providers and consumers of `cloud` on the server what the file says, and no others.
+    """Bring the providers and consumers of the file, and no others, to their described state.
 
-    progress: shows how far it is. make_room: widen inventories that are too small for the consumers
-    of the file while these are loaded. Returns what was done. Raises LoadError, whose text begins
-    with the file and the line of the entry that it is about; RestError without a server that
-    answers. What was written before stays.
+    A failure does not revert earlier writes.
+
+    Args:
+        cloud: the content of the file.
+        client: the client of the server.
+        progress: shows the progress.
+        make_room: enlarge inventories that are too small for the consumers of the file while these
+            are loaded.
+
+    Raises:
+        LoadError: an entry is refused; the text begins with the file and the line of the entry.
+        RestError: the server does not answer.
     """
     on_server = client.items("/resource_providers", "resource_providers")
     resource_classes = client.items("/resource_classes", "resource_classes")
     class_names = {resource_class["name"] for resource_class in resource_classes}
     traits = set(client.items("/traits", "traits"))
     uuids = {provider["uuid"] for provider in on_server}
-    # Whatever can be refused is refused before the first write.
+    # Validate as much as possible before the first write.
     _refuse_clashes(cloud, on_server)
     new_classes = _missing("resource class", cloud.resource_classes(), class_names)
     new_traits = _missing("trait", cloud.traits(), traits)
     _make_names(client, "/resource_classes", new_classes)
     _make_names(client, "/traits", new_traits)
-    makeshift = _makeshift(cloud, client) if make_room else {}
+    temporary = _temporary_inventories(cloud, client) if make_room else {}
     provider_outcomes: Counter[LoadOutcome] = Counter()
     with progress(cloud.providers, "providers") as providers:
         for provider in providers:
             try:
-                outcome = _bring_about(
+                outcome = _reconcile(
                     cloud,
                     client,
-                    makeshift.get(provider.uuid, provider),
+                    temporary.get(provider.uuid, provider),
                     exists=provider.uuid in uuids,
                 )
             except RefusedError as refusal:
@@ -87,37 +99,37 @@ def apply(
     with progress(cloud.consumers, "consumers") as consumers:
         for consumer in consumers:
             try:
-                outcome = bring_about_consumer(client, consumer)
+                outcome = reconcile_consumer(client, consumer)
             except RefusedError as refusal:
                 raise LoadError(f"{cloud.place_of_consumer(consumer)}: {refusal}") from refusal
             consumer_outcomes[outcome] += 1
     for provider in cloud.providers:
-        if provider.uuid in makeshift:
-            _fill(client, provider, None)
+        if provider.uuid in temporary:
+            _sync_parts(client, provider, None)
     return Summary(provider_outcomes, consumer_outcomes, len(new_classes), len(new_traits))
 
 
-def _makeshift(cloud: Cloud, client: RestClient) -> Mapping[str, CloudProvider]:
-    """Return providers, by UUID, as they have to be while their consumers are loaded."""
-    crowded = crowding.crowded_providers(cloud)
-    consumers = crowding.consumers_of(cloud, crowded)
-    # Those that are all there need no room any more.
-    return {} if all(is_on_server(client, consumer) for consumer in consumers) else crowded
+def _temporary_inventories(cloud: Cloud, client: RestClient) -> Mapping[str, CloudProvider]:
+    """Return uuid -> provider with temporary inventories, while its consumers are loaded."""
+    overcommitted = overcommit.overcommitted_providers(cloud)
+    consumers = overcommit.consumers_of(cloud, overcommitted)
+    # If all consumers exist already, nothing has to be loaded.
+    return {} if all(is_on_server(client, consumer) for consumer in consumers) else overcommitted
 
 
-def _bring_about(
+def _reconcile(
     cloud: Cloud, client: RestClient, provider: CloudProvider, *, exists: bool
 ) -> LoadOutcome:
-    """Create the provider unless it exists, and make its parts what the file says."""
+    """Create the provider unless it exists, and update its parts."""
     generation = None if exists else _create(cloud, client, provider)
-    changed = _fill(client, provider, generation)
+    changed = _sync_parts(client, provider, generation)
     if generation is not None:
         return LoadOutcome.CREATED
     return LoadOutcome.CHANGED if changed else LoadOutcome.UNCHANGED
 
 
 def _refuse_clashes(cloud: Cloud, on_server: Iterable[Mapping[str, Any]]) -> None:
-    """Raise LoadError if a provider of the file contradicts one of the server."""
+    """Raise LoadError if a provider of the file contradicts a provider of the server."""
     by_uuid = {provider["uuid"]: provider for provider in on_server}
     by_name = {provider["name"]: provider for provider in on_server}
     for provider in cloud.providers:
@@ -131,7 +143,7 @@ def _clash(
     same_uuid: Mapping[str, Any] | None,
     same_name: Mapping[str, Any] | None,
 ) -> str | None:
-    """Say what the server's providers of one's UUID and of one's name contradict; None: nothing."""
+    """Return how it contradicts the server's provider of its UUID or name; None if it does not."""
     if same_uuid and same_uuid["name"] != provider.name:
         return f"on the server its UUID {provider.uuid} belongs to {same_uuid['name']!r}"
     if same_name and same_name["uuid"] != provider.uuid:
@@ -148,9 +160,10 @@ def _clash(
 
 
 def _missing(kind: str, first_places: Mapping[str, str], on_server: set[str]) -> dict[str, str]:
-    """Return the names that have to be made, with the places that are the first to name them.
+    """Return the names to create, with the first location of each in the file.
 
-    Raises LoadError for a name that cannot be made.
+    Raises:
+        LoadError: a name cannot be created.
     """
     missing = {name: place for name, place in first_places.items() if name not in on_server}
     for name, place in missing.items():
@@ -171,7 +184,7 @@ def _make_names(client: RestClient, path: str, places: Mapping[str, str]) -> Non
 
 
 def _create(cloud: Cloud, client: RestClient, provider: CloudProvider) -> int | None:
-    """Create the provider; return its generation, or None if somebody else just created it."""
+    """Create the provider and return its generation; None if it was created concurrently."""
     body = {
         "name": provider.name,
         "uuid": provider.uuid,
@@ -191,14 +204,14 @@ def _create(cloud: Cloud, client: RestClient, provider: CloudProvider) -> int | 
     return generation
 
 
-def _fill(client: RestClient, provider: CloudProvider, generation: int | None) -> bool:
-    """Make all parts of a provider what the file says; return whether one was written.
+def _sync_parts(client: RestClient, provider: CloudProvider, generation: int | None) -> bool:
+    """Update the parts of a provider that differ; return whether any was written.
 
-    generation: of a provider that was just created and has nothing; None to read its parts.
+    `generation` is that of a provider that was just created and is empty; None to read the parts.
     """
     changed = False
-    for facet in FACETS:
-        written = _ensure(client, provider, facet, generation)
+    for part in PROVIDER_PARTS:
+        written = _ensure(client, provider, part, generation)
         if written is not None:
             changed = True
             generation = None if generation is None else written
@@ -206,20 +219,20 @@ def _fill(client: RestClient, provider: CloudProvider, generation: int | None) -
 
 
 def _ensure(
-    client: RestClient, provider: CloudProvider, facet: Facet, generation: int | None
+    client: RestClient, provider: CloudProvider, part: ProviderPart, generation: int | None
 ) -> int | None:
-    """Write one part of a provider if it differs; return the new generation if it did."""
-    path = f"/resource_providers/{provider.uuid}/{facet.name}"
-    value = facet.of_file(provider)
+    """Write a part of a provider if it differs; return the new generation in this case."""
+    path = f"/resource_providers/{provider.uuid}/{part.name}"
+    value = part.of_file(provider)
     # The parts of a new provider are empty, unless another client writes to it.
-    known = [] if generation is None else [{facet.name: facet.empty, _GENERATION: generation}]
+    known = [] if generation is None else [{part.name: part.empty, _GENERATION: generation}]
 
     def write() -> int | None:
         answer = known.pop() if known else client.get(path)
-        if facet.same(answer[facet.name], value):
+        if part.same(answer[part.name], value):
             return None
-        # The generation makes the server refuse this if somebody else has written meanwhile.
-        body = {facet.name: value, _GENERATION: answer[_GENERATION]}
+        # With the generation, the server rejects this after a concurrent write.
+        body = {part.name: value, _GENERATION: answer[_GENERATION]}
         written: int = client.put(path, body)[_GENERATION]
         return written
 

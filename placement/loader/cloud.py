@@ -1,4 +1,4 @@
-"""A cloud as a file describes it, counted entries expanded, or as a server has it."""
+"""The content of a cloud file, with counted entries expanded, or of a server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,62 +9,65 @@ from placement.yamlfile.problems import on_one_line
 
 @dataclass(frozen=True, slots=True)
 class CloudProvider:
-    """One provider as the file describes it; `line` is where its entry begins, from 1."""
+    """One provider of the file."""
 
     name: str
     uuid: str
+    # None for a root.
     parent_uuid: str | None
+    # Resource class -> record.
     inventories: Mapping[str, InventoryRecord]
     traits: frozenset[str]
+    # Uuids.
     aggregates: frozenset[str]
+    # Line of its entry, from 1; 0 if it was read from a server.
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class CloudConsumer:
-    """What uses resources, and for whom.
-
-    consumer_type: None for a consumer without a type. allocations: uuid of a provider -> resource
-    class -> amount. line: where its entry begins, from 1.
-    """
+    """A consumer with its allocations."""
 
     uuid: str
     project: str
     user: str
+    # None for a consumer without a type.
     consumer_type: str | None
+    # Provider uuid -> resource class -> amount.
     allocations: Mapping[str, Mapping[str, int]]
+    # Line of its entry, from 1; 0 if it was read from a server.
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """All that a file describes; every parent stands before its children.
+    """The content of a file; parents precede their children."""
 
-    custom_classes, custom_traits: names that exist whether or not a provider has them, each with
-    its line. aggregate_names: by UUID, of those that the file calls by a name.
-    """
-
+    # Name of the file, or URL of the server.
     source: str
     providers: tuple[CloudProvider, ...]
     consumers: tuple[CloudConsumer, ...] = ()
+    # Classes to create, even if no provider has them -> line.
     custom_classes: Mapping[str, int] = field(default_factory=dict)
+    # Traits to create, even if no provider has them -> line.
     custom_traits: Mapping[str, int] = field(default_factory=dict)
+    # Uuid -> name of the aggregates that the file refers to by name.
     aggregate_names: Mapping[str, str] = field(default_factory=dict)
 
     def resource_classes(self) -> dict[str, str]:
-        """Return each resource class with the place of the file that is the first to name it."""
+        """Return resource class -> first location in the file."""
         return self._first_places(self.custom_classes, "inventories")
 
     def traits(self) -> dict[str, str]:
-        """Return each trait with the place of the file that is the first to name it."""
+        """Return trait -> first location in the file."""
         return self._first_places(self.custom_traits, "traits")
 
     def place(self, provider: CloudProvider) -> str:
-        """Return where a provider stands in the file, as messages begin."""
+        """Return the location of a provider, as a prefix of messages."""
         return f"{self.source}:{provider.line}: provider {on_one_line(provider.name)}"
 
     def place_of_consumer(self, consumer: CloudConsumer) -> str:
-        """Return where a consumer stands in the file, as messages begin."""
+        """Return the location of a consumer, as a prefix of messages."""
         return f"{self.source}:{consumer.line}: consumer {consumer.uuid}"
 
     def _first_places(self, custom_names: Mapping[str, int], part: str) -> dict[str, str]:

@@ -4,11 +4,11 @@ A file is one mapping, of which only ``providers`` is required::
 
     aggregates:                       # name -> UUID
       rack-a: 5ac00000-0000-4000-8000-00000000000a
-    resource_classes: [CUSTOM_GOLD]   # to be made even if no provider has them
+    resource_classes: [CUSTOM_GOLD]   # to create even if no provider has them
     traits: [CUSTOM_BIG]
-    providers:                        # the roots, in the order in which they are made
+    providers:                        # the roots, in the order of creation
     - name: compute-1
-    consumers:                        # who uses what
+    consumers:                        # the users of resources
     - uuid: c0ffee00-0000-4000-8000-000000000001
       type: INSTANCE
       project: 7c1c2b6f5d1e4a0b9a3f
@@ -19,17 +19,17 @@ A file is one mapping, of which only ``providers`` is required::
 A provider has these keys; only ``name`` is required:
 
 ``name``
-    Text of 1 to 200 characters, unique in the file. Braces are kept for counters; a brace of the
-    name itself is written twice, as in ``{{``.
+    Text of 1 to 200 characters, unique in the file. Braces are reserved for counters; a literal
+    brace is written twice, as in ``{{``.
 ``uuid``
-    By default made from the name, so that loading a file again finds the same providers:
+    By default derived from the name, so that loading a file again finds the same providers:
     ``uuid5(NAMESPACE_URL, "urn:placement:provider:" + name)``.
 ``count``, ``index``
-    The entry, with everything below it, stands for ``count`` providers, numbered from 1.
-    ``index`` names the counter and is ``n`` when left out; an entry below another one that
-    counts needs a counter of its own. The name, and every name below, must contain each
-    counter around it: ``{n}``, or ``{n:03}`` for 001, 002 and so on. Neither the entry nor
-    one below it can have ``uuid``.
+    The entry, with all entries below it, represents ``count`` providers, numbered from 1.
+    ``index`` is the name of the counter, by default ``n``; nested entries with ``count`` need
+    different names. The name of the entry, and every name below it, must contain each surrounding
+    counter: ``{n}``, or ``{n:03}`` for 001, 002 and so on. Neither the entry nor an entry below it
+    can have ``uuid``.
 ``inventories``
     Resource class -> ``total``, or a mapping of ``total`` (required), ``reserved`` (0),
     ``allocation_ratio`` (1.0), ``min_unit`` (1), ``max_unit`` (2147483647) and
@@ -37,33 +37,33 @@ A provider has these keys; only ``name`` is required:
 ``traits``
     List of trait names.
 ``aggregates``
-    List of aggregates, by name or by UUID. A name not listed at the top has the UUID
+    List of aggregates, by name or by UUID. The UUID of a name that is not listed at the top is
     ``uuid5(NAMESPACE_URL, "urn:placement:aggregate:" + name)``.
 ``children``
     List of providers below this one.
 ``parent``
-    The name of a provider further up in the file, for an entry of the list at the top that is a
-    child all the same, where a tree is too deep for ``children``.
+    The name of an earlier provider in the file, for a child that is an entry of the top list
+    because the tree is too deep for ``children``.
 
 A consumer has these keys; only ``type`` can be left out:
 
 ``uuid``
-    Of the consumer, such as that of a server.
+    The consumer, such as a server.
 ``project``, ``user``
-    For whom it is.
+    Its owner.
 ``type``
-    Such as ``INSTANCE``. Left out: it has none, and one that it has on the server stays.
+    Such as ``INSTANCE``. Without it, a new consumer has no type, and an existing one keeps its
+    type.
 ``allocations``
-    Name of a provider -> resource class -> amount. They replace those on the server. They may be
-    more than the inventories allow, as they are where inventories have been cut: while the file is
-    loaded, the provider has just the room for them.
+    Name of a provider -> resource class -> amount. They replace the allocations on the server. They
+    may exceed the inventories, for example if these have been reduced: while the file is loaded,
+    the provider temporarily has just enough room.
 
-Classes and traits that begin with ``CUSTOM_`` are made on the server as needed; the others
-have to be known to it. What is left out is empty: a provider without ``traits`` has none,
-and loading the file takes away those that it has on the server. Providers that the file
-does not name are left alone.
+Missing classes and traits that begin with ``CUSTOM_`` are created; all others must exist on the
+server. Omitted keys mean empty: if a provider has no ``traits``, loading the file removes
+its traits on the server. Providers that are not in the file do not change.
 
-The anchors, aliases and merge keys (``<<``) of YAML work. A key given twice is an error.
+Anchors, aliases and merge keys (``<<``) of YAML work. A duplicate key is an error.
 """
 
 import os
@@ -78,10 +78,10 @@ from placement.yamlfile.schema import schema_problems
 
 
 def load_file(path: str | os.PathLike[str]) -> Cloud:
-    """Read and check a cloud file.
+    """Read and validate a cloud file, and expand its counted entries.
 
-    Returns the cloud, its counted entries expanded; the same file gives an equal cloud.
-    Raises UnusableFile with every problem of the file.
+    Raises:
+        UnusableFile: the file is not valid; it has all problems of the file.
     """
     document = read(path)
     try:

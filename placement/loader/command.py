@@ -1,4 +1,4 @@
-"""The commands load-cloud and dump-cloud without their argument parsing."""
+"""The commands load-cloud and dump-cloud, without the parsing of arguments."""
 
 import sys
 from collections.abc import Callable
@@ -29,14 +29,19 @@ def load_cloud(
     wait: float = 0.0,
     out: TextIO | None = None,
 ) -> int:
-    """Load a cloud file into a server and say on `out` (standard error) how it went.
+    """Load a cloud file into a server, and report the result.
 
-    url: where the server's API is mounted. token: sent as X-Auth-Token, or a cloud of clouds.yaml.
-    Where they are None, the environment decides, as `identity.connect` says. objection: returns
-    why the file is not to be loaded into the server, or an empty text; the reason is printed, which
-    is no error. It raises LoadError for what is one. wait: seconds to wait for the server.
+    Args:
+        path: the file.
+        url: base URL of the API; None for the environment (see `identity.connect`).
+        token: a token for X-Auth-Token, or a cloud of clouds.yaml; None for the environment.
+        objection: returns a reason not to load the file, which is printed and is no error, or "".
+            It raises LoadError in case of an error.
+        wait: seconds to wait for the server.
+        out: where to report; by default standard error.
 
-    Returns the exit code: 0 done, 1 an error, which was printed, 130 interrupted.
+    Returns:
+        The exit code: 0 for success, 1 for an error, which was printed, 130 for an interrupt.
     """
     out = sys.stderr if out is None else out
 
@@ -54,9 +59,9 @@ def load_cloud(
 
 
 def other_providers(cloud: Cloud, client: RestClient) -> str:
-    """Return why a file for empty servers is not loaded, empty for one with a part of the file.
+    """Return a reason not to load the file if the server has providers that are not in it.
 
-    Such a part is what an interrupted load leaves, and loading again completes it.
+    A server that has only a part of the file is the result of an interrupted load.
     """
     uuids = provider_uuids(client)
     if uuids < {provider.uuid for provider in cloud.providers}:
@@ -78,7 +83,7 @@ def preview_load(
     wait: float = 0.0,
     out: TextIO | None = None,
 ) -> int:
-    """Print on standard output what loading a cloud file would change, and change nothing.
+    """Print the changes that loading a cloud file would make, without making them.
 
     The arguments and the exit code are those of `load_cloud`.
     """
@@ -89,7 +94,7 @@ def preview_load(
         with closing(DryRunClient(url, token, print)) as client:
             if wait > 0:
                 client.wait(wait)
-            # Nothing is refused here for want of room.
+            # Without temporary inventories: a dry run is never refused for lack of room.
             summary = apply(cloud, client, progress("comparing", out), make_room=False)
             print(f"{path}: nothing was changed; loading gives {summary}", file=out)
 
@@ -105,10 +110,15 @@ def dump_cloud(
     wait: float = 0.0,
     out: TextIO | None = None,
 ) -> int:
-    """Write what a server has as a cloud file, and say on `out` (standard error) how it went.
+    """Write the content of a server as a cloud file, and report the result.
 
-    path: of the file; `-` is standard output. with_consumers: write also who uses what. The others
-    are those of `load_cloud`, and so is the exit code.
+    Args:
+        path: the file; `-` for standard output.
+        with_consumers: include consumers and their allocations.
+        url, token, wait, out: as for `load_cloud`.
+
+    Returns:
+        The exit code, as for `load_cloud`.
     """
     out = sys.stderr if out is None else out
 
@@ -127,7 +137,7 @@ def dump_cloud(
 
 
 def _run(action: Callable[[], None], hint: str, out: TextIO) -> int:
-    """Run a command; hint: what is to be said when it stops half-way."""
+    """Run a command; the hint is printed if it stops half-way."""
     try:
         action()
     except (UnusableFile, LoadError, RestError) as error:
@@ -140,7 +150,7 @@ def _run(action: Callable[[], None], hint: str, out: TextIO) -> int:
 
 
 def _write(path: Path, cloud: Cloud) -> None:
-    """Write a file, in one step: no half of it is ever there.  Raises LoadError."""
+    """Write a file atomically.  Raises LoadError."""
     beside = path.with_name(f"{path.name}.new")
     try:
         with beside.open("w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""The consumers of a cloud file, brought to the state that it describes."""
+"""Loading of the consumers of a cloud file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,14 +9,15 @@ from falcon_placement_client.rest import Version
 from placement.loader.cloud import CloudConsumer
 from placement.loader.outcomes import LoadOutcome
 
-# The last version that can write a consumer without saying its type.
+# The last version that can write a consumer without a type.
 UNTYPED: Version = (1, 37)
 
 
-def bring_about_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOutcome:
-    """Make the allocations of a consumer what the file says.
+def reconcile_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOutcome:
+    """Write the allocations of a consumer if they differ.
 
-    Raises RefusedError, among others when somebody else writes the same consumer meanwhile.
+    Raises:
+        RefusedError: the server refuses them, for example after a concurrent write.
     """
     path = f"/allocations/{consumer.uuid}"
     on_server = client.get(path)
@@ -25,23 +26,23 @@ def bring_about_consumer(client: RestClient, consumer: CloudConsumer) -> LoadOut
     try:
         client.put(path, *_body(consumer, on_server.get("consumer_generation")))
     except RefusedError as refusal:
-        # A request whose answer was lost is sent again, and then meets what it has written itself.
+        # A request whose response was lost is repeated, and conflicts with its own first attempt.
         if refusal.code != CONFLICT or not _same(client.get(path), consumer):
             raise
     return LoadOutcome.CHANGED if on_server["allocations"] else LoadOutcome.CREATED
 
 
 def is_on_server(client: RestClient, consumer: CloudConsumer) -> bool:
-    """Whether the server has the consumer as the file says."""
+    """Whether the consumer on the server equals that of the file."""
     return _same(client.get(f"/allocations/{consumer.uuid}"), consumer)
 
 
 def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
-    """Whether a consumer is as the file says.  A type that the file leaves out may be any."""
+    """Whether the consumers are equal; without a type in the file, any type is equal."""
     allocations = {
         uuid: allocation["resources"] for uuid, allocation in on_server["allocations"].items()
     }
-    # What has no allocations is no consumer and tells nothing else.
+    # Without allocations the consumer does not exist, and the server returns no owner.
     return (
         allocations == consumer.allocations
         and on_server["project_id"] == consumer.project
@@ -51,9 +52,9 @@ def _same(on_server: Mapping[str, Any], consumer: CloudConsumer) -> bool:
 
 
 def _body(consumer: CloudConsumer, generation: int | None) -> tuple[dict[str, Any], Version | None]:
-    """Return the body that writes a consumer, and the version at which it does, if not the usual.
+    """Return the body that writes a consumer, and the version to use instead of the usual one.
 
-    generation: on the server; None: there is no such consumer.
+    `generation` is that of the server; None if the consumer does not exist.
     """
     allocations = {
         uuid: {"resources": dict(amounts)} for uuid, amounts in consumer.allocations.items()

@@ -1,4 +1,4 @@
-"""What loading a file would change, without changing it."""
+"""Preview of the changes that loading a file would make."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,19 +17,20 @@ Part = Mapping[str, Any] | Sequence[str]
 
 
 class DryRunClient(RestClient):
-    """A client that reads, and tells each write instead of sending it."""
+    """A client that reads, and describes each write instead of sending it."""
 
     def __init__(self, url: str | None, token: Identity, tell: Callable[[str], None]) -> None:
-        """Take what `RestClient` does, and what takes a line about each write."""
+        """Create a `RestClient`; `tell` is called with a description of each write."""
         super().__init__(url, token)
         self._tell = tell
-        self._names: dict[str, str] = {}  # of providers, by UUID
-        # Whoever replaces something has just read it.
+        # Provider uuid -> name.
+        self._names: dict[str, str] = {}
+        # A replacement follows a read of the same path.
         self._last_path = ""
         self._last_answer: Mapping[str, Any] = {}
 
     def get(self, path: str, version: Version | None = None) -> Any:
-        """Read, and remember."""
+        """Read, and remember the response."""
         answer = super().get(path, version)
         self._last_path, self._last_answer = path, answer
         if path == _PROVIDERS and isinstance(answer, dict):
@@ -38,7 +39,7 @@ class DryRunClient(RestClient):
         return answer
 
     def post(self, path: str, body: Mapping[str, Any], version: Version | None = None) -> Any:
-        """Tell that a provider would be created; answer as if it had been."""
+        """Describe the creation of a provider, and return its response."""
         name = self._names[body["uuid"]] = on_one_line(body["name"])
         parent = body["parent_provider_uuid"]
         self._tell(f"create provider {name}{f' below {self._names[parent]}' if parent else ''}")
@@ -47,7 +48,7 @@ class DryRunClient(RestClient):
     def put(
         self, path: str, body: Mapping[str, Any] | None = None, version: Version | None = None
     ) -> Any:
-        """Tell what would be created or replaced; answer as if it had been."""
+        """Describe a creation or replacement, and return its response."""
         current = self._last_answer if self._last_path == path else {}
         match path.strip("/").split("/"):
             case [("resource_classes" | "traits") as kind, name]:
@@ -64,7 +65,7 @@ class DryRunClient(RestClient):
         return {"resource_provider_generation": 0}
 
     def _consumer(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the owner of a consumer, and what it has on each provider."""
+        """Return the owner of a consumer, and its allocations by provider."""
         keys = {"project_id": "project", "user_id": "user", "consumer_type": "type"}
         owner = {noun: body[key] for key, noun in keys.items() if key in body}
         return owner | {
@@ -74,7 +75,7 @@ class DryRunClient(RestClient):
 
 
 def _changes(old_part: Part, new_part: Part, prefix: str = "") -> Iterator[str]:
-    """Yield what is added, changed and taken away, in the order of the names."""
+    """Yield additions, changes and removals, sorted by name."""
     old, new = _by_name(old_part), _by_name(new_part)
     for name in sorted(old.keys() | new.keys()):
         if name not in new:
@@ -92,7 +93,7 @@ def _by_name(part: Part) -> Mapping[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    """Return a value after a blank, nothing for an empty one; of a mapping its pairs."""
+    """Return a value with a leading blank, or nothing if it is empty."""
     if isinstance(value, Mapping) and "total" in value:
         return f" {inventory_text(InventoryRecord(**value))}"
     if isinstance(value, Mapping):

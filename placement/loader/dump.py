@@ -1,7 +1,7 @@
-"""The cloud that a server has, read over REST.
+"""Reading of a server's cloud over REST.
 
-A server has no snapshot to read from: each provider's parts and each consumer are as they were at
-some moment of the reading. What is deleted or created meanwhile is left out.
+REST has no snapshots: the parts of each provider, and each consumer, are read at different moments.
+Objects that are created or deleted concurrently are omitted.
 """
 
 import uuid
@@ -20,9 +20,15 @@ Json = Mapping[str, Any]
 
 
 def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True) -> Cloud:
-    """Return all that a server has: trees in the order of their names, consumers by UUID.
+    """Return the cloud of a server: trees in the order of their names, consumers by UUID.
 
-    progress: shows how far it is. Raises RestError.
+    Args:
+        client: the client of the server.
+        progress: shows the progress.
+        with_consumers: include consumers and their allocations.
+
+    Raises:
+        RestError: a request fails.
     """
     resource_classes = client.items("/resource_classes", "resource_classes")
     traits = client.items("/traits", "traits")
@@ -43,7 +49,7 @@ def fetch(client: RestClient, progress: Progress, *, with_consumers: bool = True
         tuple(
             _consumer(consumer_uuid, answer)
             for consumer_uuid, answer in sorted(consumers.items())
-            # Some may hold what a file could not name: of providers that are created meanwhile.
+            # Omit consumers with allocations of providers that were created concurrently.
             if answer["allocations"].keys() <= providers.keys()
         ),
         _custom(resource_class["name"] for resource_class in resource_classes),
@@ -56,7 +62,7 @@ def _custom(names: Iterable[str]) -> dict[str, int]:
 
 
 def _in_tree_order(summaries: Iterable[Json]) -> list[Json]:
-    """Return providers by name, each followed by those below it."""
+    """Return providers by name, each followed by its descendants."""
     children: dict[str | None, list[Json]] = defaultdict(list)
     for summary in sorted(summaries, key=lambda summary: str(summary["name"]), reverse=True):
         children[summary["parent_provider_uuid"]].append(summary)
@@ -80,7 +86,7 @@ def _provider(summary: Json, parts: Json) -> CloudProvider:
         parent_uuid=summary["parent_provider_uuid"],
         inventories=inventories,
         traits=frozenset(parts["traits"]),
-        # Servers keep the spelling in which an aggregate was first sent.
+        # Servers return the spelling in which an aggregate was first sent.
         aggregates=frozenset(str(uuid.UUID(text)) for text in parts["aggregates"]),
         line=0,
     )

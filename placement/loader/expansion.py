@@ -1,4 +1,4 @@
-"""The entries of a cloud file, expanded into providers."""
+"""Expansion of the entries of a cloud file into providers."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -9,28 +9,30 @@ from placement.loader.cloud import CloudConsumer, CloudProvider
 from placement.loader.naming import (
     aggregate_uuid,
     counter_faults,
+    expand_counters,
     provider_uuid,
-    with_numbers,
 )
 from placement.yamlfile.document import Document
 from placement.yamlfile.problems import Problem, Steps, shown
 
 MAX_PROVIDERS = 200_000
-LONGEST_NAME = 200  # characters
+# Characters.
+MAX_NAME_LENGTH = 200
 
 
 class Expansion:
-    """What the entries so far stand for; what is wrong with names goes to `problems`."""
+    """The expanded entries so far; `problems` has the faults of names."""
 
     def __init__(self, document: Document) -> None:
         self.providers: list[CloudProvider] = []
         self.consumers: list[CloudConsumer] = []
-        self.aggregate_names: dict[str, str] = {}  # by UUID
+        # Uuid -> name.
+        self.aggregate_names: dict[str, str] = {}
         self.problems: list[Problem] = []
         self._document = document
         self._uuids_by_name: Mapping[str, str] = document.value.get("aggregates", {})
         self._uuids_by_provider: dict[str, str] = {}
-        # The line of each name and UUID so far.
+        # Name and uuid -> line of the entry.
         self._name_lines: dict[str, int] = {}
         self._uuid_lines: dict[str, int] = {}
 
@@ -41,7 +43,7 @@ class Expansion:
             self._add_consumer(entry, ("consumers", i))
 
     def custom_names(self, key: str) -> dict[str, int]:
-        """Return the names of the list at the top of the document, each with its line."""
+        """Return name -> line of a top-level list of the document."""
         names = self._document.value.get(key, [])
         return {name: self._document.line((key, i)) for i, name in enumerate(names)}
 
@@ -54,7 +56,7 @@ class Expansion:
     ) -> None:
         """Add the providers of entries, each followed by its children.
 
-        numbers: of the counters around the entries.
+        `numbers` has the values of the surrounding counters.
         """
         for i, entry in enumerate(entries):
             for number in range(1, int(entry.get("count", 1)) + 1):
@@ -72,7 +74,7 @@ class Expansion:
     def _add(
         self, entry: Any, steps: Steps, parent_uuid: str | None, numbers: Mapping[str, int]
     ) -> None:
-        name = with_numbers(entry["name"], numbers)
+        name = expand_counters(entry["name"], numbers)
         uuid = entry["uuid"].lower() if "uuid" in entry else provider_uuid(name)
         line = self._document.line(steps)
         if "parent" in entry:
@@ -97,7 +99,7 @@ class Expansion:
         allocations: dict[str, Mapping[str, int]] = {}
         for name, amounts in entry["allocations"].items():
             uuid = self._provider(name, (*steps, "allocations", name))
-            # The schema takes 8.0 for a whole number.
+            # The schema accepts 8.0 as a whole number.
             allocations[uuid] = {key: int(amount) for key, amount in amounts.items()}
         self.consumers.append(
             CloudConsumer(
@@ -111,16 +113,16 @@ class Expansion:
         )
 
     def _aggregate(self, name: str) -> str:
-        """Return the UUID of an aggregate that is given by UUID or by name."""
+        """Return the UUID of an aggregate, which the file states by UUID or by name."""
         uuid = aggregate_uuid(name, self._uuids_by_name)
         if name.lower() != uuid:
             self.aggregate_names[uuid] = name
         return uuid
 
     def _provider(self, written_name: str, steps: Steps) -> str:
-        """Return the UUID of the provider of a name; empty, and a problem, if there is none yet."""
+        """Return the UUID of a provider by its name; if it is unknown, report it and return ""."""
         faults = list(counter_faults(written_name, ()))
-        name = written_name if faults else with_numbers(written_name, {})
+        name = written_name if faults else expand_counters(written_name, {})
         uuid = self._uuids_by_provider.get(name, "")
         if not uuid and not faults:
             faults = [f"no provider above has the name {shown(name)}"]
@@ -129,9 +131,9 @@ class Expansion:
         return uuid
 
     def _check_unique(self, name: str, uuid: str, steps: Steps) -> None:
-        if len(name) > LONGEST_NAME:
+        if len(name) > MAX_NAME_LENGTH:
             self._report(
-                (*steps, "name"), f"{shown(name)} is longer than {LONGEST_NAME} characters"
+                (*steps, "name"), f"{shown(name)} is longer than {MAX_NAME_LENGTH} characters"
             )
         if name in self._name_lines:
             text = f"{shown(name)} is the name of the entry in line {self._name_lines[name]} too"
@@ -153,6 +155,6 @@ def _inventories(records: Mapping[str, Any]) -> Mapping[str, InventoryRecord]:
 def _inventory(record: Any) -> InventoryRecord:
     if not isinstance(record, dict):
         record = {"total": record}
-    # The schema takes 8.0 for a whole number.
+    # The schema accepts 8.0 as a whole number.
     amounts = {name: int(amount) for name, amount in record.items() if name != "allocation_ratio"}
     return InventoryRecord(**amounts, allocation_ratio=float(record.get("allocation_ratio", 1.0)))

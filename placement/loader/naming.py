@@ -1,4 +1,4 @@
-"""Names in a cloud file: counters in them, and the UUIDs that are made from them."""
+"""Names in a cloud file: their counters, and the UUIDs that are derived from them."""
 
 import re
 import uuid
@@ -8,24 +8,24 @@ from placement.yamlfile.problems import shown
 
 UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 
-# A brace that is written twice is one brace of the name; this comes first.
+# Matches a doubled brace, which is a literal one, or a counter.
 _COUNTER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)(?::(0[1-9])d?)?\}")
 
 
-def with_numbers(name: str, numbers: Mapping[str, int]) -> str:
-    """Return a name with the number of each counter in its place, and each brace once."""
+def expand_counters(name: str, numbers: Mapping[str, int]) -> str:
+    """Return a name with counters replaced by numbers, and doubled braces by single ones."""
     return _COUNTER.sub(
         lambda match: format(numbers[match[1]], match[2] or "") if match[1] else match[0][0], name
     )
 
 
-def without_counters(name: str) -> str:
-    """Return a name as a file writes it where its braces are no counters."""
+def escape_braces(name: str) -> str:
+    """Return a name with its braces doubled, as a file writes it."""
     return name.replace("{", "{{").replace("}", "}}")
 
 
 def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
-    """Yield what is wrong with the counters in a name; `counters` are those of its entries."""
+    """Yield the faults of counters in a name; `counters` are those of the surrounding entries."""
     named = [match[1] for match in _COUNTER.finditer(name) if match[1]]
     for counter in dict.fromkeys(counters):
         if counter not in named:
@@ -38,12 +38,12 @@ def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
 
 
 def provider_uuid(name: str) -> str:
-    """Return the UUID of a provider for which the file gives none."""
+    """Return the UUID of a provider that the file does not state."""
     return _uuid_of("provider", name)
 
 
 def aggregate_uuid(name: str, uuids_by_name: Mapping[str, str]) -> str:
-    """Return the UUID of an aggregate that is given by UUID or by name."""
+    """Return the UUID of an aggregate, which the file states by UUID or by name."""
     if re.match(UUID_PATTERN, name):
         return name.lower()
     listed = uuids_by_name.get(name)

@@ -1,14 +1,14 @@
-"""What became of a file, and of each provider and consumer in it."""
+"""Outcomes of loading a file, for the file and for each of its entries."""
 
 from enum import Enum
 
 
 class LoadError(Exception):
-    """A file cannot be loaded or written; the text is one line that begins with its place."""
+    """A file cannot be loaded or written; the text is one line that begins with its location."""
 
 
 class LoadOutcome(Enum):
-    """What became of one provider or consumer; the values are the words for it."""
+    """The outcome for a provider or consumer; the values are used in messages."""
 
     CREATED = "created"
     CHANGED = "changed"

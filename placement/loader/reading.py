@@ -1,4 +1,4 @@
-"""How the cloud of a server is read: in pages and trees where it lists them, else one by one."""
+"""Strategies of reading a server's cloud: lists of many objects if supported, else one by one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +10,10 @@ from falcon_placement_client.command_client import RestClient
 from falcon_placement_client.rest import Version
 from placement.progress import Progress
 
-# The version that lists parts of many providers, and all consumers of a tree.
+# The version that lists the parts of many providers, and all consumers of a tree.
 LISTING: Version = (2, 0)
 PAGE = 500  # providers
-AT_ONCE = 4  # requests, beside which a server has some time for others
+CONCURRENCY = 4  # concurrent requests, few enough to leave the server time for others
 
 _PARTS = ("inventories", "traits", "aggregates")
 
@@ -23,17 +23,17 @@ Json = Mapping[str, Any]
 
 
 class CloudReader(Protocol):
-    """Reads what a server has beside the names of providers.  All raise RestError."""
+    """Reads the parts and consumers of providers.  All methods raise RestError."""
 
     def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
-        """Return the parts of providers by UUID, without those that have been deleted."""
+        """Return uuid -> parts of the providers that still exist."""
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
-        """Return by UUID all that consumers of these providers hold; roots: those of the trees."""
+        """Return uuid -> allocations of the consumers of providers; `roots` are of their trees."""
 
 
 def reader(client: RestClient, progress: Progress) -> CloudReader:
-    """Return what reads most at once from the client's server; progress: shows how far it is."""
+    """Return the best reader for the server; `progress` shows the progress."""
     versions = client.items("/", "versions")
     if any(version["id"] == f"v{LISTING[0]}.{LISTING[1]}" for version in versions):
         return _Listing(client, progress)
@@ -48,13 +48,13 @@ class _Listing:
         self._progress = progress
 
     def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
-        """Return the parts of all providers, a request for each page of them."""
+        """Return the parts of all providers, with one request for each page."""
         pages = self._client.pages(f"include={','.join(_PARTS)}&limit={PAGE}", LISTING)
         with self._progress(pages, "providers", len(uuids)) as providers:
             return {provider["uuid"]: provider for provider in providers}
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
-        """Return what consumers hold, a request for each tree."""
+        """Return the consumers, with one request for each tree."""
 
         def of_tree(root: str) -> Json:
             return _get(self._client, f"/allocations?in_tree={root}", LISTING) or {}
@@ -73,12 +73,12 @@ class _Single:
         self._progress = progress
 
     def parts(self, uuids: Sequence[str]) -> dict[str, Json]:
-        """Return the parts of providers, a request for each part of each."""
+        """Return the parts of providers, with one request for each part of each provider."""
         parts_of = partial(self._provider, names=_PARTS)
         return _present(uuids, _read(parts_of, uuids, "providers", self._progress))
 
     def consumers(self, uuids: Sequence[str], roots: Sequence[str]) -> dict[str, Json]:
-        """Return what consumers hold, a request for each provider and each consumer."""
+        """Return the consumers, with one request for each provider and each consumer."""
         allocations_of = partial(self._provider, names=("allocations",))
         answers = _read(allocations_of, uuids, "providers' consumers", self._progress)
         consumer_uuids = sorted(
@@ -88,7 +88,7 @@ class _Single:
         return _present(consumer_uuids, consumers)
 
     def _provider(self, uuid: str, names: Sequence[str]) -> Json | None:
-        """Return parts of a provider by their names; None for one that has been deleted."""
+        """Return part -> value of a provider; None if it does not exist any more."""
         parts: dict[str, Any] = {}
         for name in names:
             answer = _get(self._client, f"/resource_providers/{uuid}/{name}")
@@ -98,13 +98,13 @@ class _Single:
         return parts
 
     def _consumer(self, uuid: str) -> Json | None:
-        """Return a consumer; None for one that has been deleted."""
+        """Return a consumer; None if it does not exist any more."""
         consumer: Json = self._client.get(f"/allocations/{uuid}")
         return consumer if consumer["allocations"] else None
 
 
 def _get(client: RestClient, path: str, version: Version | None = None) -> Json | None:
-    """Return the answer of the server; None where there is nothing any more."""
+    """Return the response of the server; None for 404."""
     try:
         answer: Json = client.get(path, version)
     except RefusedError as refusal:
@@ -122,11 +122,11 @@ def _present(keys: Sequence[str], answers: Sequence[Json | None]) -> dict[str, J
 def _read(
     read: Callable[[Item], Result], items: Sequence[Item], noun: str, progress: Progress
 ) -> list[Result]:
-    """Read all items, several at once; return what was read, in their order."""
-    pool = ThreadPoolExecutor(AT_ONCE)
+    """Read the items concurrently; return the results in the order of the items."""
+    pool = ThreadPoolExecutor(CONCURRENCY)
     try:
         results = pool.map(read, items)
         with progress(items, noun) as counted_items:
             return [result for _item, result in zip(counted_items, results, strict=True)]
     finally:
-        pool.shutdown(cancel_futures=True)  # after an error nothing else is worth reading
+        pool.shutdown(cancel_futures=True)  # after an error the other results are not needed

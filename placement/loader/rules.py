@@ -1,4 +1,4 @@
-"""Rules of a cloud file that a schema cannot say."""
+"""Rules of a cloud file that a JSON schema cannot express."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from placement.yamlfile.problems import Problem, Steps
 
 
 def rule_problems(document: Document) -> Iterator[Problem]:
-    """Yield what breaks a rule in a document that fits the schema."""
+    """Yield violations of the rules; the document must be valid by the schema."""
     yield from _aggregate_problems(document)
     yield from _list_problems(document, document.value["providers"], ("providers",), ())
     for noun in ("resource_classes", "traits"):
@@ -73,7 +73,7 @@ def _parent_problems(document: Document, entry: Any, steps: Steps) -> Iterator[P
 def _entry_problems(
     document: Document, entry: Any, steps: Steps, counters: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Yield what is wrong with one entry by itself; `counters`: its own and those around it."""
+    """Yield the problems of a single entry; `counters` are its own and the surrounding ones."""
     if counters and "uuid" in entry:
         yield document.problem((*steps, "uuid"), "an entry that is counted cannot have a uuid")
     yield from map(
@@ -95,7 +95,7 @@ def _repeats(document: Document, values: list[str], steps: Steps) -> Iterator[Pr
 
 
 def _repeated(values: Sequence[str]) -> Iterator[int]:
-    """Yield the positions of values that stand in the list before."""
+    """Yield the indexes of repeated values."""
     seen: set[str] = set()
     for i, value in enumerate(values):
         if value in seen:

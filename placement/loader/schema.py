@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from placement.loader.expansion import LONGEST_NAME, MAX_PROVIDERS
+from placement.loader.expansion import MAX_NAME_LENGTH, MAX_PROVIDERS
 from placement.loader.naming import UUID_PATTERN
 from placement.vocabulary import CUSTOM_PREFIX
 from placement.yamlfile.schema import names, whole
@@ -11,13 +11,13 @@ AGGREGATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.:-]*\Z"
 
 
 def _custom_names(noun: str) -> dict[str, Any]:
-    """Return the schema of a list of names that a server can be asked to make."""
+    """Return the schema of a list of names that a server can create."""
     pattern = rf"^{CUSTOM_PREFIX}[A-Z0-9_]+\Z"
     title = f"a {noun} of your own ({CUSTOM_PREFIX} and capitals, digits and _)"
     return {"type": "array", "items": names(title, pattern, 255)}
 
 
-# Branching on the type, not "anyOf": messages then speak of the form that was written.
+# With "if" instead of "anyOf", messages refer to the form that the file uses.
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -36,8 +36,8 @@ SCHEMA: dict[str, Any] = {
     },
     "$defs": {
         "uuid": names("a UUID", UUID_PATTERN, 36),
-        # Servers cannot store NUL. A brace may be written twice; `expansion` counts it once.
-        "name": names("text without NUL", r"^[^\x00]*\Z", 2 * LONGEST_NAME),
+        # Servers cannot store NUL. A literal brace counts twice here, and once in `expansion`.
+        "name": names("text without NUL", r"^[^\x00]*\Z", 2 * MAX_NAME_LENGTH),
         "resource_class": names("a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255),
         "aggregate": names("an aggregate name (letters, digits, _ . : -)", AGGREGATE_PATTERN, 200),
         "provider": {

@@ -1,4 +1,4 @@
-"""A cloud, written as a cloud file."""
+"""Writing of a cloud as a cloud file."""
 
 import re
 import sys
@@ -10,17 +10,18 @@ import yaml
 
 from falcon_placement_client.inventory import InventoryRecord
 from placement.loader.cloud import Cloud, CloudConsumer, CloudProvider
-from placement.loader.naming import provider_uuid, without_counters
+from placement.loader.naming import escape_braces, provider_uuid
 
 HEADING = """\
 # A cloud file. `placement-manage load-cloud` brings a server to this state, `draw-cloud` draws it;
 # etc/demo-cloud.yaml explains the format.
 """
-# Entries below one another; what is deeper is written as an entry with a `parent`.
-DEEPEST = 20
+# Maximum nesting of entries; deeper providers are written as an entry with a `parent`.
+MAX_NESTING = 20
 
-_LONGEST_KEY = 1000  # characters that YAML reads as a key without a mark before it
-# What needs no quotes: begins as no number does, or is a UUID.
+# Maximum length of a key, in characters, that YAML reads without an explicit mark.
+_MAX_KEY_LENGTH = 1000
+# Text that needs no quotes: it cannot be read as a number, or is a UUID.
 _PLAIN = re.compile(
     r"[A-Za-z_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?\Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
 )
@@ -28,7 +29,7 @@ _OTHER_VALUES = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y
 
 
 def lines(cloud: Cloud) -> Iterator[str]:
-    """Yield the lines of a file that says what `cloud` is; equal clouds give equal lines."""
+    """Yield the lines of a file for a cloud; equal clouds have equal lines."""
     yield from HEADING.splitlines()
     for key, names in (
         ("resource_classes", cloud.custom_classes),
@@ -51,7 +52,7 @@ def _trees(cloud: Cloud) -> Iterator[str]:
     for provider in reversed(cloud.providers):
         children[provider.parent_uuid].append(provider)
     names = {provider.uuid: provider.name for provider in cloud.providers}
-    # Entries that begin on the first level: the roots, and what is too deep below them.
+    # Top-level entries: the roots, and providers that are nested too deeply.
     tops = deque(reversed(children[None]))
     while tops:
         waiting = [(tops.popleft(), 0)]
@@ -62,7 +63,7 @@ def _trees(cloud: Cloud) -> Iterator[str]:
             parent = names[provider.parent_uuid] if level == 0 and provider.parent_uuid else None
             for i, line in enumerate(_provider(provider, parent)):
                 yield f"{indent}{'  ' if i else '- '}{line}"
-            if level == DEEPEST:
+            if level == MAX_NESTING:
                 tops += reversed(child_providers)
             elif child_providers:
                 yield f"{indent}  children:"
@@ -70,11 +71,11 @@ def _trees(cloud: Cloud) -> Iterator[str]:
 
 
 def _provider(provider: CloudProvider, parent: str | None) -> Iterator[str]:
-    yield f"name: {_scalar(without_counters(provider.name))}"
+    yield f"name: {_scalar(escape_braces(provider.name))}"
     if provider.uuid != provider_uuid(provider.name):
         yield f"uuid: {_scalar(provider.uuid)}"
     if parent is not None:
-        yield f"parent: {_scalar(without_counters(parent))}"
+        yield f"parent: {_scalar(escape_braces(parent))}"
     if provider.inventories:
         yield "inventories:"
         for resource_class, record in sorted(provider.inventories.items()):
@@ -87,7 +88,7 @@ def _provider(provider: CloudProvider, parent: str | None) -> Iterator[str]:
 
 @lru_cache(maxsize=10_000)
 def inventory_text(record: InventoryRecord) -> str:
-    """Return a total, or a mapping of what differs from the defaults."""
+    """Return a total, or a mapping of the members that differ from the defaults."""
     fields = record.not_default()
     if len(fields) == 1:
         return str(record.total)
@@ -105,18 +106,18 @@ def _consumer(consumer: CloudConsumer, names_by_uuid: Mapping[str, str]) -> Iter
         names_by_uuid[uuid]: amounts for uuid, amounts in consumer.allocations.items()
     }
     for name, amounts in sorted(amounts_by_name.items()):
-        key = _scalar(without_counters(name))
+        key = _scalar(escape_braces(name))
         pairs = (
             f"{_scalar(resource_class)}: {amount}"
             for resource_class, amount in sorted(amounts.items())
         )
-        mark = f"? {key}\n    :" if len(key) > _LONGEST_KEY else f"{key}:"
+        mark = f"? {key}\n    :" if len(key) > _MAX_KEY_LENGTH else f"{key}:"
         yield f"    {mark} {{{', '.join(pairs)}}}"
 
 
 @lru_cache(maxsize=10_000)
 def _scalar(value: str | float) -> str:
-    """Return a value as YAML, on one line and so that it is read as what it is."""
+    """Return a value as YAML on one line that is read back as the same value."""
     if isinstance(value, str):
         if _PLAIN.match(value) and value.lower() not in _OTHER_VALUES:
             return value

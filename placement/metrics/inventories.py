@@ -71,7 +71,7 @@ class Inventories:
 
 def _read(database: Database) -> bytes:
     with database.read() as conn:
-        return render(inventory_list.everything(conn))
+        return render(inventory_list.list_all(conn))
 
 
 def render(inventories: Iterable[ListedInventory]) -> bytes:

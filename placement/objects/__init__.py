@@ -1,1 +1,1 @@
-"""What the service knows of providers, inventories, consumers and allocations, and its rules."""
+"""The domain: providers, inventories, consumers and allocations, and their rules."""

@@ -1,6 +1,6 @@
-"""Aggregates that providers are in.
+"""Aggregates of providers.
 
-An aggregate is only a UUID, which exists from the moment it is named.
+An aggregate is only a UUID. Its row is created when a request first names it.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -16,10 +16,10 @@ from placement.objects.providers import Provider
 from placement.objects.unset import Unset
 
 
-def of_provider(
+def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, list[str]]:
-    """Return a provider and the aggregates that it is directly in, as `providers.get_with` does."""
+    """Return a provider and its direct aggregates; see `providers.get_with`."""
 
     def read(provider: Provider) -> list[str]:
         return [row.uuid for row in associations.aggregates_of(provider.id).rows(conn)]
@@ -32,9 +32,13 @@ def replace(
 ) -> tuple[int, list[str]]:
     """Replace the aggregates of the provider; return its new generation and the aggregates.
 
-    They come in the order of the request, each once, in the spelling in which it was first sent.
-    The generation moves even if the set stays; with UNSET it is neither checked nor moved.
-    Raises ProviderNotFound, ProviderGenerationConflict; Unchanged where nothing moves.
+    The aggregates are returned once each, in the order of the request and in the spelling in which
+    they were first sent. The generation is incremented even if the set does not change. With UNSET
+    it is neither checked nor incremented.
+
+    Raises:
+        ProviderNotFound, ProviderGenerationConflict
+        Unchanged: there is nothing to write.
     """
 
     def decide(provider: ProviderSnapshot) -> dict[str, int]:
@@ -59,7 +63,7 @@ def replace(
 
 
 def _write(conn: Connection, provider: ProviderSnapshot, aggregate_ids: Set[int]) -> None:
-    """Put the provider into exactly these aggregates."""
+    """Make the provider a member of exactly these aggregates."""
     present_ids = provider.associated_ids
     associations.remove_aggregates(provider.id, present_ids - aggregate_ids).execute(conn)
     associations.add_aggregates(provider.id, aggregate_ids - present_ids).execute(conn)
@@ -68,7 +72,7 @@ def _write(conn: Connection, provider: ProviderSnapshot, aggregate_ids: Set[int]
 def _ensure(conn: Connection, aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[int, str]:
     """Return id -> spelling of the aggregates' rows, in the order of the request.
 
-    ids: of the rows that exist, by spelling. Creates a row for each aggregate without one.
+    Creates a row for each aggregate without one. `ids` are those of existing rows, by spelling.
     """
     rows = _rows(aggregates, ids)
     new_spellings: dict[str, str] = {}  # key -> the spelling that comes first in the request
@@ -88,7 +92,7 @@ def _spellings(aggregates: Sequence[str], rows: Mapping[str, tuple[int, str]]) -
 
 
 def _rows(aggregates: Sequence[str], ids: Mapping[str, int]) -> dict[str, tuple[int, str]]:
-    """Return aggregate -> (id, spelling) of its row; of several rows, of the oldest one."""
+    """Return aggregate -> (id, spelling) of its row; if it has several rows, of the oldest."""
     rows: dict[str, tuple[int, str]] = {}
     for row_id, spelling in sorted((row_id, spelling) for spelling, row_id in ids.items()):
         rows[spelling] = (row_id, spelling)

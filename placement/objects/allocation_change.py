@@ -1,7 +1,7 @@
-"""How claims change allocations, and whether they may: nothing here reads or writes.
+"""Validation of claims and the changes that they make, without database access.
 
-A write reads an `AllocationState`, has `allocation_change` compare the claims with it, and carries
-out the `AllocationChange` that results.
+A write reads an `AllocationState`, passes it with the claims to `allocation_change`, and executes
+the resulting `AllocationChange`.
 """
 
 from collections import defaultdict
@@ -39,22 +39,21 @@ NO_IDS: Mapping[InventoryKey, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class AllocationState:
-    """What a write decides on; every check uses only this.
+    """The state that a write is based on; every check uses only this."""
 
-    providers, consumers: those that the request names and that exist, by its identifiers.
-    inventories: provider id -> class -> inventory of all these providers. revisions: root id ->
-    revision, of the trees of these providers and of all that the consumers use. ids: kind -> name
-    -> id, of the names of the request.
-    """
-
+    # Existing providers of the request, by its identifiers.
     providers: Mapping[str, LockedProvider]
+    # Provider id -> class -> inventory, of these providers.
     inventories: Mapping[int, Mapping[str, Inventory]]
+    # Existing consumers of the request, by its identifiers.
     consumers: Mapping[str, Consumer]
+    # Root id -> revision, of the trees of these providers and of all providers the consumers use.
     revisions: Mapping[int, int]
+    # Kind -> name -> id, of the names of the request.
     ids: Ids
 
     def stocks(self) -> dict[InventoryKey, Stock]:
-        """Return what each inventory has."""
+        """Return the stock of each inventory."""
         return {row.key: row.stock for row in self.inventory_rows()}
 
     def inventory_rows(self) -> Iterable[Inventory]:
@@ -64,7 +63,7 @@ class AllocationState:
 
 
 class ClaimedAmount(NamedTuple):
-    """An amount of one class that a consumer gets from one provider."""
+    """An amount of one class that a consumer claims from one provider."""
 
     consumer_uuid: str
     provider: LockedProvider
@@ -74,41 +73,42 @@ class ClaimedAmount(NamedTuple):
 
 
 class UsageMove(NamedTuple):
-    """How `used` of an inventory changes, and what its units are to allow for it.
+    """A change of an inventory's `used`, and the amounts that its units must allow.
 
-    least, most: the smallest and the largest amount that consumers get. divisor: the largest number
-    that all these amounts are multiples of. Units allow what gives everything back.
+    The defaults describe no amounts, which any units allow.
     """
 
     delta: int
+    # Smallest amount of a consumer.
     least: int = MAX_INTEGER
+    # Largest amount of a consumer.
     most: int = 0
+    # Greatest common divisor of the amounts.
     divisor: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class AllocationChange:
-    """The rows that a write of allocations changes.
-
-    deltas: change of `used`, by inventory. inventory_ids: of those inventories that existed when
-    the state was read. root_ids: provider id -> root id, of all providers concerned. provider_ids:
-    those of them whose generation moves. ids: of the projects, users and types of consumers, as
-    far as they exist.
-    """
+    """The rows that a write of allocations changes."""
 
     consumers: ConsumerChange
     deleted_rows: Sequence[AllocationRow]
     amounts: Sequence[ClaimedAmount]
+    # Changes of `used`.
     deltas: Mapping[InventoryKey, int]
+    # Ids of the inventories that existed when the state was read.
     inventory_ids: Mapping[InventoryKey, int]
+    # Provider id -> root id, of all affected providers.
     root_ids: Mapping[int, int]
+    # Providers whose generation is incremented.
     provider_ids: frozenset[int]
+    # Existing projects, users and types of consumers.
     ids: Ids
 
     def moves(self, new_inventory_ids: Mapping[InventoryKey, int] = NO_IDS) -> dict[int, UsageMove]:
-        """Return inventory id -> move, of all inventories that give or get back anything.
+        """Return inventory id -> change of all inventories with claimed or released amounts.
 
-        new_inventory_ids: of those that the transaction has created.
+        `new_inventory_ids` are those of inventories that this transaction has created.
         """
         inventory_ids = {**self.inventory_ids, **new_inventory_ids}
         amounts: dict[InventoryKey, list[int]] = defaultdict(list)
@@ -116,10 +116,10 @@ class AllocationChange:
             amounts[each.key].append(each.amount)
         moves: dict[int, UsageMove] = {}
         for key, delta in self.deltas.items():
-            # An allocation without inventory can only stand in an adopted database, and only go.
+            # Only an adopted database has allocations without inventory; they can only be deleted.
             if key not in inventory_ids:
                 continue
-            # What a consumer keeps is no change, but the units have to allow it.
+            # A delta of 0 changes nothing, but the units must allow the amounts.
             if key in amounts:
                 units = min(amounts[key]), max(amounts[key]), gcd(*amounts[key])
                 moves[inventory_ids[key]] = UsageMove(delta, *units)
@@ -131,17 +131,19 @@ class AllocationChange:
 def allocation_change(
     state: AllocationState, claims: Sequence[Claim], stocks: Mapping[InventoryKey, Stock]
 ) -> AllocationChange:
-    """Check claims against the state, and work out how they change it.
+    """Check claims against the state, and return the changes that they make.
 
-    stocks: what each provider will have of each class, with what is used now. Raises, in this
-    order: UnknownProviders, UnknownResourceClasses; then for the first amount that is refused
-    NoInventory, UnitsViolated or CapacityExceeded.
+    `stocks` are the inventories after the write, with their present usage.
+
+    Raises:
+        UnknownProviders, UnknownResourceClasses: in this order.
+        NoInventory, UnitsViolated, CapacityExceeded: for the first amount that does not fit.
     """
     refuse_unknown_providers(state, claims)
     _refuse_unknown_classes(state, claims)
     amounts = _amounts(state, claims)
 
-    # All claims are compared at once: one consumer may take what another one gives back.
+    # All claims are compared together: a consumer may use what another one of them releases.
     rows = _present_rows(state, claims)
     used_before = _sums((row.key, row.used) for row in rows)
     used_after = _sums((amount.key, amount.amount) for amount in amounts)
@@ -161,10 +163,7 @@ def allocation_change(
 
 
 def release(consumer: Consumer) -> AllocationChange:
-    """Return the change that deletes a consumer with all its allocations.
-
-    Generations of providers stay.
-    """
+    """Return the change that deletes a consumer; generations of providers do not change."""
     rows = consumer.allocations
     return AllocationChange(
         ConsumerChange(created={}, updated=(), deleted=(consumer,)),
@@ -182,7 +181,7 @@ def release(consumer: Consumer) -> AllocationChange:
 
 
 def check_consumer_generations(state: AllocationState, claims: Iterable[Claim]) -> None:
-    """Raise ConsumerGenerationConflict for the first stated generation that is not the present."""
+    """Raise ConsumerGenerationConflict for the first claim whose generation is not current."""
     for claim in claims:
         if isinstance(claim.generation, Unset):
             continue
@@ -193,14 +192,14 @@ def check_consumer_generations(state: AllocationState, claims: Iterable[Claim]) 
 
 
 def refuse_unknown_providers(state: AllocationState, claims: Iterable[Claim]) -> None:
-    """Raise UnknownProviders, naming all that do not exist."""
+    """Raise UnknownProviders with all missing providers."""
     unknown = claimed_providers(claims) - state.providers.keys()
     if unknown:
         raise UnknownProviders(unknown)
 
 
 def _refuse_unknown_classes(state: AllocationState, claims: Iterable[Claim]) -> None:
-    """Raise UnknownResourceClasses, naming all that do not exist."""
+    """Raise UnknownResourceClasses with all missing classes."""
     unknown = claimed_classes(claims) - state.ids["resource_class"].keys()
     if unknown:
         raise UnknownResourceClasses(unknown)
@@ -211,12 +210,12 @@ def _refuse_unfit(
     stocks: Mapping[InventoryKey, Stock],
     used_before: Mapping[InventoryKey, int],
 ) -> None:
-    """Raise for the first amount that its inventory cannot give.
+    """Raise the error of the first amount that its inventory cannot provide.
 
-    What the consumers of the request have now is theirs to use again, and a request may always
-    lower what it uses, even of an inventory that is over-committed.
+    The present allocations of the consumers are replaced, so they count as free. A request may
+    always lower its total, even if the inventory is overcommitted.
     """
-    claimed: dict[InventoryKey, int] = defaultdict(int)  # by the amounts so far
+    claimed: dict[InventoryKey, int] = defaultdict(int)  # sums of the amounts so far
     for _consumer, provider, class_name, key, amount in amounts:
         stock = stocks.get(key)
         if stock is None:
@@ -232,7 +231,7 @@ def _refuse_unfit(
             raise CapacityExceeded(class_name, provider.uuid, amount, others, stock.capacity)
 
 
-# -- what changes ---------------------------------------------------------------------------
+# -- changes --------------------------------------------------------------------------------
 
 
 def _amounts(state: AllocationState, claims: Iterable[Claim]) -> list[ClaimedAmount]:
@@ -250,7 +249,7 @@ def _amounts(state: AllocationState, claims: Iterable[Claim]) -> list[ClaimedAmo
 
 
 def _present_rows(state: AllocationState, claims: Iterable[Claim]) -> list[AllocationRow]:
-    """Return the allocations that the consumers have now: all of them are replaced."""
+    """Return the present allocations of the consumers; all of them are replaced."""
     rows: list[AllocationRow] = []
     for claim in claims:
         consumer = state.consumers.get(claim.consumer)
@@ -288,11 +287,11 @@ def _claimed(state: AllocationState, claims: Iterable[Claim]) -> list[LockedProv
 def _changed_provider_ids(
     state: AllocationState, claims: Iterable[Claim], deleted: Iterable[Consumer]
 ) -> frozenset[int]:
-    """Return the providers that claims name, and those that deleted consumers leave."""
+    """Return the providers of the claims, and those of deleted consumers."""
     provider_ids = {provider.id for provider in _claimed(state, claims)}
     for consumer in deleted:
         for row in consumer.allocations:
-            # In an adopted database the provider may not exist any more.
+            # In an adopted database the provider may not exist.
             if row.root_id is not None:
                 provider_ids.add(row.provider_id)
     return frozenset(provider_ids)

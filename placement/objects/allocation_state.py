@@ -1,7 +1,8 @@
-"""Reading what a write of allocations decides on.
+"""Reading of the state that a write of allocations is based on.
 
-Most writes read it in one statement before they lock anything, and their statements are guarded:
-another transaction may commit meanwhile. What takes several statements is read under the locks.
+Most writes read it in one statement before they lock anything. Another transaction may commit in
+between, so the statements that write have conditions on the state. A state that needs several
+statements is read under the locks.
 """
 
 from collections import defaultdict
@@ -25,15 +26,18 @@ Rows = Iterable[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Concern:
-    """What a write concerns: providers and consumers by uuid, and kind -> names."""
+class StateQuery:
+    """The providers, consumers and names whose state a write needs."""
 
+    # Uuids.
     providers: Collection[str] = ()
+    # Uuids.
     consumers: Collection[str] = ()
+    # Kind -> names.
     names: Names = field(default_factory=dict)
 
     def queries(self) -> Queries:
-        """Return the statements that read all of it."""
+        """Return the statements that read the state."""
         return statements.state(
             self.names,
             identifiers.stored_forms(*self.providers),
@@ -41,49 +45,50 @@ class Concern:
         )
 
 
-def of_claims(
+def for_claims(
     claims: Sequence[Claim], providers: Collection[str] = (), classes: Collection[str] = ()
-) -> Concern:
-    """Return what a write of claims concerns, and of inventories of further providers."""
-    # A consumer that is deleted needs no owner.
+) -> StateQuery:
+    """Return the query for a write of claims, and of inventories of further providers."""
+    # A deleted consumer needs no project, user or type.
     names: dict[str, Collection[str]] = {
         **owner_names([claim for claim in claims if claim.allocations]),
         "resource_class": claimed_classes(claims).union(classes),
     }
     uuids = claimed_providers(claims).union(providers)
-    return Concern(uuids, [claim.consumer for claim in claims], names)
+    return StateQuery(uuids, [claim.consumer for claim in claims], names)
 
 
-def read(conn: Connection, concern: Concern) -> AllocationState:
-    """Return the state that a write decides on, all of one moment.
+def read(conn: Connection, query: StateQuery) -> AllocationState:
+    """Return the state, read at one moment.
 
-    Nothing is locked, but for what one statement cannot name, and for allocations that no
-    inventory counts: one that is created meanwhile would count them, whatever becomes of them.
+    It is not locked, with two exceptions: if it does not fit one statement, and if an allocation
+    has no inventory, because an inventory that is created concurrently would count this allocation.
     """
-    queries = concern.queries()
+    queries = query.queries()
     if len(queries) > 1:
-        return lock(conn, concern)
-    state = _read(conn, concern, queries)
+        return lock(conn, query)
+    state = _read(conn, query, queries)
     if any(consumer.is_uncounted for consumer in state.consumers.values()):
-        return lock(conn, concern)
+        return lock(conn, query)
     return state
 
 
-def lock(conn: Connection, concern: Concern) -> AllocationState:
-    """Lock the trees of providers, and of all that consumers use; return the state under the locks.
+def lock(conn: Connection, query: StateQuery) -> AllocationState:
+    """Lock the trees of the providers and of all providers that consumers use; return the state.
 
-    Raises Restart when something has moved to other trees between the first look and the lock.
+    Raises:
+        Restart: a provider moved to another tree before the lock.
     """
-    revisions = _read(conn, concern, concern.queries()).revisions
+    revisions = _read(conn, query, query.queries()).revisions
     locking.lock_roots(conn, revisions)
-    # Only now can nobody change the trees any more.
-    state = _read(conn, concern, concern.queries())
+    # The trees cannot change any more.
+    state = _read(conn, query, query.queries())
     if state.revisions.keys() - revisions.keys():
         raise Restart
     return replace(state, revisions=revisions)
 
 
-def _read(conn: Connection, concern: Concern, queries: Queries) -> AllocationState:
+def _read(conn: Connection, query: StateQuery, queries: Queries) -> AllocationState:
     rows: dict[str, list[Sequence[Any]]] = defaultdict(list)
     for row in queries.rows(conn):
         rows[row[0]].append(row[1:])
@@ -93,15 +98,15 @@ def _read(conn: Connection, concern: Concern, queries: Queries) -> AllocationSta
         provider = LockedProvider._make(columns)
         providers[provider.uuid] = provider
         revisions[provider.root_id] = revision
-    named_consumers, revisions_used = consumers.of_rows(rows["consumer"])
+    named_consumers, revisions_used = consumers.from_rows(rows["consumer"])
     inventories = _inventories(providers.values(), rows["inventory"])
     ids: dict[str, dict[str, int]] = {}
-    for kind, names in concern.names.items():
+    for kind, names in query.names.items():
         ids[kind] = catalog.match(names, rows[kind])
     return AllocationState(
-        identifiers.match(concern.providers, providers),
+        identifiers.match(query.providers, providers),
         inventories,
-        identifiers.match(concern.consumers, named_consumers),
+        identifiers.match(query.consumers, named_consumers),
         {**revisions, **revisions_used},
         ids,
     )
@@ -112,13 +117,13 @@ def _inventories(
 ) -> dict[int, dict[str, Inventory]]:
     inventories: dict[int, dict[str, Inventory]] = {provider.id: {} for provider in providers}
     for row in rows:
-        inventory = inventory_rows.of_list(*row)
-        if inventory.provider_id in inventories:  # not of one without a root
+        inventory = inventory_rows.from_list(*row)
+        if inventory.provider_id in inventories:  # a provider without a root is not read
             inventories[inventory.provider_id][inventory.class_name] = inventory
     return inventories
 
 
-def existing(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:
-    """Return the consumers that exist, by the identifiers given."""
-    concern = Concern(consumers=uuids)
-    return dict(_read(conn, concern, concern.queries()).consumers)
+def find_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:
+    """Return the find_consumers consumers, by the given identifiers."""
+    query = StateQuery(consumers=uuids)
+    return dict(_read(conn, query, query.queries()).consumers)

@@ -1,8 +1,8 @@
-"""Allocations: writing those of consumers, and reading them.
+"""Reads and writes of the allocations of consumers.
 
-All allocations of a consumer are written together. A write takes three steps: `allocation_state`
-reads what the write decides on, `allocation_change` checks the claims and works out the change,
-`_carry_out` writes it. The number of statements is the same for one consumer and for a thousand.
+All allocations of a consumer are written together. A write has three steps: `allocation_state`
+reads the state, `allocation_change` validates the claims and determines the change, and
+`_write_change` executes it. The number of statements does not depend on the number of consumers.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from placement.objects.allocation_change import (
     check_consumer_generations,
     release,
 )
-from placement.objects.allocation_state import Concern
+from placement.objects.allocation_state import StateQuery
 from placement.objects.catalog import Ids
 from placement.objects.claims import Claim, owner_names
 from placement.objects.consumers import Consumer, ConsumerChange
@@ -34,11 +34,12 @@ from placement.objects.providers import Provider
 
 
 def replace(conn: Connection, claims: Sequence[Claim]) -> None:
-    """Give every consumer exactly the allocations of its claim, all or none.
+    """Replace the allocations of every consumer by its claim, all or none.
 
-    Raises ConsumerGenerationConflict and what `allocation_change` raises.
+    Raises:
+        ConsumerGenerationConflict, and the errors of `allocation_change`
     """
-    state = allocation_state.read(conn, allocation_state.of_claims(claims))
+    state = allocation_state.read(conn, allocation_state.for_claims(claims))
     check_consumer_generations(state, claims)
     _replace(conn, state, claims)
 
@@ -46,12 +47,13 @@ def replace(conn: Connection, claims: Sequence[Claim]) -> None:
 def delete_if(
     conn: Connection, consumer_uuids: Collection[str], condition: Callable[[Consumer], bool]
 ) -> int:
-    """Delete those of the consumers that meet a condition.
+    """Delete the consumers that satisfy a condition, with their allocations.
 
-    Does what replacing their allocations with none does; returns how many there were.
+    Equivalent to a replacement of their allocations by none. Returns the number of deleted
+    consumers.
     """
     claims = [Claim(uuid, {}, project="", user="") for uuid in consumer_uuids]
-    state = allocation_state.read(conn, allocation_state.of_claims(claims))
+    state = allocation_state.read(conn, allocation_state.for_claims(claims))
     deletions = [
         claim
         for claim in claims
@@ -63,28 +65,32 @@ def delete_if(
 
 
 def _replace(conn: Connection, state: AllocationState, claims: Sequence[Claim]) -> None:
-    _carry_out(conn, allocation_change(state, claims, state.stocks()), state)
+    _write_change(conn, allocation_change(state, claims, state.stocks()), state)
 
 
 def delete(conn: Connection, consumer_uuid: str) -> None:
-    """Delete all allocations of a consumer, and the consumer; provider generations stay.
+    """Delete a consumer with its allocations; generations of providers do not change.
 
-    Raises AllocationsNotFound.
+    Raises:
+        AllocationsNotFound: the consumer has no allocations.
     """
-    state = allocation_state.read(conn, Concern(consumers=[consumer_uuid]))
+    state = allocation_state.read(conn, StateQuery(consumers=[consumer_uuid]))
     consumer = state.consumers.get(consumer_uuid)
     if consumer is None or not consumer.allocations:
         raise AllocationsNotFound(consumer_uuid)
-    _carry_out(conn, release(consumer), state)
+    _write_change(conn, release(consumer), state)
 
 
-def _carry_out(conn: Connection, change: AllocationChange, state: AllocationState) -> None:
-    """Write a change of a state that need not be locked.
+def _write_change(conn: Connection, change: AllocationChange, state: AllocationState) -> None:
+    """Write a change whose state may not be locked.
 
-    The lock comes late, for others wait for it: what follows are one statement and the COMMIT. All
-    that the change was made for is guarded. Generations of consumers are those that were read, or
-    there is no row; providers are in the trees that they were in; inventories have the room, and
-    their units allow the amounts. Raises Unmatched or IntegrityError where that is not so.
+    The trees are locked as late as possible, because other transactions wait for them: only one
+    statement and the COMMIT follow. The statements are conditional on the state: consumers have the
+    generation that was read, or no row; providers are in the same trees; inventories have room, and
+    their units allow the amounts.
+
+    Raises:
+        Unmatched, IntegrityError: the state has changed.
     """
     write_rows(conn, change)
     revisions = {root_id: state.revisions[root_id] for root_id in change.root_ids.values()}
@@ -95,8 +101,10 @@ def _carry_out(conn: Connection, change: AllocationChange, state: AllocationStat
 def write_rows(conn: Connection, change: AllocationChange) -> None:
     """Write the consumers and allocations of a change.
 
-    Raises Unmatched when a consumer is at another generation than the change was made for.
+    Raises:
+        Unmatched: the generation of a consumer has changed.
     """
+    # Consumers first: the conditions on their generations protect the other statements.
     # Consumers come first: their generations guard all that follows.
     owner_ids = ensure_owners(conn, change.consumers, change.ids)
     change.consumers.write(conn, owner_ids)
@@ -107,7 +115,7 @@ def write_rows(conn: Connection, change: AllocationChange) -> None:
 
 
 def create_rows(conn: Connection, amounts: Iterable[tuple[str, InventoryKey, int]]) -> None:
-    """Insert the allocations of consumers: (consumer uuid, provider and class, units)."""
+    """Insert allocations: (consumer uuid, (provider id, class id), amount)."""
     rows = [
         {
             "consumer_id": consumer_uuid,
@@ -121,9 +129,9 @@ def create_rows(conn: Connection, amounts: Iterable[tuple[str, InventoryKey, int
 
 
 def ensure_owners(conn: Connection, change: ConsumerChange, ids: Ids) -> Ids:
-    """Return the ids of all owners of consumers, creating projects, users and types.
+    """Create missing projects, users and types; return the ids of all of them.
 
-    ids: of those that exist.
+    `ids` has the existing ones.
     """
     names = owner_names(change.claims())
     missing = {kind: names[kind] - ids.get(kind, {}).keys() for kind in names}
@@ -138,56 +146,60 @@ def ensure_owners(conn: Connection, change: ConsumerChange, ids: Ids) -> Ids:
 
 @dataclass(frozen=True, slots=True)
 class ProviderAllocations:
-    """What a consumer has on one provider (class -> amount), and the provider's generation."""
+    """The allocations of a consumer on one provider."""
 
+    # Generation of the provider.
     generation: int
+    # Class -> amount.
     resources: dict[str, int]
 
 
 class Holding(NamedTuple):
-    """What a consumer has on one provider (class -> amount), and the consumer's generation."""
+    """The allocations of a consumer on one provider."""
 
+    # Class -> amount.
     resources: dict[str, int]
+    # Generation of the consumer.
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerAllocations:
-    """A consumer as the API shows it.
+    """A consumer as the API shows it."""
 
-    by_provider: provider uuid -> allocations; empty for a consumer that does not exist.
-    """
-
+    # Provider uuid -> allocations; empty if the consumer does not exist.
     by_provider: Mapping[str, ProviderAllocations]
     generation: int = 0
     project: str | None = None
     user: str | None = None
+    # None if the consumer has no type.
     consumer_type: str | None = None
+    # Time of the latest change; None in rows of very old databases.
     changed_at: datetime | None = None
 
 
-def of_consumer(conn: Connection, uuid: str) -> ConsumerAllocations:
+def get_for_consumer(conn: Connection, uuid: str) -> ConsumerAllocations:
     """Return the allocations of a consumer."""
     rows = statements.show(identifiers.stored_forms(uuid)).rows(conn)
-    return _of_rows(rows) if rows else ConsumerAllocations({})
+    return _from_rows(rows) if rows else ConsumerAllocations({})
 
 
-def of_tree(conn: Connection, provider_uuid: str) -> Mapping[str, ConsumerAllocations]:
-    """Return all allocations of each consumer that has one in the tree of a provider, by uuid.
+def get_for_tree(conn: Connection, provider_uuid: str) -> Mapping[str, ConsumerAllocations]:
+    """Return uuid -> allocations of each consumer that uses a provider of the same tree.
 
-    There are none if there is no such provider.
+    The mapping is empty if the provider does not exist.
     """
     rows_by_uuid: dict[str, list[Any]] = {}
     for row in statements.consumers_in_tree(provider_uuid).rows(conn):
         rows_by_uuid[row.consumer_id] = []
-    # PERF: in one statement with this one PostgreSQL looks through all allocations of the cloud.
+    # PERF: combined with the first statement, PostgreSQL would scan all allocations.
     for row in statements.show(list(rows_by_uuid)).rows(conn):
         rows_by_uuid[row.uuid].append(row)
-    return {uuid: _of_rows(rows) for uuid, rows in rows_by_uuid.items() if rows}
+    return {uuid: _from_rows(rows) for uuid, rows in rows_by_uuid.items() if rows}
 
 
-def _of_rows(rows: Sequence[Any]) -> ConsumerAllocations:
-    """Return a consumer of its rows, of which there is at least one."""
+def _from_rows(rows: Sequence[Any]) -> ConsumerAllocations:
+    """Return a consumer from its rows; there is at least one."""
     by_provider: dict[str, ProviderAllocations] = {}
     for row in rows:
         on_provider = by_provider.get(row.provider_uuid)
@@ -201,12 +213,12 @@ def _of_rows(rows: Sequence[Any]) -> ConsumerAllocations:
     )
 
 
-def of_provider(
+def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, Mapping[str, Holding], datetime | None]:
-    """Return a provider, what each consumer has on it, and when that last changed.
+    """Return a provider, consumer uuid -> holding, and the time of the latest change.
 
-    As `providers.get_with` does.
+    See `providers.get_with`.
     """
 
     def read(provider: Provider) -> Sequence[Any]:
@@ -222,5 +234,5 @@ def of_provider(
 
 
 def _last_change(rows: Sequence[Any]) -> datetime | None:
-    """Return the latest time at which a row changed; rows of old databases may have none."""
+    """Return the latest time of change; rows of very old databases have none."""
     return max((row.changed_at for row in rows if row.changed_at is not None), default=None)

@@ -1,6 +1,6 @@
-"""What the API allows and an operator yet wants to know of, and what can be done about it.
+"""States that the API allows and that operators want to find, and their correction.
 
-Faults of the database itself are `integrity`'s.
+Faults of the database itself are in `integrity`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,47 +15,42 @@ from placement.objects import allocations, identifiers
 from placement.objects.consumers import Consumer
 from placement.vocabulary import SHARING_TRAIT, UNKNOWN_CONSUMER_TYPE
 
-PAGE = 10_000  # consumers that are in memory at once
+PAGE = 10_000  # consumers in memory at a time
 
 Row = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Who may be behind consumers, and which consumers are compared with that.
+    """The possible owners of consumers, and the consumers to compare with them."""
 
-    uuids: of servers and all else that has allocations, in the canonical form. created_before:
-    younger consumers are not judged; their owners may not have been listed yet. types: of the
-    consumers that are compared; empty for all.
-    """
-
+    # Uuids of servers and other owners, in canonical form.
     uuids: Collection[str]
+    # Younger consumers are skipped: their owners may be missing in the list.
     created_before: datetime
+    # Types of the consumers to compare; empty for all.
     types: Collection[str] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """An audit of one snapshot.
-
-    owners: None where nothing is known of them.
-    """
+    """The input of an audit of one snapshot."""
 
     conn: Connection
+    # None if no list of owners was supplied.
     owners: Owners | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
-    """One question of an audit.
-
-    wrong: False for what is only good to know. columns: of the rows that answer it.
-    """
+    """One check of an audit."""
 
     name: str
     meaning: str
+    # Columns of its rows.
     columns: Sequence[str]
     find: Callable[[Inquiry], Iterator[Row]]
+    # False if its rows are information only.
     wrong: bool = True
 
 
@@ -78,7 +73,7 @@ def _without_owner(inquiry: Inquiry) -> Iterator[Row]:
 
 
 def _consumers(conn: Connection) -> Iterator[Any]:
-    """Yield all consumers, one page of them in memory."""
+    """Yield all consumers; one page of them is in memory at a time."""
     last_id = 0
     while rows := statements.consumers(last_id, PAGE).rows(conn):
         yield from rows
@@ -107,7 +102,7 @@ WITHOUT_OWNER = "without-owner"
 CHECKS = (
     AuditCheck(
         "over-capacity",
-        "providers that give more than their capacity",
+        "inventories whose usage exceeds their capacity",
         ("provider", "name", "resource_class", "used", "capacity", "excess"),
         _over_capacity,
     ),
@@ -119,7 +114,7 @@ CHECKS = (
     ),
     AuditCheck(
         "several-trees",
-        "consumers that use several trees, sharing providers aside",
+        "consumers with allocations in several trees (sharing providers do not count)",
         ("consumer", "trees", "roots"),
         _on_several_trees,
     ),
@@ -134,14 +129,14 @@ CHECKS = (
 
 
 def delete_unchanged(conn: Connection, listed: Sequence[Row]) -> int:
-    """Delete the consumers that are still as an audit has listed them; return how many these are.
+    """Delete the listed consumers that have not changed since an audit; return their number.
 
-    The number of statements is the same for one consumer and for a thousand.
+    The number of statements does not depend on the number of consumers.
     """
     listed_as = {str(row["consumer"]): (row["id"], row["generation"]) for row in listed}
 
     def unchanged(consumer: Consumer) -> bool:
-        # The id tells it from a later consumer of the same UUID, whose generation may be the same.
+        # The id excludes a later consumer with the same UUID, whose generation may be equal.
         return listed_as.get(consumer.uuid) == (consumer.id, consumer.generation)
 
     return allocations.delete_if(conn, listed_as, unchanged)

@@ -1,11 +1,11 @@
-"""Names and ids: resource classes, traits, consumer types, projects, users, aggregates.
+"""Names and ids of resource classes, traits, consumer types, projects, users and aggregates.
 
-Ids are read where they are needed and hold for one transaction only: an id of a deleted class
-or trait may come back with another name.
+Ids are read when they are needed and are valid for one transaction only: the id of a deleted class
+or trait may be used again for another name.
 
-Names are found by the database's indexes and compared in Python. Unique indexes of MySQL and
-MariaDB usually ignore case, accents and trailing spaces, so such a database cannot hold two names
-that differ in nothing else: one of them is never taken for the other, and cannot be created.
+The indexes of the database find names, and Python compares them. Unique indexes of MySQL and
+MariaDB usually ignore case, accents and trailing spaces. Such a database cannot store two names
+that differ only in these: the second one is not found and cannot be created.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,10 +24,13 @@ from placement.errors import NameNotDistinct
 from placement.objects import identifiers
 
 FIRST_CUSTOM_CLASS = 10000
-NO_ID = -1  # stands for id 0 while a row is inserted: MySQL would choose an id instead of 0
+# Replaces id 0 while a row is inserted: MySQL would generate an id for 0.
+NO_ID = -1
 
-MOST_MEANT = 3  # unknown names for which existing ones are proposed
-MOST_COMPARED = 5000  # existing names that they are compared with
+# Maximum number of unknown names for which suggestions are made.
+MAX_UNKNOWN_NAMES = 3
+# Maximum number of existing names that are compared for suggestions.
+MAX_COMPARED_NAMES = 5000
 
 STANDARD_CLASSES: tuple[str, ...] = tuple(os_resource_classes.STANDARDS)
 STANDARD_TRAITS: frozenset[str] = frozenset(os_traits.get_traits())
@@ -38,30 +41,30 @@ NO_NAMES: Names = MappingProxyType({})
 
 
 def find_ids(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
-    """Return kind -> name -> id of those names that exist.
+    """Return kind -> name -> id of the existing names.
 
-    Aggregates come under the spelling that is stored, other names as they are in the request.
-    Executes one statement, and one more for each further thousand names.
+    Aggregates are returned in their stored spelling, other names as in the request. Executes one
+    statement for each thousand names.
     """
     ids: dict[str, dict[str, int]] = {kind: {} for kind in names}
     known_names = {kind: set(names_of_kind) for kind, names_of_kind in names.items()}
     for kind, row_id, name, _number in statements.ids(names).rows(conn):
-        # Another name than those asked for is one that the collation does not distinguish.
+        # The collation may also match names that were not requested.
         if kind == "aggregate" or name in known_names[kind]:
             ids[kind][name] = row_id
     return ids
 
 
 class LookUp(NamedTuple):
-    """What exists of the names of a request."""
+    """The result of a lookup of the names of a request."""
 
-    # Kind -> name -> id, for each kind; aggregates are not among them.
+    # Kind -> name -> id, for each kind except aggregates.
     ids: Ids
-    # Key of an aggregate -> ids of all rows that mean it.
+    # Key of an aggregate -> ids of all its rows.
     aggregates: Mapping[str, frozenset[int]]
-    # UUID of a provider, as its row has it -> id of the root of its tree.
+    # Stored uuid of a provider -> id of the root of its tree.
     trees: Mapping[str, int]
-    # The rows of the further statements.
+    # Rows of the further statements.
     further: Sequence[Any]
 
 
@@ -71,11 +74,15 @@ def look_up(
     trees: Collection[str] = (),
     further: Sequence[Selection] = (),
 ) -> LookUp:
-    """Look up names, with the roots of the trees of providers, in one statement.
+    """Look up names, and the roots of the trees of providers, in one statement.
 
-    names: of each kind; aggregates in any spelling. trees: UUIDs of providers in any form.
-    further: statements in the form of `names.with_trees`, whose rows come with the names.
-    Executes no statement where there is nothing to look up.
+    Executes no statement if there is nothing to look up.
+
+    Args:
+        conn: the connection.
+        names: kind -> names; aggregates in any spelling.
+        trees: uuids of providers in any form.
+        further: statements with the columns of `names.with_trees`, to include in the statement.
     """
     spelled = {
         kind: identifiers.spellings(*values) if kind == "aggregate" else values
@@ -95,10 +102,10 @@ def look_up(
 
 
 def match(names: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, int]:
-    """Return name -> id of those of the names that exist, from the rows (id, name, …) read of them.
+    """Return name -> id of the names that exist in the rows (id, name, …).
 
-    Names are equal if Python compares them as equal. A row of any other name is left out, even
-    though the database's collation does not distinguish the two.
+    Names are compared in Python. Rows of other names, which the collation does not distinguish, are
+    ignored.
     """
     known = set(names)
     return {name: row_id for row_id, name, *_ in rows if name in known}
@@ -107,8 +114,9 @@ def match(names: Collection[str], rows: Iterable[Sequence[Any]]) -> dict[str, in
 def exists(conn: Connection, kind: str, name: str) -> bool:
     """Whether the name exists.
 
-    Raises NameNotDistinct if it does not and cannot be created, as the database's collation does
-    not distinguish it from one that exists.
+    Raises:
+        NameNotDistinct: it does not exist and cannot be created, because the collation does not
+            distinguish it from an existing name.
     """
     for row in statements.ids({kind: [name]}).rows(conn):
         if row.text != name:
@@ -118,25 +126,28 @@ def exists(conn: Connection, kind: str, name: str) -> bool:
 
 
 def nearest(conn: Connection, kind: str, unknown_names: Collection[str]) -> list[str]:
-    """Return the existing names that the first few unknown ones may have been meant for.
+    """Return suggestions for the first few unknown names, for error messages.
 
-    For messages about errors, with a name once for each unknown one that resembles it.
+    An existing name occurs once for each unknown name that resembles it.
     """
     names: dict[str, str] = {}
-    for row in statements.all_names(kind, limit=MOST_COMPARED).rows(conn):
+    for row in statements.all_names(kind, limit=MAX_COMPARED_NAMES).rows(conn):
         names[row.name.upper()] = row.name
     proposals: list[str] = []
-    for unknown in sorted(unknown_names)[:MOST_MEANT]:
+    for unknown in sorted(unknown_names)[:MAX_UNKNOWN_NAMES]:
         proposals += [names[close] for close in suggestions.nearest(unknown.upper(), names)]
     return proposals
 
 
 def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
-    """Create names (not resource classes, whose ids are chosen) and return their ids.
+    """Create names of any kind except resource classes, and return their ids.
 
-    A name that another transaction creates at the same time gets the id of that row; aggregates
-    come under the spelling that is stored. Raises NameNotDistinct for a name that the database's
-    collation does not distinguish from another one, and Restart when one does not exist afterwards.
+    If another transaction creates a name concurrently, the id of its row is returned. Aggregates
+    are returned in their stored spelling.
+
+    Raises:
+        NameNotDistinct: the collation does not distinguish a name from an existing one.
+        Restart: a name does not exist afterwards.
     """
     for kind, names_of_kind in names.items():
         statements.add_unless_present(kind, names_of_kind).execute(conn)
@@ -153,7 +164,7 @@ def create(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
 
 
 def ensure(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
-    """Return the ids of the names, creating those that do not exist."""
+    """Return the ids of the names; create the missing ones."""
     ids = find_ids(conn, names)
     missing = {kind: set(names[kind]) - ids[kind].keys() for kind in names}
     for kind, new_ids in create(conn, missing).items():
@@ -162,9 +173,10 @@ def ensure(conn: Connection, names: Names) -> dict[str, dict[str, int]]:
 
 
 def lock_classes(conn: Connection, names: Mapping[int, str]) -> None:
-    """Keep custom classes (id -> name) from being deleted until the transaction ends.
+    """Prevent the deletion of custom classes (id -> name) until the transaction ends.
 
-    Raises Restart when one does not exist any more, even if its id now has another name.
+    Raises:
+        Restart: one of them does not exist any more, or its id has another name.
     """
     custom = {row_id: name for row_id, name in names.items() if row_id >= FIRST_CUSTOM_CLASS}
     rows = statements.lock_shared("resource_class", custom).rows(conn)
@@ -173,9 +185,9 @@ def lock_classes(conn: Connection, names: Mapping[int, str]) -> None:
 
 
 def sync(conn: Connection) -> tuple[int, int]:
-    """Add the standard classes and traits that the database lacks; return how many of each.
+    """Add the missing standard classes and traits; return the numbers of both.
 
-    Idempotent and safe to run by many processes at once; never removes anything.
+    Idempotent and safe for concurrent processes; never removes anything.
     """
     class_names = {row.name for row in statements.all_names("resource_class").rows(conn)}
     new_classes = [

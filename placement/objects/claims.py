@@ -1,4 +1,4 @@
-"""What clients ask for consumers: their complete allocations."""
+"""Requested allocations of consumers."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,23 +8,22 @@ from placement.objects.unset import UNSET, Unset
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The complete allocations of a consumer, as a client wants them.
+    """The complete allocations that a client requests for a consumer."""
 
-    allocations: provider uuid -> class -> amount; empty: the consumer is deleted. generation: as
-    the client stated it; None: "there is no such consumer"; UNSET: not stated. consumer_type:
-    UNSET keeps the type of an existing consumer and gives a new one none.
-    """
-
+    # Uuid.
     consumer: str
+    # Provider uuid -> class -> amount; empty to delete the consumer.
     allocations: Mapping[str, Mapping[str, int]]
     project: str
     user: str
+    # The generation that the client read; None if the consumer must not exist; UNSET for no check.
     generation: int | Unset | None = UNSET
+    # UNSET keeps the type of an existing consumer; a new one gets none.
     consumer_type: str | Unset = UNSET
 
 
 def claimed_providers(claims: Iterable[Claim]) -> set[str]:
-    """Return the providers that claims name."""
+    """Return the uuids of the providers in claims."""
     uuids: set[str] = set()
     for claim in claims:
         uuids.update(claim.allocations)
@@ -32,7 +31,7 @@ def claimed_providers(claims: Iterable[Claim]) -> set[str]:
 
 
 def claimed_classes(claims: Iterable[Claim]) -> set[str]:
-    """Return the resource classes that claims name."""
+    """Return the resource classes in claims."""
     names: set[str] = set()
     for claim in claims:
         names.update(*claim.allocations.values())
@@ -40,7 +39,7 @@ def claimed_classes(claims: Iterable[Claim]) -> set[str]:
 
 
 def owner_names(claims: Collection[Claim]) -> dict[str, set[str]]:
-    """Return kind -> names of the projects, users and types of consumers."""
+    """Return kind -> names of the projects, users and types of the consumers."""
     names: dict[str, set[str]] = {"project": set(), "user": set(), "consumer_type": set()}
     for claim in claims:
         names["project"].add(claim.project)

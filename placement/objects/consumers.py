@@ -1,7 +1,7 @@
-"""Consumers: their rows, and how a write of allocations changes them.
+"""Consumers: their rows, and the changes of a write of allocations.
 
-The consumer's row is the mutex of its allocations: its generation moves with every write of
-them, from the value that was read.
+The row of a consumer is the mutex of its allocations: every write of allocations increments its
+generation, on condition that it is the one that was read.
 """
 
 from collections import defaultdict
@@ -21,21 +21,20 @@ from placement.objects.unset import Unset
 
 
 class AllocationRow(NamedTuple):
-    """One allocation of a consumer.
-
-    root_id: of the provider's tree. In an adopted database the provider or the inventory may not
-    exist any more: then root_id or inventory_id is None.
-    """
+    """One allocation of a consumer."""
 
     id: int
+    # Provider id and class id.
     key: InventoryKey
     used: int
+    # Root of the provider's tree; None if an adopted database lacks the provider.
     root_id: int | None
+    # None if an adopted database lacks the inventory.
     inventory_id: int | None
 
     @property
     def provider_id(self) -> int:
-        """The provider, which may not exist any more."""
+        """The provider id; an adopted database may lack the provider."""
         provider_id, _class_id = self.key
         return provider_id
 
@@ -54,14 +53,14 @@ class Consumer:
 
     @property
     def is_uncounted(self) -> bool:
-        """Whether it has an allocation without an inventory, on a provider that exists."""
+        """Whether it has an allocation without an inventory on an existing provider."""
         return any(row.inventory_id is None and row.root_id is not None for row in self.allocations)
 
 
-def of_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[int, int]]:
+def from_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[int, int]]:
     """Return uuid -> consumer, and root id -> revision of the trees that they use.
 
-    rows: as `allocation_state` selects them, one for each allocation, or one without any.
+    `rows` are those of `allocation_state`: one for each allocation, or one without an allocation.
     """
     revisions: dict[int, int] = {}
     rows_of_consumers: dict[str, list[_ConsumerRow]] = defaultdict(list)
@@ -69,11 +68,11 @@ def of_rows(rows: Iterable[Sequence[Any]]) -> tuple[dict[str, Consumer], dict[in
         rows_of_consumers[row.uuid].append(row)
         if row.root_id is not None:
             revisions[row.root_id] = row.revision
-    return {uuid: _of_rows(rows) for uuid, rows in rows_of_consumers.items()}, revisions
+    return {uuid: _consumer_from_rows(rows) for uuid, rows in rows_of_consumers.items()}, revisions
 
 
 class _ConsumerRow(NamedTuple):
-    """An allocation of a consumer, or a consumer without any: then all but its own is None."""
+    """A consumer with one allocation; the fields of the allocation are None if it has none."""
 
     id: int
     uuid: str
@@ -90,7 +89,7 @@ class _ConsumerRow(NamedTuple):
     inventory_id: int | None
 
 
-def _of_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
+def _consumer_from_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
     allocations: list[AllocationRow] = []
     for row in rows:
         if row.allocation_id is not None:
@@ -98,13 +97,13 @@ def _of_rows(rows: Sequence[_ConsumerRow]) -> Consumer:
             allocations.append(
                 AllocationRow(row.allocation_id, key, row.used, row.root_id, row.inventory_id)
             )
-    row = rows[0]  # what they tell of the consumer is the same in all
+    row = rows[0]  # the columns of the consumer are equal in all rows
     owner = row.project_id, row.user_id, row.type_id
     return Consumer(row.id, row.uuid, row.generation, *owner, tuple(allocations))
 
 
 def stored_uuid(uuid: str, consumers: Mapping[str, Consumer]) -> str:
-    """Return a consumer's uuid as its row has it, or will have it."""
+    """Return the uuid of a consumer as it is stored, or will be stored."""
     if uuid in consumers:
         return consumers[uuid].uuid
     return identifiers.canonical(uuid) or uuid
@@ -112,31 +111,34 @@ def stored_uuid(uuid: str, consumers: Mapping[str, Consumer]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerChange:
-    """Which consumers a write creates, updates and deletes.
+    """The consumers that a write creates, updates and deletes."""
 
-    created: uuid -> claim. updated: consumers, each with its claim.
-    """
-
+    # Uuid -> claim.
     created: Mapping[str, Claim]
     updated: Sequence[tuple[Consumer, Claim]]
     deleted: Sequence[Consumer]
 
     def claims(self) -> list[Claim]:
-        """Return the claims of the consumers that stay or come to be."""
+        """Return the claims of created and updated consumers."""
         return [*self.created.values(), *(claim for _consumer, claim in self.updated)]
 
     def write(self, conn: Connection, ids: Ids) -> None:
-        """Write the rows; ids: kind -> name -> id of all projects, users and types.
+        """Write the rows.
 
-        Raises Unmatched when the generation of a consumer has moved since it was read.
+        Args:
+            conn: the connection.
+            ids: kind -> name -> id of all projects, users and types.
+
+        Raises:
+            Unmatched: the generation of a consumer has changed since it was read.
         """
-        # In one order, or two writes of the same new consumers would wait for each other.
+        # Sorted, so that concurrent writes of the same new consumers do not deadlock.
         new_rows: list[dict[str, object]] = []
         for uuid, claim in sorted(self.created.items()):
             new_rows.append({"uuid": uuid, **_owner(claim, None, ids)})
         statements.create_consumers(new_rows).execute(conn)
-        # The generations that were read are guards: a consumer that somebody else has written
-        # since is not matched, and the transaction begins again.
+        # The generations that were read are conditions: a consumer that has changed since does not
+        # match, and the transaction starts again.
         changed_rows: dict[int, dict[str, int | None]] = {}
         for consumer, claim in self.updated:
             owner = _owner(claim, consumer.type_id, ids)
@@ -147,7 +149,7 @@ class ConsumerChange:
 
 
 def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) -> ConsumerChange:
-    """Compare claims with the consumers that exist, by the identifiers of the request."""
+    """Compare claims with the existing consumers (by the identifiers of the request)."""
     created: dict[str, Claim] = {}
     updated: list[tuple[Consumer, Claim]] = []
     deleted: list[Consumer] = []
@@ -163,8 +165,8 @@ def consumer_change(claims: Sequence[Claim], consumers: Mapping[str, Consumer]) 
 
 
 def _owner(claim: Claim, type_id: int | None, ids: Ids) -> dict[str, int | None]:
-    """Return the columns of a consumer's owner; type_id: the type that it has now."""
-    # Old versions do not state a type: it stays.
+    """Return the owner columns of a consumer; `type_id` is its present type."""
+    # Old versions of the API have no types: keep the present one.
     if not isinstance(claim.consumer_type, Unset):
         type_id = ids["consumer_type"][claim.consumer_type]
     return {

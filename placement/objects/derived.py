@@ -1,7 +1,7 @@
-"""Derived columns, `used` and `capacity` of inventories, and the revisions of trees.
+"""Derived columns (`used` and `capacity` of inventories) and revisions of trees.
 
-Every write keeps them right. They are recomputed after a migration, and after another software,
-which does not know them, has written to the database.
+Every write maintains them. They are recomputed after a migration, and after other software, which
+does not know them, has written to the database.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,22 +21,25 @@ from placement.progress import Progress, silent
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """How many trees there are, and how many inventories had a wrong `used` or `capacity`."""
+    """The result of a recomputation."""
 
+    # Number of trees.
     trees: int
+    # Number of inventories whose `used` was wrong.
     used: int
+    # Number of inventories whose `capacity` was wrong.
     capacity: int
 
 
 def recompute(conn: Connection, progress: Progress = silent) -> Corrections:
     """Recompute `used` and `capacity` of every inventory, and renew the revision of every tree."""
-    # The revisions come first: they lock every tree, so that nobody claims meanwhile.
+    # The revisions first: this locks every tree against concurrent claims.
     trees = renew_all_revisions(conn, progress)
     return Corrections(trees, correct_used(conn, progress), correct_capacity(conn, progress))
 
 
 def renew_all_revisions(conn: Connection, progress: Progress = silent) -> int:
-    """Lock every tree until the transaction ends; return how many there are."""
+    """Lock every tree until the transaction ends; return the number of trees."""
     trees, revision = 0, new_revision()
     number = statements.number_of_roots().value(conn)
     with progress(_windows_of_roots(conn), f"times {WINDOW:,} trees", _parts(number)) as windows:
@@ -56,7 +59,7 @@ def _windows_of_roots(conn: Connection) -> Iterator[list[int]]:
 def correct_used(conn: Connection, progress: Progress = silent) -> int:
     """Correct `used` of every inventory; the caller has locked the trees.
 
-    Returns how many inventories changed.
+    Returns the number of changed inventories.
     """
     return _correct(conn, "used", wrong_used(conn, progress))
 
@@ -64,7 +67,7 @@ def correct_used(conn: Connection, progress: Progress = silent) -> int:
 def correct_capacity(conn: Connection, progress: Progress = silent) -> int:
     """Correct `capacity` of every inventory; the caller has locked the trees.
 
-    Returns how many inventories changed.
+    Returns the number of changed inventories.
     """
     return _correct(conn, "capacity", wrong_capacities(conn, progress))
 
@@ -78,7 +81,7 @@ def _correct(conn: Connection, column: str, corrections: Iterator[dict[int, int]
 
 
 def wrong_used(conn: Connection, progress: Progress = silent) -> Iterator[dict[int, int]]:
-    """Yield, in windows, inventory id -> sum of its allocations, where `used` is another."""
+    """Yield, in windows, inventory id -> sum of its allocations, where `used` differs from it."""
     with _windows(conn, "used", progress) as windows:
         for after, until in windows:
             rows = statements.wrong_used(after, until).rows(conn)
@@ -87,10 +90,10 @@ def wrong_used(conn: Connection, progress: Progress = silent) -> Iterator[dict[i
 
 
 def wrong_capacities(conn: Connection, progress: Progress = silent) -> Iterator[dict[int, int]]:
-    """Yield, in windows, inventory id -> its capacity, where the column holds another."""
+    """Yield, in windows, inventory id -> computed capacity, where the column differs from it."""
     with _windows(conn, "capacity", progress) as windows:
         for after, until in windows:
-            # Inventories are looked at one by one only where some are wrong.
+            # Single inventories are read only if some are wrong.
             distinct = statements.distinct_capacities(after, until).rows(conn)
             if not any(map(_is_wrong, distinct)):
                 continue
@@ -99,7 +102,7 @@ def wrong_capacities(conn: Connection, progress: Progress = silent) -> Iterator[
 
 
 def _capacity(row: Any) -> int:
-    """Return the capacity that follows from the amounts of an inventory."""
+    """Return the capacity that an inventory's amounts result in."""
     return capacity(row.total, row.reserved, float(row.allocation_ratio))
 
 
@@ -110,7 +113,7 @@ def _is_wrong(row: Any) -> bool:
 def _windows(
     conn: Connection, column: str, progress: Progress
 ) -> AbstractContextManager[Iterable[tuple[int, int]]]:
-    """Return runs of inventories: the id before their first one, and that of their last."""
+    """Return windows of inventories: the ids before the first one, and of the last one."""
 
     def windows() -> Iterator[tuple[int, int]]:
         after = -1
@@ -127,16 +130,16 @@ def _parts(number: int) -> int:
 
 
 def is_correct(conn: Connection) -> bool:
-    """Whether `used` and `capacity` are right, and every tree has a revision."""
+    """Whether all `used` and `capacity` are correct and every tree has a revision."""
     if statements.roots_without_revision(limit=1).rows(conn):
         return False
     return not any(wrong_used(conn)) and not any(wrong_capacities(conn))
 
 
 def refuse_incorrect(conn: Connection) -> None:
-    """Raise ConfigurationError unless the derived columns are right."""
+    """Raise ConfigurationError unless the derived columns are correct."""
     if not is_correct(conn):
         raise ConfigurationError(
-            "what inventories count of their allocations is not right: another software has "
+            "derived columns of inventories are not correct: other software has "
             "written to this database, or db sync was interrupted; run placement-manage db sync"
         )

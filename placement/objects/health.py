@@ -1,4 +1,4 @@
-"""Whether the database is one that the service can work with."""
+"""Health check of the database."""
 
 from sqlalchemy.engine import Connection
 
@@ -7,9 +7,11 @@ from placement.db.statements import integrity as statements
 
 
 def check(database: Database) -> None:
-    """Look at the columns of every table, and at what writes have met last.
+    """Read all columns of every table, and check the outcome of the latest write.
 
-    Raises DatabaseUnavailable, or DatabaseUnusable when waiting will not help.
+    Raises:
+        DatabaseUnavailable: the database fails.
+        DatabaseUnusable: the database fails permanently.
     """
     with database.read() as conn:
         check_shape(conn)
@@ -17,5 +19,5 @@ def check(database: Database) -> None:
 
 
 def check_shape(conn: Connection) -> None:
-    """Raise DatabaseUnusable, from the block that reads, unless every column can be read."""
+    """Raise DatabaseUnusable, from the enclosing read, unless every column can be read."""
     statements.shape().rows(conn)

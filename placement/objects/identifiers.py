@@ -1,11 +1,11 @@
-"""UUIDs as clients write them and as rows hold them.
+"""UUIDs in the forms that clients send and rows store.
 
-Providers and consumers are stored in the canonical form (lower case, dashed). Rows of an adopted
-database may hold another one, so a look-up asks for the form of the request and the canonical one.
+Providers and consumers are stored in canonical form (lower case with dashes). Rows of an adopted
+database may have another form, so a lookup tries the form of the request and the canonical form.
 
-Aggregates keep the spelling in which they were first sent, if it is a usual one. A look-up asks
-for all usual spellings, by the unique index. One aggregate may have several rows, in an adopted
-database or after concurrent writes; wherever aggregates are compared, these count as one.
+Aggregates keep the spelling in which they were first sent, if it is a usual one. A lookup tries all
+usual spellings by the unique index. In an adopted database or after concurrent writes, one
+aggregate may have several rows; wherever aggregates are compared, these count as one.
 """
 
 import re
@@ -16,8 +16,10 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LONGEST = 36  # characters that a row can hold
-LONGEST_LIKE = 128  # characters of a text that may be a UUID with decorations
+# Maximum length of an identifier in a row, in characters.
+MAX_STORED_LENGTH = 36
+# Maximum length of a text that is parsed as a UUID with decorations, in characters.
+MAX_PARSED_LENGTH = 128
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UUID_LIKE = re.compile(r"[0-9A-Fa-f-]+\Z")
 _CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -25,10 +27,10 @@ _DECORATION = re.compile(r"urn:|uuid:|[{}]")
 
 
 def canonical(text: str) -> str | None:
-    """Return the canonical form of anything uuid-like, or None."""
-    if _CANONICAL.fullmatch(text):  # PERF: most are
+    """Return the canonical form of a text that can be parsed as a UUID, or None."""
+    if _CANONICAL.fullmatch(text):  # PERF: the usual case
         return text
-    if len(text) > LONGEST_LIKE or not _UUID_LIKE.match(_DECORATION.sub("", text)):
+    if len(text) > MAX_PARSED_LENGTH or not _UUID_LIKE.match(_DECORATION.sub("", text)):
         return None
     try:
         return str(uuid.UUID(text))
@@ -37,15 +39,15 @@ def canonical(text: str) -> str | None:
 
 
 def storable(text: str) -> bool:
-    """Whether every database can hold the text: no NUL, no lone surrogates."""
+    """Whether every database can store the text: it has no NUL and no lone surrogates."""
     return "\x00" not in text and not _SURROGATE.search(text)
 
 
 def stored_forms(*texts: str) -> set[str]:
-    """Return the forms in which rows may hold identifiers; none for what no row can hold."""
+    """Return the forms in which rows may store identifiers; none for texts that are too long."""
     forms: set[str] = set()
     for text in texts:
-        if len(text) <= LONGEST and storable(text):
+        if len(text) <= MAX_STORED_LENGTH and storable(text):
             forms.add(text)
         canonical_form = canonical(text)
         if canonical_form is not None:
@@ -54,7 +56,7 @@ def stored_forms(*texts: str) -> set[str]:
 
 
 def _usual_spellings(text: str) -> tuple[str, ...]:
-    """Return the spellings of a UUID that clients use; none for anything else."""
+    """Return the spellings of a UUID that clients use; none if the text is not a UUID."""
     dashed = canonical(text)
     if dashed is None:
         return ()
@@ -63,30 +65,30 @@ def _usual_spellings(text: str) -> tuple[str, ...]:
 
 
 def spellings(*texts: str) -> set[str]:
-    """Return the spellings in which rows may hold aggregates; none for what no row can hold."""
+    """Return the spellings in which rows may store aggregates; none for texts that are too long."""
     return set().union(*map(_spellings_of, texts))
 
 
-# PERF: searches beside sharing providers ask for the same aggregates again and again.
+# PERF: searches with sharing providers look up the same aggregates repeatedly.
 @lru_cache(maxsize=1000)
 def _spellings_of(text: str) -> frozenset[str]:
     return frozenset(stored_forms(text).union(_usual_spellings(text)))
 
 
 def new_spelling(text: str) -> str:
-    """Return the spelling for an aggregate's new row: the text itself, if it is a usual one."""
+    """Return the spelling of a new aggregate: the text itself if it is a usual spelling."""
     return text if text in _usual_spellings(text) else key(text)
 
 
-# PERF: all hosts name the same few aggregates.
+# PERF: all hosts have the same few aggregates.
 @lru_cache(maxsize=10_000)
 def key(text: str) -> str:
-    """Return what all spellings of one UUID have in common."""
+    """Return the key that all spellings of one UUID share."""
     return canonical(text) or text
 
 
 def ids_by_key(ids: Mapping[str, int]) -> dict[str, frozenset[int]]:
-    """Group the ids of rows (spelling -> id) by the UUID that they mean: key -> ids."""
+    """Group the ids of rows (spelling -> id) by UUID: key -> ids."""
     groups: dict[str, frozenset[int]] = {}
     for spelling, row_id in ids.items():
         groups[key(spelling)] = groups.get(key(spelling), frozenset()) | {row_id}
@@ -94,7 +96,7 @@ def ids_by_key(ids: Mapping[str, int]) -> dict[str, frozenset[int]]:
 
 
 def match(texts: Iterable[str], rows: Mapping[str, T]) -> dict[str, T]:
-    """Return the row of each identifier: one in the same form, or else the first of the UUID."""
+    """Return the row of each identifier: in the same form, or else the first with that UUID."""
     by_canonical: dict[str, T] = {}
     for stored, row in rows.items():
         by_canonical.setdefault(canonical(stored) or stored, row)

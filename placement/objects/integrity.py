@@ -1,8 +1,8 @@
-"""Faults that a database may have, how to find them and how to mend them.
+"""Faults that a database may have, their detection and repair.
 
-They come of years of operation, or of other software that has written to the database. `CHECKS`
-lists them in the order in which they are mended: a row that one repair deletes no longer counts
-for the next.
+They arise over years of operation, or from other software that has written to the database.
+`CHECKS` lists them in the order of repair: a row that one repair deletes does not count for the
+next.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,37 +19,40 @@ from placement.objects import derived, lineage, locking, online_migrations
 from placement.objects.lineage import Lineage
 from placement.progress import Progress, silent
 
-EXAMPLES = 3  # rows of a fault that are shown unless all are wanted
+EXAMPLES = 3  # default number of rows to show of a fault
 
 Example = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How many rows have a fault, and the first of them as column -> value."""
+    """The rows that have a fault."""
 
+    # Number of rows.
     count: int
+    # Column -> value of the first rows.
     examples: Sequence[Example] = ()
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """An inspection of one database.
-
-    consumer_owner: project and user of consumers without record. limit: rows shown of
-    each fault; None: all.
-    """
+    """An inspection of one database."""
 
     conn: Connection
+    # Project and user for consumers without a record.
     consumer_owner: tuple[str, str]
+    # Maximum number of rows to show of each fault; None for all.
     limit: int | None = EXAMPLES
+    # Provider id -> uuid.
     _uuids: dict[int, str] = field(default_factory=dict)
+    # Provider id -> parent id.
     _parents: dict[int, int | None] = field(default_factory=dict)
+    # Provider id -> root id.
     _roots: dict[int, int | None] = field(default_factory=dict)
 
     @cached_property
     def lineage(self) -> Lineage:
-        """The roots of all providers, as their parents tell them."""
+        """The roots of all providers, computed from their parents."""
         last_id = -1
         while rows := statements.forest(last_id, CHUNK_SIZE).rows(self.conn):
             for row in rows:
@@ -61,7 +64,7 @@ class Inspection:
 
     @cached_property
     def wrong_roots(self) -> Mapping[int, int]:
-        """Provider -> the root that it should have, where the row names another."""
+        """Provider id -> correct root id, of providers whose row has another root."""
         return {
             provider_id: root_id
             for provider_id, root_id in self.lineage.roots.items()
@@ -69,16 +72,16 @@ class Inspection:
         }
 
     def describe_providers(self, ids: Collection[int]) -> Finding:
-        """Show providers by uuid, in the order of their ids."""
+        """Return a finding with these providers, in the order of their ids."""
         shown_ids = islice(sorted(ids), self.limit)
         return Finding(len(ids), [{"provider": self._uuids[row_id]} for row_id in shown_ids])
 
     def count(self, query: Query) -> int:
-        """Return how many rows a statement selects."""
+        """Return the number of rows that a statement selects."""
         return int(statements.count(query).value(self.conn))
 
     def describe_rows(self, query: Query) -> Finding:
-        """Show what a statement selects."""
+        """Return a finding with the rows that a statement selects."""
         count = self.count(query)
         if not count:
             return Finding(0)
@@ -86,7 +89,7 @@ class Inspection:
         return Finding(count, [row._asdict() for row in rows])
 
     def describe_inventories(self, corrections: Iterable[Mapping[int, int]]) -> Finding:
-        """Show inventories with a wrong derived column; corrections: id -> value, in chunks."""
+        """Return a finding with inventories; `corrections` are chunks of id -> correct value."""
         right_values: dict[int, int] = {}
         for chunk in corrections:
             right_values.update(chunk)
@@ -104,18 +107,19 @@ class IntegrityCheck:
     """A kind of fault."""
 
     name: str
-    # What the rows are that have it.
+    # Description of the rows that have it.
     meaning: str
     find: Callable[[Inspection], Finding]
-    # What `mend` does or, without one, what an operator can do.
+    # What `mend` does; without `mend`, what an operator can do.
     remedy: str
+    # None if an operator has to repair it.
     mend: Callable[[Inspection], object] | None = None
-    # False: no inventory, usage or claim of another consumer is affected.
+    # False if it affects no inventory, usage or claim of another consumer.
     wrong: bool = True
 
 
 def _rows_of(query: Callable[[], Query]) -> Callable[[Inspection], Finding]:
-    """Return a finder of the rows that a statement selects."""
+    """Return a function that finds the rows that a statement selects."""
     return lambda inspection: inspection.describe_rows(query())
 
 
@@ -125,7 +129,7 @@ def _detach_orphans(inspection: Inspection) -> None:
 
 def _set_roots(inspection: Inspection) -> None:
     statements.set_roots(inspection.wrong_roots).execute(inspection.conn)
-    # The revisions of roots that got or lost members; orphans have become roots.
+    # Trees that gained or lost members, and orphans, which have become roots.
     changed_roots = inspection.lineage.orphans.union(inspection.wrong_roots.values())
     locking.renew_revisions(inspection.conn, changed_roots)
 
@@ -140,8 +144,8 @@ def _delete_idle_consumers(inspection: Inspection) -> None:
     statements.delete_idle_consumers(count).execute(inspection.conn)
 
 
-def _lost_rows(kind: str, name: str, meaning: str) -> IntegrityCheck:
-    """Return the check of rows that refer to what does not exist, and are deleted."""
+def _dangling_rows(kind: str, name: str, meaning: str) -> IntegrityCheck:
+    """Return the check of rows that refer to a missing row; they are deleted."""
 
     def delete(inspection: Inspection) -> None:
         """Delete all such rows."""
@@ -154,7 +158,7 @@ def _lost_rows(kind: str, name: str, meaning: str) -> IntegrityCheck:
 
 
 CHECKS = (
-    # Mended first: a new revision locks its tree until the end.
+    # Repaired first: a new revision locks its tree until the transaction ends.
     IntegrityCheck(
         "revision",
         "trees that have no revision",
@@ -164,14 +168,14 @@ CHECKS = (
     ),
     IntegrityCheck(
         "parents",
-        "providers whose parent is not there",
+        "providers whose parent does not exist",
         lambda inspection: inspection.describe_providers(inspection.lineage.orphans),
         "they become roots",
         _detach_orphans,
     ),
     IntegrityCheck(
         "loops",
-        "providers whose line of parents never ends",
+        "providers whose chain of parents is a loop",
         lambda inspection: inspection.describe_providers(inspection.lineage.cyclic),
         "set parent_provider_id of one provider of each loop to NULL, and check again",
     ),
@@ -182,21 +186,21 @@ CHECKS = (
         "root_provider_id is set",
         _set_roots,
     ),
-    _lost_rows("inventories", "lost-inventories", "inventories of providers that are not there"),
-    _lost_rows("allocations", "lost-allocations", "allocations from providers that are not there"),
-    _lost_rows("traits", "lost-traits", "associations of a provider or trait that is not there"),
-    _lost_rows(
-        "aggregates", "lost-aggregates", "associations of a provider or aggregate that is not there"
+    _dangling_rows("inventories", "lost-inventories", "inventories whose provider does not exist"),
+    _dangling_rows("allocations", "lost-allocations", "allocations whose provider does not exist"),
+    _dangling_rows("traits", "lost-traits", "associations whose provider or trait does not exist"),
+    _dangling_rows(
+        "aggregates", "lost-aggregates", "associations whose provider or aggregate does not exist"
     ),
     IntegrityCheck(
         "unknown-classes",
-        "inventories of resource classes that are not there",
+        "inventories whose resource class does not exist",
         _rows_of(statements.inventories_of_unknown_class),
         "insert the class under its old id, or delete them",
     ),
     IntegrityCheck(
         "no-inventory",
-        "allocations from inventories that are not there",
+        "allocations whose inventory does not exist",
         _rows_of(statements.allocations_without_inventory),
         "set the provider's inventory again, or delete the consumer's allocations",
     ),
@@ -204,7 +208,7 @@ CHECKS = (
         "no-consumer",
         "consumers that have allocations and no record",
         _rows_of(statements.unrecorded_consumers),
-        "records are made, of the project and user for incomplete consumers",
+        "records are created, with the project and user for incomplete consumers",
         _record_consumers,
     ),
     IntegrityCheck(
@@ -217,31 +221,31 @@ CHECKS = (
     ),
     IntegrityCheck(
         "no-owner",
-        "consumers whose project or user is not there",
+        "consumers whose project or user does not exist",
         _rows_of(statements.unowned_consumers),
         "write the consumers' allocations again",
     ),
     IntegrityCheck(
         "used",
-        "inventories whose used is not the sum of their allocations",
+        "inventories whose `used` is not the sum of their allocations",
         lambda inspection: inspection.describe_inventories(derived.wrong_used(inspection.conn)),
-        "used is counted anew",
+        "`used` is recomputed",
         lambda inspection: derived.correct_used(inspection.conn),
     ),
     IntegrityCheck(
         "capacity",
-        "inventories whose capacity does not follow from their amounts",
+        "inventories whose `capacity` does not match their amounts",
         lambda inspection: inspection.describe_inventories(
             derived.wrong_capacities(inspection.conn)
         ),
-        "capacity is computed anew",
+        "`capacity` is recomputed",
         lambda inspection: derived.correct_capacity(inspection.conn),
     ),
     IntegrityCheck(
         "overcommitted",
-        "inventories of which more is used than their capacity",
+        "inventories whose usage exceeds their capacity",
         _rows_of(statements.overcommitted),
-        "allowed; nothing more can be claimed from them until enough is given back",
+        "allowed; no further claims fit until enough is released",
         wrong=False,
     ),
 )
@@ -253,7 +257,7 @@ def inspect(
     limit: int | None = EXAMPLES,
     progress: Progress = silent,
 ) -> list[tuple[IntegrityCheck, Finding]]:
-    """Return the faults of the database, each with up to `limit` of its rows (None: all)."""
+    """Return the faults of the database, each with up to `limit` rows (None for all)."""
     inspection = Inspection(conn, consumer_owner, limit)
     with progress(CHECKS, "kinds of faults") as checks:
         findings = [(check, check.find(inspection)) for check in checks]
@@ -261,7 +265,7 @@ def inspect(
 
 
 def mend(conn: Connection, consumer_owner: tuple[str, str], progress: Progress = silent) -> None:
-    """Mend what can be mended, with every tree locked; what is left takes an operator."""
+    """Repair all faults that can be repaired automatically; every tree is locked meanwhile."""
     inspection = Inspection(conn, consumer_owner)
     with progress(CHECKS, "kinds of faults") as checks:
         for check in checks:

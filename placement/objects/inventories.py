@@ -1,4 +1,4 @@
-"""Inventories of a provider: reading and writing them."""
+"""Reads and writes of a provider's inventories."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -26,10 +26,10 @@ from placement.objects.providers import Provider
 # -- reading --------------------------------------------------------------------------------
 
 
-def of_provider(
+def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, dict[str, Inventory]]:
-    """Return a provider and its inventories by class, as `providers.get_with` does."""
+    """Return a provider and its inventories by class; see `providers.get_with`."""
     return providers.get_with(conn, uuid, lambda provider: _read(conn, provider.id), seen)
 
 
@@ -39,8 +39,8 @@ def get(
     resource_class: str,
     seen: Callable[[Provider], object],
 ) -> tuple[Provider, Inventory]:
-    """Return one inventory, as `of_provider` does.  Raises InventoryNotFound, too."""
-    provider, inventories = of_provider(conn, uuid, seen)
+    """Return one inventory; see `get_for_provider`.  Raises InventoryNotFound, too."""
+    provider, inventories = get_for_provider(conn, uuid, seen)
     if resource_class not in inventories:
         raise InventoryNotFound(resource_class, provider.uuid)
     return provider, inventories[resource_class]
@@ -49,8 +49,8 @@ def get(
 def usages(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, Mapping[str, int]]:
-    """Return a provider and class -> what is used of it, as `of_provider` does."""
-    provider, inventories = of_provider(conn, uuid, seen)
+    """Return a provider and class -> used amount; see `get_for_provider`."""
+    provider, inventories = get_for_provider(conn, uuid, seen)
     return provider, {name: inventory.used for name, inventory in inventories.items()}
 
 
@@ -68,17 +68,25 @@ def replace(
     generation: int,
     records: Mapping[str, InventoryRecord],
     *,
-    least_capacity: int = 0,
+    min_capacity: int = 0,
 ) -> int:
     """Replace all inventories of the provider; return its new generation.
 
-    least_capacity: the smallest that a record may have. Raises, in this order: ProviderNotFound,
-    ProviderGenerationConflict, BadCapacity, UnknownInventoryClasses, InventoryInUse.
+    Args:
+        conn: the connection.
+        uuid: the provider.
+        generation: the generation that the client read.
+        records: class -> record.
+        min_capacity: minimum capacity of a record.
+
+    Raises:
+        ProviderNotFound, ProviderGenerationConflict, BadCapacity, UnknownInventoryClasses,
+        InventoryInUse: in this order.
     """
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         providers.check_generation(provider, generation)
-        check_capacity(records, least_capacity)
+        check_capacity(records, min_capacity)
         inventories = {provider.id: _inventories_of(provider)}
         class_ids = _class_ids(provider, records)
         return inventory_change(conn, inventories, {provider.id: records}, class_ids)
@@ -92,15 +100,16 @@ def create(
     resource_class: str,
     record: InventoryRecord,
     *,
-    least_capacity: int = 0,
+    min_capacity: int = 0,
 ) -> int:
     """Add one inventory to the provider; return its new generation.
 
-    Raises ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists.
+    Raises:
+        ProviderNotFound, BadCapacity, UnknownResourceClasses, InventoryExists
     """
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
-        check_capacity({resource_class: record}, least_capacity)
+        check_capacity({resource_class: record}, min_capacity)
         class_ids = _class_ids(provider, [resource_class])
         if not class_ids:
             raise UnknownResourceClasses([resource_class])
@@ -121,17 +130,18 @@ def update(
     generation: int,
     record: InventoryRecord,
     *,
-    least_capacity: int = 0,
+    min_capacity: int = 0,
 ) -> int:
     """Replace one inventory of the provider; return its new generation.
 
-    Raises ProviderNotFound, ProviderGenerationConflict, BadCapacity, ResourceClassNotFound,
-    InventoryMissing.
+    Raises:
+        ProviderNotFound, ProviderGenerationConflict, BadCapacity, ResourceClassNotFound,
+        InventoryMissing
     """
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
         providers.check_generation(provider, generation)
-        check_capacity({resource_class: record}, least_capacity)
+        check_capacity({resource_class: record}, min_capacity)
         if not _class_ids(provider, [resource_class]):
             raise ResourceClassNotFound(resource_class)
         inventory = _inventories_of(provider).get(resource_class)
@@ -154,7 +164,8 @@ def delete_all(conn: Connection, uuid: str) -> None:
 def delete(conn: Connection, uuid: str, resource_class: str) -> None:
     """Delete one inventory of the provider.
 
-    Raises ProviderNotFound, NoInventoryToDelete, SingleInventoryInUse.
+    Raises:
+        ProviderNotFound, NoInventoryToDelete, SingleInventoryInUse
     """
 
     def decide(provider: ProviderSnapshot) -> InventoryChange:
@@ -169,12 +180,12 @@ def delete(conn: Connection, uuid: str, resource_class: str) -> None:
 
 
 def _inventories_of(provider: ProviderSnapshot) -> dict[str, Inventory]:
-    """Return the inventories of a provider that was read, by class."""
-    return inventory_rows.of_lists(provider.id, provider.parts)
+    """Return the inventories of a snapshot, by class."""
+    return inventory_rows.from_lists(provider.id, provider.parts)
 
 
 def _class_ids(provider: ProviderSnapshot, class_names: Collection[str]) -> dict[str, int]:
-    """Return the ids of those classes that exist."""
+    """Return the ids of the existing classes."""
     return catalog.match(class_names, provider.entries)
 
 
@@ -186,7 +197,8 @@ def _write(
 ) -> int:
     """Change the inventories of one provider; return its new generation.
 
-    Raises ProviderNotFound, what `decide` raises, and InventoryInUse.
+    Raises:
+        ProviderNotFound, the errors of `decide`, InventoryInUse
     """
 
     def decide_or_refuse(provider: ProviderSnapshot) -> InventoryChange:
@@ -201,8 +213,8 @@ def _write(
     return provider.generation + 1
 
 
-def check_capacity(records: Mapping[str, InventoryRecord], least_capacity: int = 0) -> None:
+def check_capacity(records: Mapping[str, InventoryRecord], min_capacity: int = 0) -> None:
     """Raise BadCapacity for a record whose capacity is too small."""
     for name, record in records.items():
-        if record.capacity < least_capacity:
-            raise BadCapacity(name, record.total, record.reserved, record.capacity, least_capacity)
+        if record.capacity < min_capacity:
+            raise BadCapacity(name, record.total, record.reserved, record.capacity, min_capacity)

@@ -1,4 +1,4 @@
-"""How the inventories of providers change: what a write inserts, updates and deletes."""
+"""Changes of the inventories of providers: the rows that a write inserts, updates and deletes."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -19,7 +19,7 @@ NO_DELTAS: Mapping[InventoryKey, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class NewInventory:
-    """An inventory that a provider does not have yet."""
+    """An inventory that a write inserts."""
 
     provider_id: int
     class_id: int
@@ -28,7 +28,7 @@ class NewInventory:
 
     @property
     def key(self) -> InventoryKey:
-        """The provider and the class."""
+        """The provider id and the class id."""
         return (self.provider_id, self.class_id)
 
     def columns(self) -> dict[str, int | float]:
@@ -39,15 +39,16 @@ class NewInventory:
 
 @dataclass(frozen=True, slots=True)
 class InventoryChange:
-    """What a write inserts, updates (id -> record) and deletes."""
+    """The inventories that a write inserts, updates and deletes."""
 
     created: tuple[NewInventory, ...] = ()
+    # Inventory id -> new record.
     updated: Mapping[int, InventoryRecord] = field(default_factory=dict)
     deleted: tuple[Inventory, ...] = ()
 
     def insert_and_update(self, conn: Connection) -> None:
-        """Write what is new or changed.  Raises Restart when a class does not exist any more."""
-        # A custom class may be deleted or renamed after its id was looked up.
+        """Insert and update rows.  Raises Restart if a class does not exist any more."""
+        # A custom class may have been deleted or renamed since its id was read.
         class_names: dict[int, str] = {}
         new_rows: list[dict[str, int | float]] = []
         for row in self.created:
@@ -59,7 +60,7 @@ class InventoryChange:
         statements.update(changed_rows).execute(conn)
 
     def delete(self, conn: Connection) -> None:
-        """Delete the rest.  Raises Unmatched when something is allocated from it."""
+        """Delete rows.  Raises Unmatched if one of them has allocations."""
         statements.delete_unused([row.id for row in self.deleted]).execute(conn)
 
     def created_ids(self, conn: Connection) -> dict[InventoryKey, int]:
@@ -70,10 +71,10 @@ class InventoryChange:
         return {row.key: inventories[row.provider_id][row.class_name].id for row in self.created}
 
     def stocks(self, inventories: Inventories) -> dict[InventoryKey, Stock]:
-        """Return what there is between `insert_and_update` and `delete`, with `used` as read."""
+        """Return the stocks between `insert_and_update` and `delete`, with the usage as read."""
         stocks = {row.key: row.record.stock(0) for row in self.created}
-        for of_provider in inventories.values():
-            for row in of_provider.values():
+        for by_class in inventories.values():
+            for row in by_class.values():
                 stocks[row.key] = self.updated.get(row.id, row.record).stock(row.used)
         return stocks
 
@@ -82,10 +83,13 @@ class InventoryChange:
         provider_uuids: Mapping[int, str],
         deltas: Mapping[InventoryKey, int] = NO_DELTAS,
     ) -> None:
-        """Raise InventoryInUse for the first provider that would lose an inventory in use.
+        """Raise InventoryInUse for the first provider that would lose inventories in use.
 
-        provider_uuids: by id, in the order of the request. deltas: how `used` changes before the
-        inventories are deleted. The error names all such classes of the provider.
+        The error has all such classes of the provider.
+
+        Args:
+            provider_uuids: id -> uuid, in the order of the request.
+            deltas: changes of `used` before the inventories are deleted.
         """
         class_names: dict[int, list[str]] = defaultdict(list)
         for row in self.deleted:
@@ -102,9 +106,10 @@ def inventory_change(
     records: Mapping[int, Mapping[str, InventoryRecord]],
     class_ids: Mapping[str, int],
 ) -> InventoryChange:
-    """Compare what providers have with all that they are to have, by provider id and class.
+    """Compare the present inventories with the requested records, by provider id and class.
 
-    Raises UnknownInventoryClasses when a class of the records has no id.
+    Raises:
+        UnknownInventoryClasses: a class of the records does not exist.
     """
     _refuse_unknown_classes(records.values(), class_ids)
     created: list[NewInventory] = []
@@ -113,7 +118,7 @@ def inventory_change(
     for provider_id, records_by_class in records.items():
         rows = inventories[provider_id]
         for name, record in records_by_class.items():
-            # Compared as the database rounds it, lest every write be a change.
+            # Rounded as in the database; otherwise every write would be a change.
             stored_record = as_stored(conn, record)
             if name not in rows:
                 created.append(NewInventory(provider_id, class_ids[name], name, stored_record))

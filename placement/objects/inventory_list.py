@@ -1,4 +1,4 @@
-"""Every inventory of the cloud at once, for those who watch it."""
+"""All inventories of the cloud, for monitoring."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,19 +9,22 @@ from placement.db.statements import inventories as statements
 
 
 class ListedInventory(NamedTuple):
-    """What a provider, named, has of a class, with what is used of it."""
+    """An inventory with its usage."""
 
+    # Name of the provider.
     provider: str
-    # Name of the provider at the top of the tree.
+    # Name of the root provider of the tree.
     root: str
     class_name: str
     total: int
     reserved: int
     allocation_ratio: float
+    # Allocated amount.
     usage: int
+    # Generation of the provider.
     generation: int
 
 
-def everything(conn: Connection) -> Sequence[ListedInventory]:
-    """Return all inventories, in one statement: those of one provider stand together."""
+def list_all(conn: Connection) -> Sequence[ListedInventory]:
+    """Return all inventories, grouped by provider, in one statement."""
     return [ListedInventory._make(row) for row in statements.everywhere().rows(conn)]

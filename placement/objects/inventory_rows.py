@@ -1,4 +1,4 @@
-"""Inventories as rows hold them."""
+"""Inventories in the form of their rows."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
@@ -17,10 +17,7 @@ InventoryKey = tuple[int, int]  # (provider id, resource class id)
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """A row: a record on a provider, with what is used of it.
-
-    changed_at: None also where nobody asks for it.
-    """
+    """A row: a record of a provider with its usage."""
 
     id: int
     provider_id: int
@@ -28,50 +25,51 @@ class Inventory:
     class_name: str
     used: int
     record: InventoryRecord
+    # None if it was not selected, or in rows of very old databases.
     changed_at: datetime | None
 
     @property
     def key(self) -> InventoryKey:
-        """The provider and the class."""
+        """The provider id and the class id."""
         return (self.provider_id, self.class_id)
 
     @property
     def stock(self) -> Stock:
-        """What the rule of fitting looks at."""
+        """The values that decide whether an amount fits."""
         return self.record.stock(self.used)
 
 
 def columns(record: InventoryRecord) -> dict[str, int | float]:
-    """Return the columns of the row of a record, with the derived capacity."""
+    """Return the columns of a record's row, with the derived capacity."""
     return {**asdict(record), "capacity": record.capacity}
 
 
 def as_stored(conn: Connection, record: InventoryRecord) -> InventoryRecord:
-    """Return the record with the ratio that the database will return of it."""
+    """Return the record with the ratio that the database will return for it."""
     ratio = dialect_of(conn).as_stored(record.allocation_ratio)
     return replace_fields(record, allocation_ratio=ratio)
 
 
 def read(conn: Connection, provider_ids: Collection[int]) -> dict[int, dict[str, Inventory]]:
-    """Return provider id -> class -> inventory, for every one of the providers."""
+    """Return provider id -> class -> inventory; every provider is a key."""
     inventories: dict[int, dict[str, Inventory]] = {provider_id: {} for provider_id in provider_ids}
     for row in statements.for_providers(provider_ids).rows(conn):
         inventories[row.provider_id][row.class_name] = _from_row(row)
     return inventories
 
 
-def of_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Inventory]:
-    """Return class -> inventory, in the order of class ids, of what was read with a provider."""
-    inventories = [of_list(provider_id, *row) for row in sorted(rows)]
+def from_lists(provider_id: int, rows: Iterable[list[Any]]) -> dict[str, Inventory]:
+    """Return class -> inventory, by class id, of the lists of a provider snapshot."""
+    inventories = [from_list(provider_id, *row) for row in sorted(rows)]
     return {inventory.class_name: inventory for inventory in inventories}
 
 
-def of_list(
+def from_list(
     provider_id: int, class_id: int, class_name: str, row_id: int, used: int, *fields: Any
 ) -> Inventory:
-    """Return an inventory of the values of a row that came as JSON; fields: of its record."""
+    """Return an inventory from the values of a JSON row; `fields` are those of its record."""
     values = list(fields)
-    values[-1] = float(values[-1])  # JSON has integers where a ratio has no fraction
+    values[-1] = float(values[-1])  # JSON may have an integer
     record = InventoryRecord(*values)
     return Inventory(row_id, provider_id, class_id, class_name, used, record, changed_at=None)
 

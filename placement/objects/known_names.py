@@ -1,4 +1,4 @@
-"""What the database knows of the names in a request."""
+"""Ids of the names in a request."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,44 +11,44 @@ NamesByKind = Mapping[str, Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """The names of a request that exist, with their ids."""
+    """The existing names of a request, with their ids."""
 
     # Name -> id.
     classes: Mapping[str, int]
     # Name -> id.
     traits: Mapping[str, int]
-    # `identifiers.key` -> ids of all rows that mean the aggregate.
+    # `identifiers.key` -> ids of all rows of the aggregate.
     aggregates: Mapping[str, frozenset[int]]
-    # Provider as its row holds it -> id of the root of its tree.
+    # Stored uuid of a provider -> id of the root of its tree.
     roots: Mapping[str, int]
-    # Provider as the request states it -> as its row holds it.
+    # Uuid of a provider in the request -> stored uuid.
     providers: Mapping[str, str]
 
     @classmethod
-    def of(
+    def from_lookup(
         cls,
         ids: Mapping[str, Mapping[str, int]],
         aggregates: Mapping[str, frozenset[int]],
         roots: Mapping[str, int],
         providers: Iterable[str],
     ) -> Self:
-        """Return what `catalog.look_up` has found.  providers: as the request states them."""
+        """Return the result of `catalog.look_up`; `providers` are uuids of the request."""
         stored = identifiers.match(providers, {uuid: uuid for uuid in roots})
         return cls(ids["resource_class"], ids["trait"], aggregates, roots, stored)
 
     def resource_ids(self, resources: Iterable[tuple[str, int]]) -> tuple[tuple[int, int], ...]:
-        """Return (class id, units) pairs of (class, units) pairs, all of which exist."""
+        """Convert (class, amount) pairs to (class id, amount) pairs; all classes must exist."""
         return tuple((self.classes[name], amount) for name, amount in resources)
 
     def trait_ids(self, names: Iterable[str]) -> frozenset[int]:
-        """Return the ids of traits, all of which exist."""
+        """Return the ids of traits; all of them must exist."""
         return frozenset(self.traits[name] for name in names)
 
     def aggregate_ids(self, keys: Iterable[str]) -> frozenset[int]:
-        """Return the ids of all rows that mean one of the aggregates, of those that exist."""
+        """Return the ids of all rows of the existing aggregates."""
         nothing: frozenset[int] = frozenset()
         return nothing.union(*(self.aggregates.get(key, nothing) for key in keys))
 
     def aggregate_keys(self, uuids: Iterable[str]) -> frozenset[str]:
-        """Return the keys of those of the aggregates that exist."""
+        """Return the keys of the existing aggregates."""
         return frozenset(map(identifiers.key, uuids)).intersection(self.aggregates)

@@ -1,4 +1,4 @@
-"""The root of each provider, and what is below it, worked out from parents alone."""
+"""Roots and subtrees of providers, computed from parents alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where the parent chains of providers lead.
+    """The roots of providers, computed from parents."""
 
-    roots: provider -> root, for all that have one. orphans: providers whose parent does not
-    exist; they count as roots. cyclic: providers whose parent chain contains a cycle.
-    """
-
+    # Provider -> root; without the cyclic ones.
     roots: Mapping[int, int]
+    # Providers whose parent does not exist; they count as roots.
     orphans: frozenset[int]
+    # Providers whose chain of parents contains a cycle.
     cyclic: frozenset[int]
 
 
@@ -23,7 +22,7 @@ def trace(parents: Mapping[int, int | None]) -> Lineage:
     orphans: set[int] = set()
     cyclic: set[int] = set()
     for provider in parents:
-        # Climb until the answer is known: at a root, at a chain followed before, or in a circle.
+        # Climb to a root, to a provider whose result is known, or into a cycle.
         chain: dict[int, None] = {}  # an ordered set
         ancestor = provider
         while ancestor not in roots and ancestor not in cyclic and ancestor not in chain:
@@ -36,7 +35,7 @@ def trace(parents: Mapping[int, int | None]) -> Lineage:
                 orphans.add(ancestor)
             else:
                 ancestor = parent
-        # The answer is that of all providers on the way.
+        # The result applies to all providers of the chain.
         if ancestor in roots:
             roots.update(dict.fromkeys(chain, roots[ancestor]))
         else:
@@ -45,7 +44,7 @@ def trace(parents: Mapping[int, int | None]) -> Lineage:
 
 
 def below(parents: Mapping[int, int | None], top: int) -> set[int]:
-    """Return a provider and all providers below it."""
+    """Return a provider and all its descendants."""
     children: dict[int | None, list[int]] = {}
     for provider, parent in parents.items():
         children.setdefault(parent, []).append(provider)

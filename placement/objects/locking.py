@@ -1,9 +1,9 @@
 """Locks on trees of providers: the root row is the mutex of its tree.
 
-A write that locks a tree gives it a new revision. Of two writers the second waits there. Some
-lock before they read what they decide on (`lock_trees`, `lock_roots`); others have read it before,
-and count on nothing that their statements do not guard (`lock_seen`, `lock_unchanged`). The new
-revision also marks the write, so that a lost COMMIT can be verified.
+A write that locks a tree gives it a new revision; concurrent writes of the tree wait for it. Some
+writes lock before they read the state (`lock_trees`, `lock_roots`). Others read it first, and rely
+only on what the conditions of their statements verify (`lock_seen`, `lock_unchanged`). The new
+revision also identifies the write, so that a lost COMMIT can be verified.
 """
 
 import random
@@ -25,11 +25,11 @@ NO_GENERATIONS: Mapping[int, int] = MappingProxyType({})
 
 
 class TreesChanged(Exception):
-    """Raised inside a write: trees are not as they were seen, and all has to be read."""
+    """Raised inside a write: trees have changed since they were read."""
 
 
 class LockedProvider(NamedTuple):
-    """A provider in a tree that the transaction locks, before this is read or before it commits."""
+    """A provider in a tree that the transaction locks, before or after it reads the provider."""
 
     uuid: str
     generation: int
@@ -39,12 +39,12 @@ class LockedProvider(NamedTuple):
 
 
 def new_revision() -> int:
-    """Return a revision that no tree has had: only equality of revisions has a meaning."""
+    """Return a random revision, unique with high probability; revisions have no order."""
     return random.SystemRandom().randrange(1, 2**63)
 
 
 def renew_revisions(conn: Connection, root_ids: Collection[int]) -> int:
-    """Lock trees until the transaction ends, and outdate every cached copy of them.
+    """Lock trees until the transaction ends, and invalidate every cached copy of them.
 
     Returns their new revision.
     """
@@ -60,11 +60,18 @@ def lock_unchanged(
     provider_ids: Collection[int],
     generations: Mapping[int, int] = NO_GENERATIONS,
 ) -> int:
-    """Lock trees (root id -> revision) that have these revisions still.
+    """Lock trees that still have these revisions, and return their new revision.
 
-    Nothing has changed in them then since the revisions were read. They get a new revision, which
-    is returned, and the providers in them their next generation; generations: those that they must
-    have, as far as they were read. Raises TreesChanged, after which the transaction cannot go on.
+    An equal revision proves that nothing in the tree has changed since it was read.
+
+    Args:
+        conn: the connection.
+        revisions: root id -> revision.
+        provider_ids: providers in these trees whose generation is incremented.
+        generations: provider id -> expected generation, of providers that were read.
+
+    Raises:
+        TreesChanged: a revision or generation is another; the transaction cannot continue.
     """
     revision = new_revision()
     try:
@@ -83,12 +90,19 @@ def lock_seen(
     root_ids: Mapping[int, int],
     bumped: Collection[int],
 ) -> None:
-    """Lock trees that were seen before anything was locked, and may have changed since.
+    """Lock trees that were read without a lock and may have changed since.
 
-    revisions: root id -> revision, as seen. root_ids: provider id -> root id, of the providers that
-    the transaction counts on: they still are in these trees. bumped: those of them that get their
-    next generation. What else was seen is guarded by the statements that follow, or before. Raises
-    Unmatched.
+    This verifies only that providers are still in the same trees. Conditions of other statements
+    must verify the rest of the state.
+
+    Args:
+        conn: the connection.
+        revisions: root id -> revision, as read.
+        root_ids: provider id -> root id, as read, of the providers that the write relies on.
+        bumped: providers whose generation is incremented.
+
+    Raises:
+        Unmatched: a provider has moved to another tree.
     """
     if not revisions:
         return
@@ -104,26 +118,29 @@ def leave_commit_marker(
     revision: int,
     keys_are_free: Callable[[Connection], bool] = lambda _later: True,
 ) -> None:
-    """Record the new root revision so that a lost COMMIT can be verified.
+    """Record the new revision of roots, so that a lost COMMIT can be verified.
 
-    old_revisions: root id -> revision before this write; None for a root that it creates. Nobody
-    can wait for a row that is not there yet, so `keys_are_free` waits for its unique keys and
-    tells whether they are still free.
+    Args:
+        conn: the connection.
+        old_revisions: root id -> revision before this write; None for a root that it creates.
+        revision: the new revision.
+        keys_are_free: waits for transactions that use the unique keys of a new root, and returns
+            whether the keys are free. (A missing row cannot be locked.)
     """
 
     def is_committed(later: Connection) -> bool | None:
-        """Whether the write has happened; None when nobody can tell."""
-        # Reading takes the locks of the roots, so the lost transaction is over afterwards.
+        """Whether the write was committed; None if this cannot be determined."""
+        # Reading locks the roots, so the lost transaction has ended afterwards.
         free = keys_are_free(later)
         revisions: dict[int, int | None] = dict.fromkeys(old_revisions)
         for row in statements.revisions(old_revisions).rows(later):
             revisions[row.id] = row.revision
         if revision in revisions.values():
             return True
-        # Revisions of a third writer hide which of the two happened.
+        # Another writer has changed a root since, so the outcome cannot be determined.
         if not free or revisions != old_revisions:
             return None
-        # On Galera it may yet be carried out, when nodes meet again: not after this.
+        # On Galera the write might still be applied when nodes rejoin; a new revision prevents it.
         renew_revisions(later, [root for root, old in old_revisions.items() if old is not None])
         return False
 
@@ -131,15 +148,16 @@ def leave_commit_marker(
 
 
 def lock_roots(conn: Connection, revisions: Mapping[int, int]) -> None:
-    """Lock trees (root id -> revision, as seen), whatever has changed in them since."""
+    """Lock trees (root id -> revision as read), regardless of changes since they were read."""
     if revisions:
         leave_commit_marker(conn, revisions, renew_revisions(conn, revisions))
 
 
 def lock_trees(conn: Connection, provider_uuids: Collection[str]) -> dict[str, LockedProvider]:
-    """Lock the trees of the providers named; return these, by the identifiers of the request.
+    """Lock the trees of providers; return the providers, by the identifiers of the request.
 
-    Raises Restart when one has moved to a tree that is not locked.
+    Raises:
+        Restart: a provider has moved to a tree that is not locked.
     """
     stored_uuids = identifiers.stored_forms(*provider_uuids)
     rows = name_statements.with_trees({}, stored_uuids).rows(conn)
@@ -148,7 +166,7 @@ def lock_trees(conn: Connection, provider_uuids: Collection[str]) -> dict[str, L
         return {}
     lock_roots(conn, revisions)
 
-    # Only now can nobody change the providers any more.
+    # The providers cannot change any more.
     providers: dict[str, LockedProvider] = {}
     for row in provider_statements.locked(stored_uuids).rows(conn):
         providers[row.uuid] = LockedProvider._make(row)

@@ -12,9 +12,10 @@ from placement.objects import catalog, lineage, locking
 
 
 def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[str, str]) -> int:
-    """Give up to `limit` providers without a root id the one that follows from their parents.
+    """Set the root ids of up to `limit` providers without one; return their number.
 
-    Returns how many. Raises ConfigurationError when the parents of one of them form a cycle.
+    Raises:
+        ConfigurationError: the parents of a provider form a cycle.
     """
     parents = {row.id: row.parent_id for row in statements.rootless(limit).rows(conn)}
     provider_ids = list(parents)
@@ -27,14 +28,14 @@ def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[s
         root_ids[provider_id] = roots[provider_id]
     if root_ids:
         statements.set_roots(root_ids).execute(conn)
-        # Before the migration of the schema, trees have no revision that could be renewed.
+        # Before the migration of the schema, there are no revisions to renew.
         if schema.fits(conn):
             locking.renew_revisions(conn, set(root_ids.values()))
     return len(provider_ids)
 
 
 def _add_ancestors(conn: Connection, parents: dict[int, int | None]) -> None:
-    """Complete provider -> parent by all ancestors that exist, one level at a time."""
+    """Add all existing ancestors to provider -> parent, one level at a time."""
     while missing := _parent_ids(parents.values()) - parents.keys():
         ancestors = statements.parents(missing).rows(conn)
         if not ancestors:
@@ -47,9 +48,12 @@ def _parent_ids(parents: Iterable[int | None]) -> set[int]:
 
 
 def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[str, str]) -> int:
-    """Create records for up to `limit` consumers (None: all) that only have allocations.
+    """Create records of consumers that only have allocations; return their number.
 
-    consumer_owner: their project and user. Returns how many.
+    Args:
+        conn: the connection.
+        limit: maximum number of consumers; None for all.
+        consumer_owner: project and user of the records.
     """
     uuids = [row.consumer for row in statements.unrecorded_consumers(limit).rows(conn)]
     if uuids:
@@ -60,7 +64,7 @@ def record_consumers(conn: Connection, limit: int | None, consumer_owner: tuple[
     return len(uuids)
 
 
-# The names are those that operators know from the table that the command prints.
+# Operators know these names from the output of the command.
 MIGRATIONS: Mapping[str, Callable[..., int]] = {
     "set_root_provider_ids": set_root_provider_ids,
     "create_incomplete_consumers": record_consumers,
@@ -68,17 +72,17 @@ MIGRATIONS: Mapping[str, Callable[..., int]] = {
 
 
 def count_rootless(conn: Connection) -> int:
-    """Return how many providers have no root id."""
+    """Return the number of providers without a root id."""
     return _count(conn, statements.rootless(None))
 
 
 def count_unrecorded(conn: Connection) -> int:
-    """Return how many consumers have allocations and no record."""
+    """Return the number of consumers that have allocations and no record."""
     return _count(conn, statements.unrecorded_consumers())
 
 
 def refuse_incomplete(conn: Connection) -> None:
-    """Raise ConfigurationError for a database that still has such rows."""
+    """Raise ConfigurationError if the database has such rows."""
     for count, rows in (
         (count_rootless(conn), "providers have no root id"),
         (count_unrecorded(conn), "consumers of allocations have no record"),

@@ -1,4 +1,4 @@
-"""The list of providers that meet a filter."""
+"""The list of providers that satisfy a filter."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,69 +14,68 @@ from placement.objects import catalog, identifiers, provider_parts
 from placement.objects.known_names import KnownNames, NamesByKind
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
-from placement.objects.revision_cache import KeptText, RevisionCache, read_kinds
+from placement.objects.revision_cache import CachedText, RevisionCache, read_kinds
 from placement.objects.revisions import UNKNOWN, may_tear
 from placement.vocabulary import ConditionKind, IdCondition
 
 
 class FilterTerm(Protocol):
-    """A condition on listed providers; those of requests for candidates are such conditions."""
+    """A condition on listed providers; terms of candidate requests implement it."""
 
     @property
     def names(self) -> NamesByKind:
         """Kind -> the names to look up."""
 
     def is_known(self, known: KnownNames) -> bool:
-        """Whether enough of its names exist for some provider to meet it."""
+        """Whether enough of its names exist for a provider to satisfy it."""
 
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
-        """Return the conditions that are to be met, as the database judges them."""
+        """Return the conditions for the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderFilter:
-    """What a listed provider must meet; all fields at once."""
+    """The conditions on listed providers; a provider must satisfy all of them."""
 
+    # Exact name; None for any.
     name: str | None = None
+    # None for any.
     uuid: str | None = None
-    # (class, amount) pairs, for each of which the provider itself must have room.
+    # (class, amount) pairs; the provider itself must have room for each amount.
     resources: tuple[tuple[str, int], ...] = ()
     terms: tuple[FilterTerm, ...] = ()
 
     def names(self, kind: str) -> frozenset[str]:
-        """Return all names of a kind that the terms have."""
+        """Return all names of a kind in the terms."""
         return frozenset[str]().union(*(term.names.get(kind, ()) for term in self.terms))
 
     @property
     def classes(self) -> frozenset[str]:
-        """All resource classes that the filter names."""
+        """All resource classes in the filter."""
         return frozenset(name for name, _amount in self.resources)
 
 
 class ProviderPage(NamedTuple):
-    """A part of a list in the order of uuids: the next `size` providers.
+    """A part of a list in the order of uuids."""
 
-    after: the uuid that they come after, which need not be a provider's; None: the first ones.
-    """
-
+    # Maximum number of providers.
     size: int
+    # The providers after this uuid, which may be of no provider; None for the first page.
     after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSelection:
-    """Which providers to list, by ids.
+    """The providers to list, by ids."""
 
-    condition: None where no provider can meet the filter. page: None for all, in the order of
-    their ids; else with the uuid that it comes after as stored.
-    """
-
+    # None if no provider can satisfy the filter.
     condition: ProviderCondition | None
+    # None for all providers, in the order of their ids; `after` is a uuid as stored.
     page: ProviderPage | None
 
     @property
     def is_unbounded(self) -> bool:
-        """Whether any number of providers may be listed."""
+        """Whether the number of listed providers is not limited."""
         names_providers = self.condition is not None and self.condition.names_providers
         return self.page is None and not names_providers
 
@@ -84,16 +83,17 @@ class ProviderSelection:
 def resolve(
     conn: Connection, conditions: ProviderFilter, page: ProviderPage | None = None
 ) -> ProviderSelection:
-    """Look up what a filter and a page name, in one statement; in none without names.
+    """Look up the names of a filter and a page, in at most one statement.
 
-    Raises UnknownTraits and UnknownResourceClasses for names that do not exist.
+    Raises:
+        UnknownTraits, UnknownResourceClasses: a name does not exist.
     """
     known, after = _resolve(conn, conditions, page)
     _refuse_unknown(conn, conditions, known)
     if page is not None:
         page = page._replace(after=after)
-    # A tree or aggregate that does not exist has no members, and no provider is in two trees:
-    # nothing need be read.
+    # A missing tree or aggregate has no members, and no provider is in two trees: the result is
+    # empty.
     if not all(term.is_known(known) for term in conditions.terms):
         return ProviderSelection(None, page)
     condition = _condition(conditions, known)
@@ -102,49 +102,55 @@ def resolve(
 
 
 class ProviderList(NamedTuple):
-    """Providers, and whether there are more after them."""
+    """A list of providers, and whether more of them follow."""
 
     providers: list[Provider]
     are_more: bool = False
 
     @property
     def revisions(self) -> dict[int, int]:
-        """The revisions of their trees, by the ids of the providers."""
+        """The revisions of the trees, by provider id."""
         return {provider.id: provider.revision for provider in self.providers}
 
 
 def find(conn: Connection, selection: ProviderSelection) -> ProviderList:
-    """Return the providers to list, in one statement."""
+    """Return the selected providers, in one statement."""
     condition, page = selection.condition, selection.page
     if condition is None:
         return ProviderList([])
     if page is None:
         rows = statements.listed(condition).rows(conn)
         return ProviderList(list(map(_provider, rows)))
-    # One more than the page holds tells whether there is one.
+    # One more than the page holds, to detect further providers.
     rows = statements.page(condition, page.after or "", page.size + 1).rows(conn)
     providers = list(map(_provider, rows[: page.size]))
     return ProviderList(providers, are_more=len(rows) > page.size)
 
 
-PartTexts = dict[Part, dict[int, KeptText]]
+PartTexts = dict[Part, dict[int, CachedText]]
 
-# Makes text of the values of a part; the revisions are those that the values are known to be of.
-RenderPart = Callable[[Part, ByProvider, Mapping[int, int]], dict[int, KeptText]]
+# Renders the values of a part; the mapping has the known revisions of values, by provider id.
+RenderPart = Callable[[Part, ByProvider, Mapping[int, int]], dict[int, CachedText]]
 
 
 def find_with_parts(
     conn: Connection,
     selection: ProviderSelection,
-    caches: Mapping[Part, RevisionCache[KeptText]],
+    caches: Mapping[Part, RevisionCache[CachedText]],
     render: RenderPart,
     seen: Callable[[ProviderList], object],
 ) -> tuple[ProviderList, PartTexts, bool]:
-    """Return the providers to list, parts of what they have, and whether all is of one state.
+    """Return the selected providers, parts of them, and whether all have one state.
 
-    Parts are read between two looks at the list. What has the same revision in both is kept; the
-    rest is at least as new as the generations that come with it. caches: of each part that is
-    wanted. seen: is called with the list before parts are read, and may raise.
+    The parts are read between two reads of the list. A part whose revision is equal in both reads
+    is cached; the others are at least as new as the generation that is returned with them.
+
+    Args:
+        conn: the connection.
+        selection: the providers.
+        caches: a cache for each requested part.
+        render: renders the values of a part.
+        seen: called with the list before parts are read; it may raise.
     """
     listed = find(conn, selection)
     seen(listed)
@@ -167,9 +173,9 @@ def find_with_parts(
 
 
 def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:
-    """Return the ids of the providers to list, in their order, and the revisions of their trees.
+    """Return provider id -> revision of the tree, of the selected providers in their order.
 
-    That of one that is in no tree is UNKNOWN.
+    The revision of a provider without a tree is UNKNOWN.
     """
     if selection.condition is None:
         return {}
@@ -178,9 +184,9 @@ def revisions(conn: Connection, selection: ProviderSelection) -> dict[int, int]:
 
 
 def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -> list[Provider]:
-    """Return those of the providers to list that have these ids, in one statement.
+    """Return the selected providers with these ids, in one statement.
 
-    Where they are many, the others are returned as well.
+    If there are many ids, other selected providers may be returned as well.
     """
     if selection.condition is None:
         return []
@@ -195,7 +201,7 @@ def _provider(row: Sequence[Any]) -> Provider:
 def _resolve(
     conn: Connection, conditions: ProviderFilter, page: ProviderPage | None
 ) -> tuple[KnownNames, str]:
-    """Return the names that exist, and the uuid that a page comes after as stored."""
+    """Return the existing names, and the stored form of the uuid that a page starts after."""
     trees = conditions.names("tree")
     after = () if page is None or page.after is None else (page.after,)
     found = catalog.look_up(
@@ -207,14 +213,14 @@ def _resolve(
         },
         {*trees, *after},
     )
-    # A row may have another form of the uuid than the canonical one, and its place in the order.
-    known = KnownNames.of(found.ids, found.aggregates, found.trees, [*trees, *after])
+    # A row may store another form of the uuid, which determines its position in the order.
+    known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, [*trees, *after])
     stored = known.providers
     return known, "".join(stored.get(uuid) or identifiers.key(uuid) for uuid in after)
 
 
 def _refuse_unknown(conn: Connection, conditions: ProviderFilter, ids: KnownNames) -> None:
-    """Raise UnknownTraits or UnknownResourceClasses, naming the parameter."""
+    """Raise UnknownTraits or UnknownResourceClasses, with the name of the parameter."""
     traits = conditions.names("trait") - ids.traits.keys()
     if traits:
         raise UnknownTraits(traits, "required", catalog.nearest(conn, "trait", traits))

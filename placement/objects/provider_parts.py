@@ -1,4 +1,4 @@
-"""What providers have, read for many of them at once: a statement or two for each part."""
+"""Parts of many providers, read with one or two statements for each part."""
 
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
@@ -13,7 +13,7 @@ from placement.objects.allocations import Holding
 
 
 class Part(Enum):
-    """A part of what a provider has."""
+    """A part of a provider."""
 
     INVENTORIES = "inventories"
     USAGES = "usages"
@@ -22,21 +22,21 @@ class Part(Enum):
     ALLOCATIONS = "allocations"
 
 
-# Provider id -> what the provider has, for every provider that was asked for.
+# Provider id -> value of the part, for every requested provider.
 ByProvider = Mapping[int, Any]
 
 
 def read(
     conn: Connection, provider_ids: Collection[int], parts: Collection[Part]
 ) -> dict[Part, ByProvider]:
-    """Return these parts of what each of the providers has.
+    """Return the requested parts of each provider.
 
-    Inventories are class -> the fields of a record by name, usages class -> amount, traits and
-    aggregates lists of names, allocations consumer -> `Holding`.
+    Inventories are class -> fields of a record by name, usages are class -> amount, traits and
+    aggregates are lists of names, and allocations are consumer -> `Holding`.
     """
     values: dict[Part, ByProvider] = {}
     for part in parts:
-        if part not in values:  # one statement tells of inventories and usages
+        if part not in values:  # inventories and usages are read together
             values |= _READERS[part](conn, provider_ids)
     return {part: values[part] for part in parts}
 
@@ -44,7 +44,7 @@ def read(
 def _inventories(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
     inventories: dict[int, dict[str, Any]] = {provider_id: {} for provider_id in provider_ids}
     usages: dict[int, dict[str, int]] = {provider_id: {} for provider_id in provider_ids}
-    # PERF: as mappings, for there are thousands, and nothing is done with them but to show them.
+    # PERF: mappings instead of records, because thousands of them are only rendered.
     rows = statements.inventories(provider_ids).rows(conn)
     for provider_id, name, used, *amounts, ratio in rows:
         values = (*amounts, float(ratio))
@@ -56,14 +56,14 @@ def _inventories(conn: Connection, provider_ids: Collection[int]) -> dict[Part, 
 def _traits(conn: Connection, provider_ids: Collection[int]) -> dict[Part, ByProvider]:
     traits: dict[int, list[str]] = {provider_id: [] for provider_id in provider_ids}
     ids_by_provider = dict(statements.trait_ids(provider_ids).rows(conn))
-    # Providers of one kind have the same traits, whose names are then listed once.
+    # Providers of one model have the same traits, so each set of names is built once.
     sets = set(ids_by_provider.values())
     all_ids = frozenset[int]().union(*sets)
     names: dict[int, str] = dict(trees.trait_names(all_ids).rows(conn))
     positions = {trait_id: position for position, trait_id in enumerate(names)}
     lists: dict[tuple[int, ...], list[str]] = {}
     for trait_ids in sets:
-        # A row may outlive its trait in a damaged database: that one has no name.
+        # In a damaged database a row may refer to a missing trait, which has no name.
         known_ids = sorted(names.keys() & trait_ids, key=positions.__getitem__)
         lists[trait_ids] = [names[trait_id] for trait_id in known_ids]
     for provider_id, trait_ids in ids_by_provider.items():

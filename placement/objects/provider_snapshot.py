@@ -1,12 +1,12 @@
-"""Writes of one provider: it is read first, and its tree is locked if it is still as it was read.
+"""Writes of one provider: read first, then lock the tree if it has not changed.
 
-One statement reads all that a write decides on, with the revision of the tree. Every transaction
-that changes anything in a tree renews its revision. So what was read is true if the tree has the
-same revision under the lock, which is held only while the change is written. What is refused, or
-changes nothing, locks nothing.
+One statement reads the state that a write is based on, with the revision of the tree. Every
+transaction that changes a tree renews its revision. If the tree has the same revision under the
+lock, the state is still valid; so the lock is held only while the change is written. A request that
+is rejected or changes nothing takes no lock.
 
-Where views may be torn (`objects/revisions.py`), a look at the revision comes before: content with
-the revision that it has shown is whole.
+On engines whose views may be torn (`objects/revisions.py`), the revision is also read before: state
+with an equal revision is complete.
 """
 
 from collections.abc import Callable, Collection
@@ -25,7 +25,7 @@ from placement.objects.locking import TreesChanged
 
 Change = TypeVar("Change")
 
-# Makes the statement that reads a provider, of which it is told the forms of the uuid.
+# Returns the statement that reads a provider; its argument are the possible forms of the uuid.
 Reader = Callable[[Collection[str]], Queries]
 
 
@@ -37,13 +37,23 @@ def decide(
     *,
     bump: bool = True,
 ) -> tuple[ProviderSnapshot, Change]:
-    """Decide how a provider is to change, and lock its tree; return it as it was, and the change.
+    """Determine a change of a provider and lock its tree.
 
-    decision: works the change out from what was read, or raises; it may be called twice. bump:
-    whether the provider gets its next generation. Raises ProviderNotFound, what the decision
-    raises, and Restart when the provider goes from tree to tree meanwhile.
+    Args:
+        conn: the connection.
+        uuid: the provider.
+        reader: returns the statement that reads it.
+        decision: returns the change for a snapshot, or raises; it may be called twice.
+        bump: whether to increment the generation of the provider.
+
+    Returns:
+        The provider before the change, and the change.
+
+    Raises:
+        ProviderNotFound, the errors of the decision
+        Restart: the provider moves between trees concurrently.
     """
-    seen = revisions.of_trees(conn, uuid) if revisions.may_tear(conn) else None
+    seen = revisions.get_for_provider(conn, uuid) if revisions.may_tear(conn) else None
     provider = _read(conn, uuid, reader)
     root_id = provider.root_id
     try:
@@ -52,7 +62,7 @@ def decide(
         change = decision(provider)
         _lock_unchanged(conn, provider, bump=bump)
     except TreesChanged:
-        # Many may be writing to this tree, so it is locked before it is looked at again.
+        # Other transactions may be writing to this tree, so lock it before the second read.
         with stopwatch.LOCKS:
             locks.revisions([root_id]).rows(conn)
         provider = _read(conn, uuid, reader)
@@ -69,7 +79,7 @@ def decide(
 def _read(conn: Connection, uuid: str, reader: Reader) -> ProviderSnapshot:
     providers: dict[str, ProviderSnapshot] = {}
     for row in reader(identifiers.stored_forms(uuid)).rows(conn):
-        # Of more names than one statement asks for, each statement brings some.
+        # With many names there are several statements, each with some of the entries.
         if row.uuid in providers:
             providers[row.uuid].entries.extend(row.entries)
         else:
@@ -81,9 +91,9 @@ def _read(conn: Connection, uuid: str, reader: Reader) -> ProviderSnapshot:
 
 
 def _lock_unchanged(conn: Connection, provider: ProviderSnapshot, *, bump: bool) -> None:
-    """Renew the revision of the tree, if it is the one that was read.  Raises TreesChanged.
+    """Renew the revision of the tree.  Raises TreesChanged if it is not the one that was read.
 
-    What is written before that raises is nothing, so the transaction can go on.
+    Nothing has been written when it raises, so the transaction can continue.
     """
     is_root = provider.id == provider.root_id
     bumped = {provider.id: provider.generation} if bump else {}

@@ -1,4 +1,4 @@
-"""Rewriting inventories and the allocations from them in one transaction."""
+"""Replacement of inventories and of allocations from them, in one transaction."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,33 +21,36 @@ from placement.objects.inventory_change import inventory_change
 
 @dataclass(frozen=True, slots=True)
 class ProviderInventories:
-    """All inventories that a provider is to have, and the generation that the client read."""
+    """The complete new inventories of a provider."""
 
+    # The generation that the client read.
     generation: int
+    # Class -> record.
     records: Mapping[str, InventoryRecord]
 
 
 @dataclass(frozen=True, slots=True)
 class ReshapeCommand:
-    """Providers (by uuid) with their new inventories, consumers with their new allocations."""
+    """The new inventories of providers and the new allocations of consumers."""
 
+    # Provider uuid -> inventories.
     inventories: Mapping[str, ProviderInventories]
     claims: Sequence[Claim]
 
 
 def reshape(conn: Connection, command: ReshapeCommand) -> None:
-    """Carry out a reshape, all or nothing.
+    """Execute a reshape, all or nothing.
 
-    Raises, in this order: UnknownReshapedProvider, ProviderGenerationConflict,
-    ConsumerGenerationConflict, UnknownProviders, BadCapacity, UnknownInventoryClasses,
-    UnknownResourceClasses (of allocations), NoInventory, UnitsViolated, CapacityExceeded,
-    InventoryInUse.
+    Raises:
+        UnknownReshapedProvider, ProviderGenerationConflict, ConsumerGenerationConflict,
+        UnknownProviders, BadCapacity, UnknownInventoryClasses, UnknownResourceClasses (of
+        allocations), NoInventory, UnitsViolated, CapacityExceeded, InventoryInUse: in this order.
     """
     class_names: set[str] = set()
     for new in command.inventories.values():
         class_names |= new.records.keys()
-    concern = allocation_state.of_claims(command.claims, command.inventories, class_names)
-    state = allocation_state.lock(conn, concern)
+    query = allocation_state.for_claims(command.claims, command.inventories, class_names)
+    state = allocation_state.lock(conn, query)
 
     records = _records(state, command)
     check_consumer_generations(state, command.claims)
@@ -55,17 +58,17 @@ def reshape(conn: Connection, command: ReshapeCommand) -> None:
     for new in command.inventories.values():
         inventories.check_capacity(new.records)
 
-    # Both changes are worked out, and refused, before the first row is written.
+    # Both changes are determined and validated before the first row is written.
     class_ids = state.ids["resource_class"]
     new_inventories = inventory_change(conn, state.inventories, records, class_ids)
-    # Inventories that are deleted are still there for the claims: an allocation from one of them
-    # is refused for being in use.
+    # The stocks include inventories that will be deleted: an allocation from one of these is
+    # rejected because the inventory is in use.
     stocks = new_inventories.stocks(state.inventories)
     new_allocations = allocation_change(state, command.claims, stocks)
     uuids = {state.providers[uuid].id: uuid for uuid in command.inventories}
     new_inventories.refuse_in_use(uuids, new_allocations.deltas)
 
-    # Allocations move while the inventories of before and after both exist.
+    # Allocations move while both old and new inventories exist.
     new_inventories.insert_and_update(conn)
     allocations.write_rows(conn, new_allocations)
     moves = new_allocations.moves(new_inventories.created_ids(conn))
@@ -78,7 +81,7 @@ def reshape(conn: Connection, command: ReshapeCommand) -> None:
 def _records(
     state: AllocationState, command: ReshapeCommand
 ) -> dict[int, Mapping[str, InventoryRecord]]:
-    """Return provider id -> class -> record; check the providers and their generations."""
+    """Return provider id -> class -> record; validate the providers and their generations."""
     records: dict[int, Mapping[str, InventoryRecord]] = {}
     for uuid, new in command.inventories.items():
         if uuid not in state.providers:
@@ -92,10 +95,10 @@ def _records(
 def _increments(
     records: Mapping[int, Mapping[str, InventoryRecord]], allocated_ids: Collection[int]
 ) -> dict[int, int]:
-    """Return how far the generation of each provider moves.
+    """Return the increment of each provider's generation.
 
-    Clients of openstack-placement know the numbers: one for a set of inventories that is
-    replaced, one more if the set is not empty, one for allocations.
+    The numbers are those of openstack-placement, which clients rely on: one for a replaced set of
+    inventories, one more if the set is not empty, and one for allocations.
     """
     increments = dict.fromkeys(allocated_ids, 1)
     for provider_id, records_by_class in records.items():

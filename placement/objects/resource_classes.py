@@ -19,21 +19,22 @@ from placement.vocabulary import CUSTOM_PREFIX
 
 @dataclass(frozen=True, slots=True)
 class ResourceClass:
-    """A class, and when it was created or renamed."""
+    """A resource class."""
 
     name: str
+    # Time of creation or renaming; None in rows of very old databases.
     changed_at: datetime | None
 
 
 def find(conn: Connection) -> list[ResourceClass]:
-    """Return all classes, standard ones first, in the order of their ids."""
+    """Return all classes by id; the standard classes come first."""
     rows = names.entries_with_times("resource_class").rows(conn)
     return [ResourceClass(row.name, row.changed_at) for row in rows]
 
 
 def get(conn: Connection, name: str) -> ResourceClass:
     """Return one class.  Raises ResourceClassNotFound."""
-    # Some databases compare names without case.
+    # Some databases ignore case.
     query = names.entries_with_times("resource_class", [name])
     for row in query.rows(conn):
         if row.name == name:
@@ -48,10 +49,10 @@ def create(conn: Connection, name: str) -> None:
 
 
 def ensure(conn: Connection, name: str) -> bool:
-    """Create a custom class unless it exists; return whether it is new."""
+    """Create a custom class unless it exists; return whether it was created."""
     if catalog.exists(conn, "resource_class", name):
         return False
-    # Custom classes get consecutive ids, so all who create one wait for the same row.
+    # Custom classes get consecutive ids, so concurrent creations are serialized by this lock.
     names.lock_exclusive("resource_class", catalog.STANDARD_CLASSES[0]).rows(conn)
     newest_id = names.newest("resource_class").value(conn)
     row_id = max(catalog.FIRST_CUSTOM_CLASS, (newest_id or 0) + 1)
@@ -62,7 +63,8 @@ def ensure(conn: Connection, name: str) -> bool:
 def rename(conn: Connection, name: str, new_name: str) -> None:
     """Rename a custom class, also in the inventories and allocations that use it.
 
-    Raises ResourceClassNotFound, NotCustom, ResourceClassExists.
+    Raises:
+        ResourceClassNotFound, NotCustom, ResourceClassExists
     """
     _refuse_standard(conn, "update", name)
     if new_name == name:
@@ -70,18 +72,18 @@ def rename(conn: Connection, name: str, new_name: str) -> None:
     if catalog.exists(conn, "resource_class", new_name):
         raise ResourceClassExists(new_name)
     names.rename_resource_class(name, new_name).execute(conn)
-    # Cached trees and the answers that clients have hold the old name.
+    # Cached trees and the responses that clients cache have the old name.
     ids = catalog.find_ids(conn, {"resource_class": [new_name]})["resource_class"]
     _renew_revisions(conn, ids[new_name])
 
 
 def _renew_revisions(conn: Connection, class_id: int) -> None:
-    """Renew the revisions of the trees that show a class, or have shown it until now."""
+    """Renew the revisions of the trees that show a class, or showed it until now."""
     revisions = {row.id: row.revision for row in providers.roots_using_class(class_id).rows(conn)}
     if not revisions:
-        return  # nothing could tell whether a lost COMMIT has happened
+        return  # without a revision, a lost COMMIT cannot be verified
     locking.leave_commit_marker(conn, revisions, locking.renew_revisions(conn, revisions))
-    # A provider may have moved, between the look and the lock, to a tree that is not locked.
+    # A provider may have moved, between the read and the lock, to a tree that is not locked.
     if any(row.id not in revisions for row in providers.roots_using_class(class_id).rows(conn)):
         raise Restart
 
@@ -99,13 +101,13 @@ def delete(conn: Connection, name: str) -> None:
         if any(row.name == name for row in classes_in_use.rows(conn)):
             raise ResourceClassInUse(name) from None
         raise
-    # What an adopted database has allocated without an inventory is no longer shown.
+    # Allocations without inventory, in an adopted database, are no longer shown.
     for class_id in class_ids:
         _renew_revisions(conn, class_id)
 
 
 def _refuse_standard(conn: Connection, verb: str, name: str) -> None:
-    """Raise ResourceClassNotFound, or NotCustom for a class that nobody may `verb`."""
+    """Raise ResourceClassNotFound, or NotCustom for a standard class."""
     get(conn, name)
     if not name.startswith(CUSTOM_PREFIX):
         raise NotCustom(verb, "resource class", name)

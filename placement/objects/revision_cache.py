@@ -1,9 +1,9 @@
-"""What was made of trees and providers, kept in memory while their trees have its revision.
+"""In-memory cache of data about trees and providers, valid at one revision of their tree.
 
-Every change of anything in a tree gives the tree a revision that it never had. So no entry is ever
-invalidated: a request that has seen another revision does not find the entry, loads its own, and
-puts that in its place. Revisions have no order. An entry at `revisions.UNKNOWN` is never kept: its
-content is not known to be that of any revision.
+Every change in a tree gives the tree a new revision. So entries need no invalidation: a request
+that has read another revision does not find the entry, loads a new one, and replaces it. Revisions
+have no order. Entries with the revision `revisions.UNKNOWN` are never cached, because their content
+may be of any revision.
 """
 
 import threading
@@ -16,47 +16,48 @@ from placement.objects.revisions import UNKNOWN
 
 
 class Revisioned(Protocol):
-    """A value that is true at one revision of a tree."""
+    """A value that is valid at one revision of a tree."""
 
     @property
     def revision(self) -> int:
-        """The revision whose content this is, or UNKNOWN."""
+        """The revision of the content, or UNKNOWN."""
 
     @property
     def size(self) -> int:
-        """What it counts for in the bound of a cache, always the same number."""
+        """The constant size of the entry, in the unit of the cache's limit."""
 
 
-class KeptText(NamedTuple):
-    """The text of a provider in lists, or of a part of it."""
+class CachedText(NamedTuple):
+    """The rendered text of a provider in lists, or of a part of it."""
 
-    # JSON, as whatever it is rendered with takes it.
+    # JSON, in the form that the renderer uses.
     text: Any
+    # Revision of the tree.
     revision: int
-    # In bytes, with what holds the text.
+    # Bytes, with the objects that hold the text.
     size: int
-    # Of the provider; None: never changed, or text of a part.
+    # Time of the provider's latest change; None if it has none, or for the text of a part.
     changed_at: datetime | None = None
 
 
 Entry = TypeVar("Entry", bound=Revisioned)
 Kind = TypeVar("Kind", bound=Hashable)
 
-# Loads the entries of ids that were seen at these revisions. Some may be gone since, and entries of
-# other ids may come with them. Each states the revision that its content is known to be of.
+# Loads the entries of ids with these revisions. Some may no longer exist, and other entries may be
+# included. Each entry has the revision that its content is known to be of.
 Load = Callable[[Mapping[int, int]], Mapping[int, Entry]]
-# Does so for each of these kinds.
+# The same for several kinds.
 LoadKinds = Callable[[Mapping[int, int], Collection[Kind]], Mapping[Kind, Mapping[int, Entry]]]
 
 
 class RevisionCache(Generic[Entry]):
-    """Entries of one kind by id, those used last; shared by the threads of a process.
+    """An LRU cache of entries of one kind by id, shared by the threads of a process.
 
-    The order of use is kept from the time on when it is half full.
+    The order of use is only tracked while the cache is more than half full.
     """
 
     def __init__(self, max_size: int) -> None:
-        """max_size: of all entries together, in the unit of their sizes."""
+        """max_size: maximum sum of the sizes of the entries."""
         self._max_size = max_size
         self._size = 0
         self._entries: OrderedDict[int, Entry] = OrderedDict()
@@ -67,13 +68,13 @@ class RevisionCache(Generic[Entry]):
 
     @property
     def size(self) -> int:
-        """The size of all entries."""
+        """The sum of the sizes of the entries."""
         return self._size
 
     def read(self, revisions: Mapping[int, int], load: Load[Entry]) -> dict[int, Entry]:
-        """Return the entries of ids at these revisions: from memory, or by one call of `load`.
+        """Return the entries with these revisions, from memory or by one call of `load`.
 
-        What was loaded at another revision is returned as well, and not kept.
+        Entries that were loaded at another revision are returned, too, but not cached.
         """
 
         def load_one(missing: Mapping[int, int], _: object) -> Mapping[None, Mapping[int, Entry]]:
@@ -82,11 +83,11 @@ class RevisionCache(Generic[Entry]):
         return read_kinds({None: self}, revisions, load_one)[None]
 
     def get(self, revisions: Mapping[int, int]) -> dict[int, Entry]:
-        """Return id -> entry, of those in memory at exactly these revisions."""
+        """Return id -> entry of the cached entries with exactly these revisions."""
         entries: dict[int, Entry] = {}
         with self._lock:
             known, use = self._entries.get, self._entries.move_to_end
-            # PERF: which were used last matters where some will have to go.
+            # PERF: the order of use matters only when entries will be evicted.
             in_order = 2 * self._size > self._max_size
             for entry_id, revision in revisions.items():
                 entry = known(entry_id)
@@ -97,9 +98,9 @@ class RevisionCache(Generic[Entry]):
         return entries
 
     def put(self, entries: Mapping[int, Entry]) -> None:
-        """Keep entries in the place of others of their ids; those used least have to go.
+        """Cache entries, replace others with the same ids, and evict the least recently used.
 
-        Entries that are too large together are not kept: the next ones would only be these again.
+        Entries that exceed the limit together are not cached: each would evict the one before.
         """
         if sum([entry.size for entry in entries.values()]) > self._max_size:
             return
@@ -115,7 +116,7 @@ class RevisionCache(Generic[Entry]):
         before = self._entries.get(entry_id)
         if before is not None:
             if before.revision == entry.revision:
-                return  # with all that others have made of it
+                return  # keep the cached one, and what was derived from it
             self._size -= before.size
         self._entries[entry_id] = entry
         self._entries.move_to_end(entry_id)
@@ -127,7 +128,7 @@ def read_kinds(
     revisions: Mapping[int, int],
     load: LoadKinds[Kind, Entry],
 ) -> dict[Kind, dict[int, Entry]]:
-    """Return the entries of each kind, as `RevisionCache.read` does, by one call of `load`."""
+    """Return the entries of each kind as `RevisionCache.read` does, by one call of `load`."""
     entries = {kind: cache.get(revisions) for kind, cache in caches.items()}
     kinds = [kind for kind in caches if len(entries[kind]) < len(revisions)]
     if not kinds:
@@ -143,7 +144,7 @@ def read_kinds(
 
 
 def _only_at(revisions: Mapping[int, int], entries: Mapping[int, Entry]) -> dict[int, Entry]:
-    """Return those of the entries that are of these revisions."""
+    """Return the entries that have these revisions."""
     return {
         entry_id: entry
         for entry_id, entry in entries.items()
@@ -152,16 +153,16 @@ def _only_at(revisions: Mapping[int, int], entries: Mapping[int, Entry]) -> dict
 
 
 class KindCaches(Generic[Entry]):
-    """A cache for each of the kinds that were used last."""
+    """An LRU cache of caches, one for each kind."""
 
     def __init__(self, max_kinds: int, max_size: int) -> None:
-        """max_size: of the entries of one kind."""
+        """max_size: maximum size of the cache of one kind."""
         self._max_kinds = max_kinds
         self._max_size = max_size
         self._caches: OrderedDict[Any, RevisionCache[Entry]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, kind: Hashable) -> RevisionCache[Entry]:
+    def get(self, kind: Hashable) -> RevisionCache[Entry]:
         """Return the cache of a kind."""
         with self._lock:
             if kind not in self._caches:

@@ -1,14 +1,16 @@
-"""What tells a reader that nothing has changed since it looked, and that it has seen all.
+"""Revisions, which show a reader that nothing has changed and that it has read everything.
 
-Whoever changes anything in a tree renews the revision of its root (`objects/locking.py`). So what
-is read with a revision is the content of that revision, if the view of the database is whole.
+A transaction that changes a tree renews the revision of its root (`objects/locking.py`). So content
+that is read together with a revision is the content of that revision, if the view of the database
+is complete.
 
-On some engines (`Dialect.tears_views`) a view is collected while transactions end: it may show one
-of them without another one that this had waited for, and so a new revision with old content. But
-once a view shows a revision, the transaction that wrote it has ended, and so have all that it had
-waited for: no view that begins later can miss them. So content is that of a revision if an earlier
-view of the same server has shown this revision already. Such engines therefore have a view for each
-statement here, and content is read between two looks at revisions, or with the second of them.
+On some engines (`Dialect.tears_views`) a view is collected while transactions end. It may show a
+transaction without another one that this had waited for, and so a new revision with old content.
+But once a view shows a revision, the transaction that wrote it has ended, and so have all
+transactions that it had waited for; no later view can miss them. So content has a revision for
+certain if an earlier view of the same server has already shown that revision. On such engines each
+statement here has a view of its own, and content is read between two reads of the revisions, or
+together with the second one.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,29 +22,29 @@ from placement.db.dialects import ONE_VIEW, dialect_of
 from placement.db.statements import revisions as statements
 from placement.objects import identifiers
 
-# Numbers that differ, but for a chance of one in 2^62, wherever anything differs. None: they say
-# nothing, for another software, which does not renew them, has made a tree.
+# Numbers that are equal only if the content is equal (except with a probability of one in 2^62).
+# None if a tree has no revision, because other software has created it.
 State = tuple[int, ...]
 
-# The revision that says nothing: of a tree that other software has made, or of content that is not
-# known to be that of any revision.
+# The revision of a tree that other software has created, and of content whose revision is not
+# known.
 UNKNOWN = 0
 
-LOOKS = 3  # how often content that keeps changing is read
+MAX_READS = 3  # maximum number of reads of content that keeps changing
 
 Head = TypeVar("Head")
 Content = TypeVar("Content")
 
 
 def may_tear(conn: Connection) -> bool:
-    """Whether a view of the connection may show a revision without all of its content."""
+    """Whether views of the connection may show a revision without all of its content."""
     return dialect_of(conn).tears_views
 
 
-def confirms(conn: Connection) -> bool:
-    """Whether content with a revision that an earlier statement has shown is that of the revision.
+def can_confirm(conn: Connection) -> bool:
+    """Whether content has the revision that an earlier statement has read.
 
-    It is not where views may be torn and both statements have the same one.
+    This is not certain if views may be torn and both statements use the same view.
     """
     return not (may_tear(conn) and conn.get_execution_options().get(ONE_VIEW))
 
@@ -53,45 +55,55 @@ def read_between(
     read: Callable[[Head], Content],
     state: Callable[[Head], object],
 ) -> tuple[Head, Content, bool]:
-    """Return what a look shows, and what is read after it; and whether both are of one state.
+    """Read content between two reads of revisions.
 
-    look: reads revisions, and what else is to be shown with the content. state: the revisions of
-    what a look shows. Content that keeps changing is at least as new as what is returned with it,
-    so a generation of the look admits no write by a client that has missed another one.
+    Content that keeps changing is at least as new as the head that is returned with it. So the
+    generation in the head does not permit a write by a client that has missed another write.
+
+    Args:
+        conn: the connection.
+        look: reads the head: revisions, and further values to return with the content.
+        read: reads the content.
+        state: returns the revisions of a head.
+
+    Returns:
+        The head, the content, and whether both have one state.
     """
     later = look()
-    for _ in range(LOOKS):
+    for _ in range(MAX_READS):
         earlier, content = later, read(later)
         if not may_tear(conn):
             return earlier, content, True
         later = look()
         if state(later) == state(earlier):
-            return later, content, confirms(conn)
+            return later, content, can_confirm(conn)
     return earlier, content, False
 
 
-def of_trees(conn: Connection, provider_uuid: str) -> dict[str, int]:
-    """Return the revision of the tree that a provider is in, by the provider's stored uuid."""
+def get_for_provider(conn: Connection, provider_uuid: str) -> dict[str, int]:
+    """Return stored uuid -> revision of the tree, of the provider with this uuid."""
     rows = statements.for_providers(identifiers.stored_forms(provider_uuid)).rows(conn)
     return {row.uuid: row.revision or UNKNOWN for row in rows}
 
 
-def of_tree(revision: int) -> State | None:
-    """Return the state of a tree."""
+def state_of_tree(revision: int) -> State | None:
+    """Return the state of a tree, or None."""
     return (revision,) if revision != UNKNOWN else None
 
 
-def of_page(revisions: Mapping[int, int], *, are_more: bool) -> State | None:
-    """Return the state of a page of providers; revisions: of their trees, by their ids, in order.
+def state_of_page(revisions: Mapping[int, int], *, are_more: bool) -> State | None:
+    """Return the state of a page of providers, or None.
 
-    are_more: whether there are providers after them.
+    Args:
+        revisions: provider id -> revision of its tree, in order.
+        are_more: whether more providers follow.
     """
     if not all(revisions.values()):
         return None
     return (int(are_more), *(number for pair in revisions.items() for number in pair))
 
 
-def of_all(conn: Connection) -> State | None:
-    """Return the state of all trees together."""
+def state_of_all(conn: Connection) -> State | None:
+    """Return the state of all trees, or None."""
     *numbers, unknown = (int(number or 0) for number in statements.sums().row(conn))
     return None if unknown else tuple(numbers)

@@ -1,4 +1,4 @@
-"""What a part of a tree has in all, and what its tree reaches of sharing providers."""
+"""Totals of a subtree, and the sharing providers that its tree reaches."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,21 +15,19 @@ from placement.objects import identifiers, lineage
 
 @dataclass(slots=True)
 class Sum:
-    """What there is of one class.
-
-    free: no provider counts for less than 0, however much is used of it. largest: the most that
-    one provider could give at once.
-    """
+    """The totals of one class."""
 
     total: int = 0
     reserved: int = 0
     capacity: int = 0
     used: int = 0
+    # Sum of the free capacities; an overcommitted provider counts as 0.
     free: int = 0
+    # Largest amount that a single provider can provide at once.
     largest: int = 0
 
     def add(self, other: "Sum") -> None:
-        """Add what there is elsewhere; capacities end at 64 bits, as JSON does for many."""
+        """Add other totals; capacities are limited to 64 bits, as in many JSON parsers."""
         self.total += other.total
         self.reserved += other.reserved
         self.capacity = min(self.capacity + other.capacity, MAX_CAPACITY)
@@ -43,20 +41,20 @@ Sums = dict[str, Sum]  # by class
 
 @dataclass(frozen=True, slots=True)
 class Rollup:
-    """How many providers a subtree has, and the sums of their inventories.
+    """The totals of a subtree."""
 
-    sharing: sums of each sharing provider outside the tree, by uuid.
-    """
-
+    # Number of providers in the subtree.
     providers: int
     resources: Sums
+    # Uuid of a sharing provider outside the tree -> its totals.
     sharing: Mapping[str, Sums]
 
 
-def of_subtree(conn: Connection, uuid: str) -> Rollup:
-    """Sum up a provider and all below it.  Raises ProviderNotFound.
+def sum_subtree(conn: Connection, uuid: str) -> Rollup:
+    """Return the totals of a provider and its descendants.  Raises ProviderNotFound.
 
-    The sharing providers are those that share an aggregate with any member of the whole tree.
+    Sharing providers are included if they have an aggregate in common with any member of the whole
+    tree.
     """
     rows = provider_statements.locked(identifiers.stored_forms(uuid)).rows(conn)
     top = identifiers.match([uuid], {row.uuid: row for row in rows}).get(uuid)
@@ -67,17 +65,17 @@ def of_subtree(conn: Connection, uuid: str) -> Rollup:
     subtree = lineage.below(parents, top.id)
     sharing = _reached_sharing(conn, root_id, parents)
     sums = _sums(conn, {*subtree, *sharing})
-    together = _together(sums[provider_id] for provider_id in subtree)
+    total = _total(sums[provider_id] for provider_id in subtree)
     outside: dict[str, Sums] = {}
     for provider_id, sharing_uuid in sharing.items():
         outside[sharing_uuid] = sums[provider_id]
-    return Rollup(len(subtree), together, outside)
+    return Rollup(len(subtree), total, outside)
 
 
 def _reached_sharing(
     conn: Connection, root_id: int | None, member_ids: Collection[int]
 ) -> dict[int, str]:
-    """Return id -> uuid of the sharing providers of other trees that any of the members reaches."""
+    """Return id -> uuid of the sharing providers in other trees that the members reach."""
     aggregates: set[str] = set()
     for _member_id, aggregate in statements.aggregates(member_ids).rows(conn):
         aggregates.add(identifiers.key(aggregate))
@@ -91,7 +89,7 @@ def _reached_sharing(
 
 
 def _sums(conn: Connection, provider_ids: Collection[int]) -> dict[int, Sums]:
-    """Return what each of the providers has."""
+    """Return provider id -> totals."""
     sums: dict[int, Sums] = {provider_id: {} for provider_id in provider_ids}
     rows = statements.inventories(provider_ids).rows(conn)
     for provider_id, name, used, total, reserved, *units, ratio in rows:
@@ -102,9 +100,9 @@ def _sums(conn: Connection, provider_ids: Collection[int]) -> dict[int, Sums]:
     return sums
 
 
-def _together(sums: Iterable[Sums]) -> Sums:
-    together: Sums = {}
-    for of_provider in sums:
-        for name, of_class in of_provider.items():
-            together.setdefault(name, Sum()).add(of_class)
-    return together
+def _total(sums: Iterable[Sums]) -> Sums:
+    total: Sums = {}
+    for provider_sums in sums:
+        for name, class_sum in provider_sums.items():
+            total.setdefault(name, Sum()).add(class_sum)
+    return total

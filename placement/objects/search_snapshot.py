@@ -1,7 +1,7 @@
-"""Claims in trees that a search has just read: what has not changed since is not read again.
+"""Claims in trees that a search has just read: unchanged state is not read again.
 
-Every transaction that changes anything in a tree renews its revision. So a search has seen what a
-write decides on, if the tree has under the lock the revision that the search has met.
+Every transaction that changes a tree renews its revision. If a tree has, under the lock, the
+revision that the search has read, then the state that the search has read is still valid.
 """
 
 from collections import Counter
@@ -18,48 +18,48 @@ from placement.objects.consumers import ConsumerChange, consumer_change
 from placement.objects.inventory_rows import InventoryKey
 from placement.objects.revisions import UNKNOWN
 
-# Inventories that are named one by one in a statement.
-MOST_KEYS = 32
+# Maximum number of inventories in one statement.
+MAX_KEYS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSnapshot:
-    """Trees as a search has read them.
+    """The state of trees that a search has read."""
 
-    revisions: root id -> revision. provider_ids: uuid -> id, of all providers in them. ids: kind ->
-    name -> id, of the names of claims that were read with them (`claim_names`); all resource
-    classes are among them.
-    """
-
+    # Root id -> revision.
     revisions: Mapping[int, int]
+    # Uuid -> id of all providers in the trees.
     provider_ids: Mapping[str, int]
+    # Kind -> name -> id of the names of claims (`claim_names`); includes all resource classes.
     ids: Ids
 
-    def fit_for(self, claims: Sequence[Claim]) -> bool:
-        """Whether the claims are few enough and of new consumers, and the trees have revisions."""
+    def is_usable_for(self, claims: Sequence[Claim]) -> bool:
+        """Whether the claims are few, their consumers are new, and the trees have revisions."""
         number = sum(sum(map(len, each.allocations.values())) for each in claims)
         return (
-            number <= MOST_KEYS
+            number <= MAX_KEYS
             and not self.ids["consumer"]
             and UNKNOWN not in self.revisions.values()
         )
 
 
 def claim_names(claims: Sequence[Claim]) -> Names:
-    """Return kind -> names of which a claim needs the ids, but for those of resource classes.
+    """Return kind -> names of claims whose ids are needed, except resource classes.
 
-    Projects, users and types are never deleted, so an id that was read stays true.
+    Projects, users and types are never deleted, so their ids stay valid.
     """
     consumers = identifiers.stored_forms(*(each.consumer for each in claims))
     return {**owner_names(claims), "consumer": consumers}
 
 
 def claim(conn: Connection, claims: Sequence[Claim], snapshot: SearchSnapshot) -> int:
-    """Give new consumers what they claim, all or none; in the trees of the snapshot it fitted.
+    """Write the claims of new consumers, all or none, in the trees of the snapshot.
 
-    Returns the new revision of these trees: these claims are all that is new in them. Raises
-    TreesChanged if they have changed since the snapshot. A consumer that exists by now keeps
-    the row of the new one from being inserted, which is an IntegrityError.
+    Returns the new revision of the trees, which then contain these claims and no other change.
+
+    Raises:
+        TreesChanged: the trees have changed since the snapshot.
+        IntegrityError: a consumer exists by now.
     """
     change = consumer_change(claims, {})
     rows = list(_rows(change, snapshot.provider_ids, snapshot.ids["resource_class"]))
@@ -69,7 +69,7 @@ def claim(conn: Connection, claims: Sequence[Claim], snapshot: SearchSnapshot) -
     provider_ids = {provider_id for provider_id, _class_id in taken}
     change.write(conn, allocations.ensure_owners(conn, change, snapshot.ids))
     allocations.create_rows(conn, rows)
-    # From here on nobody changes the trees: as late as can be, for others wait.
+    # Lock the trees as late as possible, because other transactions wait for them.
     revision = locking.lock_unchanged(conn, snapshot.revisions, provider_ids)
     inventory_statements.take(taken).execute(conn)
     return revision
@@ -78,7 +78,7 @@ def claim(conn: Connection, claims: Sequence[Claim], snapshot: SearchSnapshot) -
 def _rows(
     change: ConsumerChange, provider_ids: Mapping[str, int], class_ids: Mapping[str, int]
 ) -> Iterator[tuple[str, InventoryKey, int]]:
-    """Yield the allocations of new consumers: consumer uuid, provider and class, units."""
+    """Yield (consumer uuid, (provider id, class id), amount) of new consumers."""
     for consumer_uuid, claim in change.created.items():
         for provider, amounts in claim.allocations.items():
             for name, amount in amounts.items():

@@ -18,28 +18,32 @@ from placement.vocabulary import CUSTOM_PREFIX
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """A trait, and when it was created."""
+    """A trait."""
 
     name: str
+    # Time of creation; None in rows of very old databases.
     changed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class TraitFilter:
-    """Which traits to list: of these names, with this prefix, (not) associated; None: any."""
+    """The traits to list."""
 
+    # Accepted names; None for any.
     names: frozenset[str] | None = None
+    # Prefix of the names; None for any.
     prefix: str | None = None
+    # Whether a provider has the trait; None for both.
     associated: bool | None = None
 
     def allows(self, name: str) -> bool:
-        """Whether a trait of this name may be listed."""
+        """Whether a trait with this name may be listed."""
         is_named = self.names is None or name in self.names
         return is_named and name.startswith(self.prefix or "")
 
 
 def find(conn: Connection, trait_filter: TraitFilter) -> list[Trait]:
-    """Return the traits that meet the filter."""
+    """Return the traits that satisfy the filter."""
     query = names.entries_with_times(
         "trait", trait_filter.names, trait_filter.prefix, is_used=trait_filter.associated
     )
@@ -56,9 +60,10 @@ def get(conn: Connection, name: str) -> Trait:
 
 
 def ensure(conn: Connection, name: str) -> tuple[Trait, bool]:
-    """Create a custom trait unless it exists; return it and whether it is new.
+    """Create a custom trait unless it exists; return it and whether it was created.
 
-    Raises NameNotDistinct.
+    Raises:
+        NameNotDistinct: the database does not distinguish it from an existing trait.
     """
     for row in names.entries_with_times("trait", [name]).rows(conn):
         if row.name != name:
@@ -82,10 +87,10 @@ def delete(conn: Connection, name: str) -> None:
         raise
 
 
-def of_provider(
+def get_for_provider(
     conn: Connection, uuid: str, seen: Callable[[Provider], object]
 ) -> tuple[Provider, list[Trait]]:
-    """Return a provider and its traits, as `providers.get_with` does."""
+    """Return a provider and its traits; see `providers.get_with`."""
 
     def read(provider: Provider) -> list[Trait]:
         rows = associations.traits_of(provider.id).rows(conn)
@@ -99,8 +104,11 @@ def replace(
 ) -> tuple[int, Sequence[Trait]]:
     """Replace the traits of the provider; return its generation and the traits by name.
 
-    The generation moves only if the set changes. Raises, in this order: ProviderNotFound,
-    ProviderGenerationConflict, UnknownTraits; Unchanged for the set that it has.
+    The generation is incremented only if the set changes.
+
+    Raises:
+        ProviderNotFound, ProviderGenerationConflict, UnknownTraits: in this order.
+        Unchanged: the provider has these traits.
     """
 
     def decide(provider: ProviderSnapshot) -> tuple[set[int], Sequence[Trait]]:
@@ -109,7 +117,7 @@ def replace(
         unknown = set(trait_names) - ids.keys()
         if unknown:
             raise UnknownTraits(unknown)
-        # By id: of more names than one statement asks for, a trait may come with several.
+        # By id: with many names there are several statements, and a trait may occur in each.
         by_id = {row_id: Trait(name, changed_at) for row_id, name, changed_at in provider.entries}
         traits = sorted(by_id.values(), key=lambda trait: trait.name)
         trait_ids = set(ids.values())
@@ -136,9 +144,9 @@ def clear(conn: Connection, uuid: str) -> None:
 
 
 def _write(conn: Connection, provider: ProviderSnapshot, trait_ids: set[int]) -> None:
-    """Give the provider exactly these traits.
+    """Set the traits of the provider.
 
-    One that was deleted meanwhile breaks a constraint, and the write begins again.
+    If a trait was deleted concurrently, this violates a constraint and the write is run again.
     """
     present_ids = provider.associated_ids
     associations.remove_traits(provider.id, present_ids - trait_ids).execute(conn)

@@ -1,4 +1,4 @@
-"""What a client did not say, as opposed to null, which often means something."""
+"""A marker for values that a client did not send, as opposed to null."""
 
 from enum import Enum
 from typing import Final

@@ -1,4 +1,4 @@
-"""What projects and users consume, by type of consumer."""
+"""Usage of projects and users, by type of consumer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,28 +13,33 @@ ALL = "all"
 
 @dataclass(slots=True)
 class Usage:
-    """How many consumers there are, and the sums of their allocations by class."""
+    """The usage of a group of consumers."""
 
     consumer_count: int = 0
+    # Class -> allocated amount.
     amounts: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: "Usage") -> None:
-        """Add the other's consumers and amounts."""
+        """Add the number of consumers and the amounts of another usage."""
         self.consumer_count += other.consumer_count
         for name, amount in other.amounts.items():
             self.amounts[name] = self.amounts.get(name, 0) + amount
 
 
-def of_project(
+def get_for_project(
     conn: Connection, project: str, user: str | None, consumer_type: str | None
 ) -> Mapping[str, Usage]:
-    """Return type -> usage of a project, or of a user of it.
+    """Return type -> usage of a project, or of a user in it; types without consumers are omitted.
 
-    consumer_type: None gives every type, ALL one total under that name, UNKNOWN_CONSUMER_TYPE the
-    consumers without a type, anything else that type only. Types without consumers are left out.
+    Args:
+        conn: the connection.
+        project: the project.
+        user: the user; None for all.
+        consumer_type: only this type; None for all types, ALL for one total under that name,
+            UNKNOWN_CONSUMER_TYPE for consumers without a type.
     """
-    # Both statements read one snapshot, and a consumer in it has allocations: the second one
-    # meets no other types than the first.
+    # Both statements read one snapshot, and its consumers have allocations. So the second one
+    # returns no further types.
     by_type: dict[str, Usage] = {}
     for type_name, class_name, used in statements.amounts(project, user).rows(conn):
         usage = by_type.setdefault(_shown_type(type_name), Usage())
@@ -49,7 +54,7 @@ def of_project(
 
 
 def total(by_type: Mapping[str, Usage]) -> Usage:
-    """Return the usage of consumers of every type together."""
+    """Return the total usage of all types."""
     usage = Usage()
     for usage_of_type in by_type.values():
         usage.add(usage_of_type)

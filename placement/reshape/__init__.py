@@ -1,7 +1,7 @@
 """Offline reshape: transformations of provider trees, described in a file.
 
-A file is one mapping with the key `steps`, a list. Each step chooses providers and says what
-becomes of them; the steps of a file follow one another on each tree::
+A file is one mapping with the key `steps`, a list. Each step selects providers and states what to
+do with them; the steps of a file are applied one after the other to each tree::
 
     steps:
     - providers: {root: true, traits: [CUSTOM_HAS_GPUS]}
@@ -12,22 +12,22 @@ becomes of them; the steps of a file follow one another on each tree::
         traits: [CUSTOM_GPU]
 
 ``providers``
-    Which ones; all that is stated must hold. ``name``: a pattern with ``*`` and ``?``. ``root``:
-    whether they are roots. ``traits``, ``without_traits``: names. ``aggregates``: UUIDs.
-    ``resources``: classes of which they have inventory. ``{}`` chooses all.
+    The selected providers; all stated conditions must hold. ``name``: a pattern with ``*`` and
+    ``?``. ``root``: whether they are roots. ``traits``, ``without_traits``: names. ``aggregates``:
+    UUIDs. ``resources``: classes of which they have inventory. ``{}`` selects all.
 ``move``, ``to``, ``split``
-    The inventories of these classes, and what consumers hold of them, go to children of the
-    provider. ``child`` is the name, with ``{name}`` for that of the provider; ``count`` makes
-    several of an entry, numbered by ``{n}``. Children that do not exist are made. ``traits`` are
-    given to them. They share total and reserved equally; ``inventories`` may state for a class
-    what differs: ``total`` (or the bare number), ``reserved``, ``min_unit``, ``max_unit``,
-    ``step_size``, ``allocation_ratio``. All that one consumer holds of the classes goes to one
-    child; with ``split: true`` it may be divided where it does not fit into one.
+    Move the inventories of these classes, and the allocations from them, to children of the
+    provider. ``child`` is the name, in which ``{name}`` is the name of the provider; ``count``
+    makes several children of an entry, numbered by ``{n}``. Missing children are created.
+    ``traits`` are added to them. They share total and reserved equally; ``inventories`` may state
+    other values for a class: ``total`` (or the bare number), ``reserved``, ``min_unit``,
+    ``max_unit``, ``step_size``, ``allocation_ratio``. The allocations of a consumer move to one
+    child; with ``split: true`` they may be divided if they do not fit into one.
 ``rename``
-    Class -> its new name. Inventories and what consumers hold of them get the new one.
+    Class -> its new name, in inventories and in allocations.
 ``give``
-    Traits that the providers get.
+    Traits to add to the providers.
 
-A provider without inventory of the classes is left alone, so that a file can be run again. Nothing
-is known here of the service but its REST API.
+A provider without inventory of the classes does not change, so a file can be applied again. The
+package uses only the REST API of the service.
 """

@@ -1,4 +1,4 @@
-"""A tree with its allocations while it is transformed; nothing is written yet."""
+"""A tree with its allocations while it is transformed, before anything is written."""
 
 import copy
 from collections import Counter, defaultdict
@@ -15,48 +15,45 @@ Usage = defaultdict[str, Counter[str]]  # provider -> class -> amount
 
 
 class Misfit(Exception):
-    """A tree cannot be transformed; the text names the provider and says why.
-
-    line: of the step in the file, None where the result as a whole does not fit.
-    """
+    """A tree cannot be transformed; the text has the provider and the reason."""
 
     def __init__(self, provider: str, text: str, line: int | None = None) -> None:
+        # Line of the step in the file; None if the result as a whole does not fit.
         self.line = line
         super().__init__(f"{provider}: {text}")
 
 
 class Draft:
-    """A tree that is edited, with what consumers hold of it.
-
-    base: what the tree was. own: UUIDs of its providers, without sharing ones of other trees.
-    records: of all consumers of the tree. written: of those whose allocations change. used_before:
-    as `usage` returns it.
-    """
+    """A tree under transformation, with the allocations of its consumers."""
 
     def __init__(self, tree: ProviderTree, records: Mapping[str, AllocationRecord]) -> None:
         self.tree = tree
+        # The tree before the transformation.
         self.base = tree.base
-        # Other roots are those of sharing providers that the tree uses.
+        # Uuids of its providers. Other roots are sharing providers that the tree uses.
         self.own = tree.get_provider_uuids(tree.roots()[0].uuid)
+        # Allocations of all consumers of the tree.
         self.records: AllocationRecords = dict(records)
+        # Allocations of the consumers that change.
         self.written: AllocationRecords = {}
         self.used_before = usage(records)
 
     def matching(self, provider_filter: ProviderSelector) -> Sequence[ProviderData]:
-        """Return the providers of the tree that a filter chooses, as they are now."""
+        """Return the providers of the tree that a filter selects, in their present state."""
         providers = map(self.tree.data, self.own)
         return [provider for provider in providers if provider_filter.matches(provider)]
 
     def child(self, name: str, parent: ProviderData) -> ProviderData:
-        """Return the child of that name, made if there is none.
+        """Return the child with this name; create it if it is missing.
 
-        Raises Misfit if the name is that of another provider of the tree, or can be none.
+        Raises:
+            Misfit: the name is not valid, or belongs to another provider of the tree.
         """
         child = self.tree.find(name)
         if child is None:
             try:
                 self.own.append(self.tree.new_child(name, parent.uuid))
-            except ProviderTreeError as error:  # too long, with the name of the provider in it
+            except ProviderTreeError as error:  # the name is too long
                 raise Misfit(parent.name, str(error)) from None
             return self.tree.data(name)
         if child.name != name or child.parent_uuid != parent.uuid:
@@ -64,7 +61,7 @@ class Draft:
         return child
 
     def holdings(self, provider: str) -> dict[str, dict[str, int]]:
-        """Return what consumers hold of a provider: consumer -> class -> amount."""
+        """Return consumer -> class -> amount of the allocations from a provider."""
         return {
             consumer: record["allocations"][provider]["resources"]
             for consumer, record in self.records.items()
@@ -72,19 +69,19 @@ class Draft:
         }
 
     def new_providers(self) -> Iterator[ProviderData]:
-        """Yield the providers that were not there before."""
+        """Yield the providers that the transformation has created."""
         return (self.tree.data(uuid) for uuid in self.own if not self.base.exists(uuid))
 
     def has_changed(self) -> bool:
-        """Return whether there is anything to write."""
+        """Return whether there are changes to write."""
         return bool(self.written) or self.tree.snapshot() != self.base
 
     def used(self) -> Usage:
-        """Return what all consumers together hold, as the draft is now."""
+        """Return the present usage by all consumers."""
         return usage(self.records)
 
     def shift(self, consumer: str, amounts: Mapping[str, int], source: str, target: str) -> None:
-        """Let a consumer hold amounts of another provider than before."""
+        """Move amounts of a consumer from one provider to another."""
         record = self._to_write(consumer)
         allocations = record["allocations"]
         old = allocations[source]["resources"]
@@ -98,19 +95,19 @@ class Draft:
             del allocations[source]
 
     def rename(self, consumer: str, provider: str, names: Mapping[str, str]) -> None:
-        """Let what a consumer holds of a provider be of classes of other names."""
+        """Rename the classes of a consumer's allocations from a provider."""
         holding = self._to_write(consumer)["allocations"][provider]
         holding["resources"] = {
             names.get(name, name): amount for name, amount in holding["resources"].items()
         }
 
     def check(self) -> None:
-        """Raise Misfit where the service would refuse the result.
+        """Raise Misfit if the service would reject the result.
 
-        All that a consumer holds is written anew, so all of it has to be as units and room allow.
+        The allocations of a changed consumer are written as a whole, so all of them must fit.
         """
         used = self.used()
-        for uuid in self._touched():
+        for uuid in self._providers_to_write():
             provider = self.tree.data(uuid)
             for name, amount in used[uuid].items():
                 stock = provider.inventory.get(name)
@@ -133,8 +130,8 @@ class Draft:
                     what = f"consumer {consumer} holds {amount} {name}"
                     raise Misfit(provider.name, f"{what}, which are given from {units}")
 
-    def _touched(self) -> list[str]:
-        """Return the providers of the tree whose inventory or allocations are to be written."""
+    def _providers_to_write(self) -> list[str]:
+        """Return the providers of the tree whose inventory or allocations are written."""
         touched: list[str] = []
         for provider in self.tree:
             old = self.base.find(provider.uuid)
@@ -154,7 +151,7 @@ class Draft:
 
 
 def usage(records: Mapping[str, AllocationRecord]) -> Usage:
-    """Return what consumers together hold: provider -> class -> amount."""
+    """Return the usage by all consumers: provider -> class -> amount."""
     used: Usage = defaultdict(Counter)
     for record in records.values():
         for provider, holding in record["allocations"].items():

@@ -1,7 +1,7 @@
-"""Which child gets what a consumer held of its parent.
+"""Assignment of the allocations of consumers to the children of a provider.
 
-All that one consumer holds of the classes that move goes to one child, so that what was together
-stays so. Where that is allowed, what fits into no child is divided.
+All moving allocations of a consumer go to one child, so that they stay together. If it is allowed,
+allocations that fit into no child are divided.
 """
 
 from collections import Counter
@@ -12,25 +12,27 @@ from falcon_placement_client.provider_data import Inventories
 
 Amounts = Mapping[str, int]  # class -> amount
 
-MAX_TRIES = 5_000  # children tried for a consumer, in one packing
+MAX_TRIES = 5_000  # attempts to place a holding, for one packing
 
 
 class Bin:
-    """A child with the room that is left in it.
+    """A child with its remaining room.
 
-    records: class -> inventory.  used: class -> what is allocated there already.
+    Args:
+        records: class -> inventory.
+        used: class -> amount that is allocated already.
     """
 
     def __init__(self, records: Inventories, used: Amounts) -> None:
         self._records = records
-        # Bins of one kind and with the same room are alike.
+        # Bins of one kind with the same room are interchangeable.
         self.kind = frozenset(records.items())
         self.room: dict[str, int] = {}
         for name, record in records.items():
             self.room[name] = record.capacity - used.get(name, 0)
 
     def allows(self, amounts: Amounts) -> bool:
-        """Return whether all amounts fit, by room and by units."""
+        """Return whether all amounts fit, by room and units."""
         for name, amount in amounts.items():
             if name not in self.room or amount > self.room[name]:
                 return False
@@ -39,7 +41,7 @@ class Bin:
         return True
 
     def part(self, name: str, amount: int) -> int:
-        """Return the most of an amount that can be had here: 0 for nothing."""
+        """Return the largest part of an amount that fits; 0 if none."""
         record = self._records.get(name)
         if record is None:
             return 0
@@ -48,15 +50,16 @@ class Bin:
         return part if part >= record.min_unit else 0
 
     def take(self, amounts: Amounts, times: int = 1) -> None:
-        """Take amounts; with `times` -1 give them back."""
+        """Take amounts; `times` -1 returns them."""
         for name, amount in amounts.items():
             self.room[name] -= times * amount
 
 
 def pack(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int] | None:
-    """Return for each holding the position of the bin that gets all of it, None if there is no way.
+    """Return for each holding the index of the bin that takes it as a whole.
 
-    Also None where no way was found in MAX_TRIES. The room of the bins is as it was.
+    The room of the bins does not change. Returns None if there is no solution, or none was found in
+    MAX_TRIES.
     """
     if _is_too_much(holdings, bins):
         return None
@@ -72,13 +75,13 @@ def pack(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int] | None:
 
 
 def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
-    """Take each holding from a bin; return the positions, fewer where there is no way."""
+    """Assign holdings to bins by backtracking; return the indexes, fewer if it fails."""
     positions: list[int] = []
     choices: list[Iterator[int]] = []
     for _try in range(MAX_TRIES):
         if len(positions) == len(holdings):
             break
-        # The first of the bins not yet tried for the next holding.
+        # The next bin that was not tried for this holding.
         amounts = holdings[len(positions)]
         if len(choices) == len(positions):
             choices.append(iter(_choices(amounts, bins)))
@@ -87,7 +90,7 @@ def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
             bins[position].take(amounts)
             positions.append(position)
             continue
-        # There is none: the holding before it has to go elsewhere.
+        # None is left, so the previous holding needs another bin.
         choices.pop()
         if not positions:
             break
@@ -99,10 +102,9 @@ def _choose(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
 def pack_in_parts(
     holdings: Sequence[Amounts], bins: Sequence[Bin]
 ) -> list[dict[int, dict[str, int]]] | int:
-    """Return for each holding what each bin, by its position, gets of it.
+    """Return for each holding bin index -> amounts; divide only holdings that fit into no bin.
 
-    Holdings stay whole where they can. Returns the position of the holding that cannot be placed,
-    where there is one.
+    Returns the index of a holding instead if it cannot be placed.
     """
     parts: list[dict[int, dict[str, int]]] = [{} for _ in holdings]
     for i in _hardest_first(holdings, bins):
@@ -118,12 +120,12 @@ def pack_in_parts(
 
 
 def _hardest_first(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> list[int]:
-    """Return the positions of holdings: what is hard to place goes while there is room."""
+    """Return the indexes of holdings, the most difficult ones first."""
     return sorted(range(len(holdings)), key=lambda i: _weight(holdings[i], bins), reverse=True)
 
 
 def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
-    """Return whether the sums are more than all room together, whichever way they are placed."""
+    """Return whether the sums exceed the room of all bins."""
     sums: Counter[str] = Counter()
     for amounts in holdings:
         sums.update(amounts)
@@ -137,7 +139,7 @@ def _is_too_much(holdings: Sequence[Amounts], bins: Sequence[Bin]) -> bool:
 
 
 def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, int]]) -> bool:
-    """Divide amounts over the bins with the most room; return whether all were placed."""
+    """Divide amounts among the bins with the most room; return whether all were placed."""
     for name, amount in amounts.items():
         remainder = amount
         by_room = sorted(range(len(bins)), key=lambda i: bins[i].room.get(name, 0), reverse=True)
@@ -153,7 +155,7 @@ def _divide(amounts: Amounts, bins: Sequence[Bin], parts: dict[int, dict[str, in
 
 
 def _choices(amounts: Amounts, bins: Sequence[Bin]) -> list[int]:
-    """Return the bins that will do, least room first, one of those that are alike."""
+    """Return the bins that fit, by increasing room, and one of several interchangeable bins."""
     by_shape: dict[tuple[object, ...], int] = {}
     for position, child in enumerate(bins):
         if child.allows(amounts):
@@ -167,7 +169,7 @@ def _choices(amounts: Amounts, bins: Sequence[Bin]) -> list[int]:
 
 
 def _weight(amounts: Amounts, bins: Sequence[Bin]) -> float:
-    """Return the largest share that an amount is of the room of all bins."""
+    """Return the largest ratio of an amount to the room of all bins."""
     shares: list[float] = []
     for name, amount in amounts.items():
         room = sum(child.room.get(name, 0) for child in bins)

@@ -1,4 +1,4 @@
-"""The reshape file, read and checked; `placement.reshape` documents its form."""
+"""Reading and validation of reshape files; `placement.reshape` documents their format."""
 
 import os
 import re
@@ -18,8 +18,10 @@ from placement.yamlfile.document import Document, read
 from placement.yamlfile.problems import Problem, Steps, UnusableFile
 from placement.yamlfile.schema import names, schema_problems, whole
 
-MAX_CHILDREN = 1_000  # of one provider
-LONGEST_NAME = 200
+# Maximum number of children of a provider.
+MAX_CHILDREN = 1_000
+# Characters.
+MAX_NAME_LENGTH = 200
 
 _CLASS = names("a resource class (capitals, digits and _)", r"^[A-Z0-9_]+\Z", 255)
 _TRAITS = {
@@ -44,7 +46,7 @@ _CHILD = {
     "additionalProperties": False,
     "required": ["child"],
     "properties": {
-        "child": names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", LONGEST_NAME),
+        "child": names("a name on one line", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME_LENGTH),
         "count": whole(1, MAX_CHILDREN),
         "traits": _TRAITS,
         "inventories": {
@@ -62,7 +64,7 @@ _FILTER = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "name": names("a pattern of names", r"^[^\x00-\x1f\x7f]*\Z", LONGEST_NAME),
+        "name": names("a pattern of names", r"^[^\x00-\x1f\x7f]*\Z", MAX_NAME_LENGTH),
         "root": {"type": "boolean"},
         "traits": _TRAITS,
         "without_traits": _TRAITS,
@@ -106,7 +108,7 @@ _NUMBER = re.compile(r"\{n(?::(0[1-9])d?)?\}")
 
 
 def load_transformation(path: str | os.PathLike[str]) -> Transformation:
-    """Read and check a reshape file.  Raises UnusableFile with every problem of the file."""
+    """Read and validate a reshape file.  Raises UnusableFile with all problems of the file."""
     document = read(path)
     problems = list(schema_problems(document, SCHEMA)) or list(_rule_problems(document))
     if problems:
@@ -119,7 +121,7 @@ def load_transformation(path: str | os.PathLike[str]) -> Transformation:
 
 
 def _rule_problems(document: Document) -> Iterator[Problem]:
-    """Yield what breaks a rule that the schema cannot say."""
+    """Yield violations of rules that the schema cannot express."""
     for i, entry in enumerate(document.value["steps"]):
         where: Steps = ("steps", i)
         verbs = [verb for verb in _VERBS if verb in entry]
@@ -195,7 +197,7 @@ def _filter(entry: Mapping[str, Any]) -> ProviderSelector:
 
 
 def _children(entry: Mapping[str, Any]) -> Iterator[Child]:
-    """Yield the child of an entry, or the numbered ones that it stands for."""
+    """Yield the child of an entry, or its numbered children."""
     stated = {
         resource_class: record if isinstance(record, dict) else {"total": record}
         for resource_class, record in entry.get("inventories", {}).items()

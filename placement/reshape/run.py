@@ -1,4 +1,4 @@
-"""A transformation, applied to all trees of a service: first in thought, then in fact."""
+"""Application of a transformation to all trees of a service: a survey, then the writes."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from falcon_placement_client.report import ReportClient
 from falcon_placement_client.rest import RestApi, retry
 from placement.progress import Progress
 from placement.reshape.draft import Draft, Misfit
-from placement.reshape.steps import concerns, transform
+from placement.reshape.steps import affects, transform
 from placement.reshape.tally import ReshapeTally
 from placement.reshape.transformation import Give, Move, Rename, Step, Transformation
 from placement.vocabulary import CUSTOM_PREFIX
@@ -19,28 +19,26 @@ if TYPE_CHECKING:
     # PERF: commands that need no adapter start without it.
     from keystoneauth1.adapter import Adapter
 
-PAGE = 1_000  # providers listed at once
-PAUSES = (0, 0)  # before further attempts to write a tree that somebody else writes to
+PAGE = 1_000  # providers of one request
+PAUSES = (0, 0)  # seconds before further attempts after concurrent writes
 MAX_COMPLAINTS = 20
 
 
 @dataclass(slots=True)
 class Survey:
-    """What a transformation would do, and what stands in its way.
-
-    complaints: one line each, with the file and the line of the step, up to MAX_COMPLAINTS.
-    misfits: how many trees cannot be transformed.
-    """
+    """The expected result of a transformation."""
 
     tally: ReshapeTally = field(default_factory=ReshapeTally)
+    # One line for each problem, with the file and the line of the step; at most MAX_COMPLAINTS.
     complaints: list[str] = field(default_factory=list)
+    # Number of trees that cannot be transformed.
     misfits: int = 0
 
 
 class Reshape:
     """A transformation of the trees of one service.
 
-    The service answers through an adapter, of which only the REST API is used.
+    The adapter gives access to the REST API of the service.
     """
 
     def __init__(self, adapter: "Adapter", transformation: Transformation) -> None:
@@ -49,9 +47,9 @@ class Reshape:
         self._transformation = transformation
 
     def survey(self, progress: Progress) -> Survey:
-        """Transform every tree without writing anything; return what comes out.
+        """Transform every tree without writing, and return the expected result.
 
-        progress: shows how far it is.
+        `progress` shows the progress.
         """
         survey = Survey()
         survey.complaints += self._unknown_names()
@@ -71,10 +69,13 @@ class Reshape:
         return survey
 
     def run(self, progress: Progress) -> int:
-        """Write every tree that is different afterwards; return how many.
+        """Write every tree that changes; return their number.
 
-        Each in one transaction of the service. Stopped at any point, the next run goes on with the
-        trees that are left. Raises Misfit and ClientError for the tree at which it stops.
+        Each tree is written in one transaction of the service. After an interruption, the next run
+        continues with the remaining trees.
+
+        Raises:
+            Misfit, ClientError: a tree cannot be written; the run stops.
         """
         written = 0
         with progress(self._roots(), "trees", self._count_roots()) as roots:
@@ -93,37 +94,37 @@ class Reshape:
         return retry(write, PAUSES)
 
     def _draft(self, root: str) -> Draft | None:
-        """Return a transformed tree, None where nothing changes.  Raises Misfit."""
+        """Return a transformed tree; None if it does not change.  Raises Misfit."""
         tree = self._client.get_provider_tree(root)
-        # Most trees are not concerned, or have been written before: their consumers need no look.
+        # Most trees are not affected, or have been written: their consumers are not read.
         providers = map(tree.data, tree.get_provider_uuids(root)) if len(tree) else ()
-        if not any(map(self._concerns, providers)):
+        if not any(map(self._affects, providers)):
             return None
         draft = Draft(tree, self._client.get_allocations_for_provider_tree(root))
         transform(draft, self._transformation)
         return draft if draft.has_changed() else None
 
-    def _concerns(self, provider: ProviderData) -> bool:
-        return any(concerns(step, provider) for step in self._transformation.steps)
+    def _affects(self, provider: ProviderData) -> bool:
+        return any(affects(step, provider) for step in self._transformation.steps)
 
     def _check_names(self, draft: Draft) -> None:
-        """Raise Misfit if a provider that is to be made has the name of another one."""
+        """Raise Misfit if a provider to create has the name of an existing one."""
         for provider in draft.new_providers():
             for other in self._api.pages(f"name={quote(provider.name)}"):
                 raise Misfit(provider.name, f"this name belongs to provider {other['uuid']}")
 
     def _unknown_names(self) -> Iterator[str]:
-        """Yield a line for each name that the service does not know and will not make."""
+        """Yield a line for each name that does not exist and cannot be created."""
         entries = self._api.get("/resource_classes")["resource_classes"]
         classes = {entry["name"] for entry in entries}
         traits = set(self._api.get("/traits")["traits"])
         for step in self._transformation.steps:
             old_classes, new_classes, new_traits = _names(step)
-            unknown_classes = sorted(old_classes - classes) + _not_makeable(new_classes, classes)
+            unknown_classes = sorted(old_classes - classes) + _cannot_create(new_classes, classes)
             complaint = f"{self._where(step.line)}: the service knows no"
             for name in unknown_classes:
                 yield f"{complaint} resource class {name}"
-            for name in _not_makeable(new_traits, traits):
+            for name in _cannot_create(new_traits, traits):
                 yield f"{complaint} trait {name}"
 
     def _where(self, line: int | None) -> str:
@@ -131,7 +132,7 @@ class Reshape:
         return source if line is None else f"{source}:{line}"
 
     def _roots(self) -> Iterator[str]:
-        """Yield the UUIDs of all roots, in their order; new children do not disturb it."""
+        """Yield the UUIDs of all roots in order; concurrent creation of children does no harm."""
         for entry in self._api.pages(f"limit={PAGE}"):
             if entry["parent_provider_uuid"] is None:
                 yield entry["uuid"]
@@ -141,7 +142,7 @@ class Reshape:
 
 
 def _names(step: Step) -> tuple[set[str], set[str], frozenset[str]]:
-    """Return the classes that a step reads, those that it writes, and the traits that it gives."""
+    """Return the classes that a step reads, the classes that it writes, and its traits."""
     match step:
         case Give():
             return set(), set(), step.traits
@@ -154,8 +155,8 @@ def _names(step: Step) -> tuple[set[str], set[str], frozenset[str]]:
             return set(step.classes), set(), frozenset(traits)
 
 
-def _not_makeable(names: Collection[str], existing: Collection[str]) -> list[str]:
-    """Return the names that do not exist, and cannot be made."""
+def _cannot_create(names: Collection[str], existing: Collection[str]) -> list[str]:
+    """Return the names that do not exist and cannot be created."""
     missing: list[str] = []
     for name in sorted(names):
         if name not in existing and not name.startswith(CUSTOM_PREFIX):

@@ -1,4 +1,4 @@
-"""What the steps of a transformation do to a draft."""
+"""Application of the steps of a transformation to a draft."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,8 +17,9 @@ Records = dict[str, InventoryRecord]  # by class
 def transform(draft: Draft, transformation: Transformation) -> None:
     """Apply all steps to a draft.
 
-    Raises Misfit, which names the provider and the line of the step, for a result that the service
-    would refuse; the draft is of no use then.
+    Raises:
+        Misfit: the service would reject the result; it has the provider and the line of the step.
+            The draft must not be used any more.
     """
     for step in transformation.steps:
         try:
@@ -29,8 +30,8 @@ def transform(draft: Draft, transformation: Transformation) -> None:
     draft.check()
 
 
-def concerns(step: Step, provider: ProviderData) -> bool:
-    """Return whether a step would do anything to a provider."""
+def affects(step: Step, provider: ProviderData) -> bool:
+    """Return whether a step would change a provider."""
     if not step.providers.matches(provider):
         return False
     match step:
@@ -44,7 +45,7 @@ def concerns(step: Step, provider: ProviderData) -> bool:
 
 def _apply(step: Step, draft: Draft) -> None:
     for provider in draft.matching(step.providers):
-        if not concerns(step, provider):
+        if not affects(step, provider):
             continue
         match step:
             case Give():
@@ -73,7 +74,7 @@ def _rename(provider: ProviderData, step: Rename, draft: Draft) -> None:
 
 
 def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
-    """Move inventories of one provider, and what consumers hold of them, to its children."""
+    """Move inventories of one provider, and the allocations from them, to its children."""
     remaining: Records = dict(provider.inventory)
     moving: Records = {}
     for name in step.classes:
@@ -95,7 +96,7 @@ def _move(provider: ProviderData, step: Move, draft: Draft) -> None:
 
 
 def _stock(child: ProviderData, share: Inventories, draft: Draft) -> None:
-    """Give a child its share; what it has of a class already keeps its units and its ratio."""
+    """Add a share to a child; existing inventories keep their units and ratio."""
     inventory: dict[str, InventoryRecord] = dict(child.inventory)
     for name, record in share.items():
         if name in inventory:
@@ -118,9 +119,10 @@ def _assign(
     step: Move,
     draft: Draft,
 ) -> Iterator[tuple[str, int, Mapping[str, int]]]:
-    """Yield consumer, position of a child, and the amounts that it gets from there.
+    """Yield (consumer, index of a child, amounts).
 
-    Raises Misfit where there is no way to place them all.
+    Raises:
+        Misfit: not all holdings can be placed.
     """
     consumers, holdings = [], []
     for consumer, amounts in draft.holdings(provider.uuid).items():
@@ -129,13 +131,13 @@ def _assign(
             consumers.append(consumer)
             holdings.append(holding)
 
-    # Each holding to one child, if that can be.
+    # Try to place each holding in one child.
     positions = pack(holdings, bins)
     if positions is not None:
         yield from zip(consumers, positions, holdings, strict=True)
         return
 
-    # Otherwise some are divided, if the step allows it.
+    # Otherwise divide some of them, if the step allows it.
     parts = pack_in_parts(holdings, bins)
     if isinstance(parts, int):
         what = f"{_text(holdings[parts])} of consumer {consumers[parts]}"
@@ -157,7 +159,7 @@ def _text(amounts: Mapping[str, int]) -> str:
 def _shares(
     provider: ProviderData, moving: Inventories, children: Sequence[Child]
 ) -> list[Records]:
-    """Return for each child the records that it gets.  Raises Misfit."""
+    """Return the records of each child.  Raises Misfit."""
     shares: list[Records] = [{} for _ in children]
     for name, record in moving.items():
         stated: list[dict[str, Any]] = []
@@ -176,7 +178,7 @@ def _shares(
 def _totals(
     provider: ProviderData, name: str, total: int, stated: Sequence[Mapping[str, int | float]]
 ) -> list[int]:
-    """Return the total of each child: what is stated, and equal shares of the rest."""
+    """Return the total of each child: the stated one, or an equal share of the remainder."""
     totals: list[int] = []
     open_positions: list[int] = []
     for i, record in enumerate(stated):
@@ -195,12 +197,12 @@ def _totals(
 
 
 def _proportions(amount: int, weights: Sequence[int]) -> list[int]:
-    """Return whole numbers in these proportions whose sum is the amount."""
+    """Return whole numbers in the given proportions, whose sum is the amount."""
     weight_sum = sum(weights)
     shares: list[int] = []
     weight_so_far = 0
     for weight in weights:
         weight_so_far += weight
-        # Rounding the sums up, not the shares, leaves no remainder, and more for the first.
+        # Round the cumulative sums up, not the shares: no remainder is left.
         shares.append(-(-amount * weight_so_far // weight_sum) - sum(shares))
     return shares

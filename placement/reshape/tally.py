@@ -1,4 +1,4 @@
-"""What a transformation changes, counted by class: where inventories are, and who uses them."""
+"""Counts of a transformation's changes by class: providers, totals and usage."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,15 +12,16 @@ ROOT, BELOW = "roots", "below roots"
 
 @dataclass(frozen=True, slots=True)
 class ResourceRow:
-    """One class in one place: how many providers have it, their totals, and what is used of them.
-
-    Each is a pair: before and after.
-    """
+    """The change of one class in one place, as pairs of values before and after."""
 
     resource_class: str
+    # ROOT or BELOW.
     place: str
+    # Number of providers that have the class.
     providers: tuple[int, int]
+    # Sum of their totals.
     total: tuple[int, int]
+    # Sum of their usage.
     used: tuple[int, int]
 
 
@@ -33,19 +34,19 @@ class _Sums:
     total: Counter[Key] = field(default_factory=Counter)
     used: Counter[Key] = field(default_factory=Counter)
 
-    def of(self, key: Key) -> tuple[int, int, int]:
+    def get(self, key: Key) -> tuple[int, int, int]:
         return self.providers[key], self.total[key], self.used[key]
 
 
 class ReshapeTally:
-    """Sums over trees.  trees: how many change."""
+    """Sums over trees; `trees` is the number of changed trees."""
 
     def __init__(self) -> None:
         self.trees = 0
         self._before, self._after = _Sums(), _Sums()
 
     def add(self, draft: Draft) -> None:
-        """Add a tree that was transformed."""
+        """Add a transformed tree."""
         self.trees += 1
         used = draft.used()
         for uuid in draft.own:
@@ -53,9 +54,9 @@ class ReshapeTally:
             _add(self._after, draft.tree.find(uuid), used[uuid])
 
     def rows(self) -> Iterator[ResourceRow]:
-        """Yield a row for each class and place in which something is different afterwards."""
+        """Yield a row for each class and place whose values change."""
         for key in sorted(self._before.providers.keys() | self._after.providers.keys()):
-            before, after = self._before.of(key), self._after.of(key)
+            before, after = self._before.get(key), self._after.get(key)
             if before != after:
                 providers, total, used = zip(before, after, strict=True)
                 yield ResourceRow(*key, providers, total, used)

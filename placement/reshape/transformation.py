@@ -1,4 +1,4 @@
-"""What a reshape file says, as values."""
+"""The content of a reshape file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from falcon_placement_client.provider_data import ProviderData
 
 @dataclass(frozen=True, slots=True)
 class ProviderSelector:
-    """Which providers a step is about; what is None or empty does not matter.
+    """The selection of providers for a step; None and empty sets match any provider."""
 
-    name: a pattern with `*` and `?`. root: whether they have no parent. resources: classes of which
-    they have inventory.
-    """
-
+    # Pattern with `*` and `?`.
     name: str | None = None
+    # Whether they are roots.
     root: bool | None = None
     traits: frozenset[str] = frozenset()
     without_traits: frozenset[str] = frozenset()
+    # Uuids.
     aggregates: frozenset[str] = frozenset()
+    # Classes of which they have inventory.
     resources: frozenset[str] = frozenset()
 
     def matches(self, provider: ProviderData) -> bool:
-        """Return whether all that is stated holds of a provider."""
+        """Return whether a provider satisfies all conditions."""
         return (
             (self.name is None or fnmatchcase(provider.name, self.name))
             and (self.root is None or self.root == (provider.parent_uuid is None))
@@ -36,14 +36,13 @@ class ProviderSelector:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A child to which inventory moves.
+    """A child to which inventory moves."""
 
-    name: has `{name}` for that of the provider. stated: class -> members of its record that differ
-    from a share of what the provider has.
-    """
-
+    # With `{name}` for the name of the provider.
     name: str
+    # Traits to add.
     traits: frozenset[str] = frozenset()
+    # Class -> members of its record that differ from an equal share.
     stated: Mapping[str, Mapping[str, int | float]] | None = None
 
     def name_for(self, provider: str) -> str:
@@ -53,31 +52,33 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Classes go from providers to their children.
+    """Move classes from providers to their children."""
 
-    split: what one consumer holds may be divided between several children.
-    """
-
+    # Line in the file.
     line: int
     providers: ProviderSelector
     classes: Sequence[str]
     children: Sequence[Child]
+    # Whether the allocations of a consumer may be divided among children.
     split: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """Classes of providers get another name.  names: the old one -> the new one."""
+    """Rename classes of providers."""
 
+    # Line in the file.
     line: int
     providers: ProviderSelector
+    # Old name -> new name.
     names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Give:
-    """Providers get traits."""
+    """Add traits to providers."""
 
+    # Line in the file.
     line: int
     providers: ProviderSelector
     traits: frozenset[str]
@@ -88,7 +89,7 @@ Step = Move | Rename | Give
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """The steps of a file, in its order."""
+    """The steps of a file, in order."""
 
     source: str
     steps: Sequence[Step]

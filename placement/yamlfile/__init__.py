@@ -1,4 +1,4 @@
-"""Files that operators write in YAML: values that know their lines, schemas, problems in words.
+"""YAML files of operators: values with line numbers, schemas, and readable problems.
 
-Everything that is wrong with a file is told at once, each thing with its line and key.
+All problems of a file are reported together, each with its line and key.
 """

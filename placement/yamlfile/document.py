@@ -1,7 +1,7 @@
-"""YAML documents as plain values that still know their lines.
+"""YAML documents as plain values with line numbers.
 
-PyYAML's nodes are used, as they carry the marks that it reads; ruamel.yaml, which keeps marks in
-its values, takes twice the time and ends at the first duplicate key.
+PyYAML's nodes are used because they have marks for lines. ruamel.yaml, which keeps marks in its
+values, takes twice the time and stops at the first duplicate key.
 """
 
 import os
@@ -17,16 +17,18 @@ from placement.yamlfile.values import ValueReader
 
 @dataclass(frozen=True)
 class Document:
-    """A file's value, made of dict, list, str, int, float, bool and None."""
+    """The content of a file."""
 
+    # Name of the file.
     source: str
+    # Made of dict, list, str, int, float, bool and None.
     value: Any
     _root: yaml.Node = field(repr=False)
 
     def line(self, steps: Steps) -> int:
-        """Return the line of the value at `steps`, that of its key if it has one.
+        """Return the line of the value at `steps`, or of its key if it has one.
 
-        Steps that lead nowhere give the line of the last value that exists.
+        If the value does not exist, this is the line of the last existing value on the way.
         """
         node, line = self._root, self._root.start_mark.line
         for step in steps:
@@ -43,15 +45,16 @@ class Document:
         return line + 1
 
     def problem(self, steps: Steps, text: str) -> Problem:
-        """Return a problem of the value at `steps`."""
+        """Return a problem with the value at `steps`."""
         return Problem(self.line(steps), render_path(steps), text)
 
 
 def read(path: str | os.PathLike[str]) -> Document:
     """Read one YAML document.
 
-    Raises UnusableFile for an unreadable file, for bad YAML, for a key given twice and for a
-    value that JSON does not know.
+    Raises:
+        UnusableFile: the file is unreadable or not valid YAML, or it has a duplicate key or a value
+            that JSON does not have.
     """
     source = os.fspath(path)
     text = _read_text(source)

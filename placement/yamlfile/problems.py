@@ -1,11 +1,11 @@
-"""What is wrong with a file, each thing with its line and key."""
+"""Problems of a file, with lines and keys."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 Step = str | int
-Steps = tuple[Step, ...]  # keys and positions from the top of a document to one of its values
+Steps = tuple[Step, ...]  # keys and indexes from the root of a document to a value
 
 MAX_PROBLEMS_SHOWN = 20
 
@@ -14,9 +14,11 @@ _PLAIN_KEY = re.compile(r"[\w-]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a file: `line` counts from 1 (0: no line), `path` names the key."""
+    """One problem of a file."""
 
+    # From 1; 0 for none.
     line: int
+    # Path of the value or key.
     path: str
     text: str
 
@@ -25,10 +27,10 @@ class Problem:
 
 
 class UnusableFile(Exception):
-    """A file that cannot be used, with all that is wrong with it in the order of lines.
+    """A file is not usable; has all its problems in the order of lines.
 
-    The text has a line for each problem, as `cloud.yaml:12: providers[3].count: 0 is less than
-    the minimum of 1`, up to MAX_PROBLEMS_SHOWN.
+    The text has a line for each problem, such as `cloud.yaml:12: providers[3].count: 0 is less than
+    the minimum of 1`, for at most MAX_PROBLEMS_SHOWN problems.
     """
 
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
@@ -48,7 +50,7 @@ class UnusableFile(Exception):
 
 
 def render_path(steps: Iterable[Step]) -> str:
-    """Return `providers[3].inventories.VCPU` for the steps that lead there."""
+    """Return the path of steps, such as `providers[3].inventories.VCPU`."""
     text = ""
     for step in steps:
         if isinstance(step, int):
@@ -61,7 +63,7 @@ def render_path(steps: Iterable[Step]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as the file writes it, on one line and not too long."""
+    """Return a value as in the file, on one line and abbreviated."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -73,5 +75,5 @@ def shown(value: object) -> str:
 
 
 def on_one_line(name: str) -> str:
-    """Return a name as messages show it: itself, unless it has line ends and the like."""
+    """Return a name for messages: quoted if it has control characters."""
     return name if name.isprintable() else repr(name)

@@ -1,4 +1,4 @@
-"""JSON schemas of files, and what they refuse in words that fit YAML."""
+"""JSON schemas of files, and their violations in the terms of YAML."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,12 +16,12 @@ def whole(minimum: int, maximum: int = MAX_INTEGER) -> dict[str, Any]:
     return {"type": "integer", "minimum": minimum, "maximum": maximum}
 
 
-def names(title: str, pattern: str, longest: int) -> dict[str, Any]:
-    """Return a schema of names; messages say that a name which fails is not `title`."""
+def names(title: str, pattern: str, max_length: int) -> dict[str, Any]:
+    """Return a schema of names; for an invalid name, messages say that it is not `title`."""
     return {
         "type": "string",
         "minLength": 1,
-        "maxLength": longest,
+        "maxLength": max_length,
         "pattern": pattern,
         "title": title,
     }
@@ -39,7 +39,7 @@ _KINDS = {
 
 
 def schema_problems(document: Document, schema: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what a schema refuses, each with its line and key."""
+    """Yield the violations of a schema, with lines and keys."""
     for error in jsonschema.Draft202012Validator(schema).iter_errors(document.value):
         yield from _error_problems(document, error)
 

@@ -1,4 +1,4 @@
-"""The nodes of a YAML document, made into values; what is wrong with them, with its line."""
+"""Conversion of YAML nodes into values, with line numbers of problems."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ import yaml
 
 from placement.yamlfile.problems import Problem, Steps, render_path
 
-# Aliases can blow a small file up; these bound what one may stand for.
+# Limits on the expansion of aliases, which can make a small file huge.
 MAX_VALUES = 2_000_000
 MAX_DEPTH = 60
 
@@ -16,7 +16,7 @@ _MAPPING = _TAG + "map"
 _SEQUENCE = _TAG + "seq"
 _MERGE = _TAG + "merge"
 _SCALARS = frozenset(_TAG + kind for kind in ("null", "bool", "int", "float"))
-# A date is read as the text that was written.
+# Dates are read as text.
 _TEXTS = frozenset((_TAG + "str", _TAG + "timestamp", _TAG + "value"))
 _LOOP = "an alias refers to a value that contains it"
 _NO_MERGE = "only a mapping can be merged with <<"
@@ -25,25 +25,26 @@ _Pair = tuple[yaml.Node, yaml.Node]  # key and value of a mapping
 
 
 class ValueReader:
-    """Values of nodes. What is wrong goes to `problems`, and the value there is None."""
+    """Converts nodes to values. A node with a fault becomes None, and `problems` has the fault."""
 
     def __init__(self, length: int) -> None:
-        """Take the length of the document, which has no more values than characters."""
+        """`length` is that of the document, which cannot have more values than characters."""
         self.problems: list[Problem] = []
         self._constructor = yaml.constructor.SafeConstructor()
-        self._most_values = max(MAX_VALUES, length)
-        self._values_left = self._most_values
-        self._open: list[yaml.Node] = []  # the nodes around the one that is read
+        self._max_values = max(MAX_VALUES, length)
+        self._values_left = self._max_values
+        # Ancestors of the present node.
+        self._open: list[yaml.Node] = []
 
     def value(self, node: yaml.Node, steps: Steps, line: int = 0) -> Any:
         """Return the value of `node`, made of dict, list, str, int, float, bool and None.
 
-        line: of its key, or of the node itself (from 0); an alias has no line of its own.
+        `line` is that of its key, or of the node itself (from 0); an alias has no line of its own.
         """
         self._values_left -= 1
         if self._values_left < 0:
             if self._values_left == -1:
-                self._report(line, steps, f"the file stands for over {self._most_values} values")
+                self._report(line, steps, f"the file stands for over {self._max_values} values")
             return None
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, steps, line)
@@ -88,13 +89,13 @@ class ValueReader:
         return value
 
     def _flatten(self, node: yaml.MappingNode, steps: Steps) -> None:
-        """Leave in `node` one pair for each key: its own pairs, then those merged in with <<."""
+        """Reduce a mapping to one pair for each key: its own pairs, then those merged with <<."""
         own: dict[str, _Pair] = {}
         merged: dict[str, _Pair] = {}
         for key, value in node.value:
             if key.tag == _MERGE:
                 for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    # The earlier source has the say where several have a key.
+                    # Of several sources with the same key, the first takes precedence.
                     merged = self._merged_pairs(source, steps, _line(key)) | merged
             elif not _is_text(key):
                 self._report(_line(key), steps, "a key must be text")
@@ -123,11 +124,11 @@ class ValueReader:
 
 
 def _is_text(node: yaml.Node) -> bool:
-    # 1:30 too is text, as in YAML 1.2: YAML 1.1 reads it as 90, in base 60.
+    # 1:30 is text, too, as in YAML 1.2: YAML 1.1 reads it as 90, in base 60.
     return isinstance(node, yaml.ScalarNode) and (node.tag in _TEXTS or ":" in node.value)
 
 
 def _line(node: yaml.Node) -> int:
-    """Return the line of a node, counted from 0."""
+    """Return the line of a node, from 0."""
     line: int = node.start_mark.line
     return line

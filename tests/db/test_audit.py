@@ -117,7 +117,7 @@ def test_providers_over_capacity_are_told_with_by_how_much(service: Service, run
     assert run("-f", "value") == (3, f"over-capacity {FIRST} host1 VCPU 6 4 2\n", "")
     assert run("--check", "several-trees")[0] == 0
     table = run()[1].splitlines()
-    assert table[0] == "over-capacity: 1 providers that give more than their capacity"
+    assert table[0] == "over-capacity: 1 inventories whose usage exceeds their capacity"
     assert [cell.strip() for cell in table[4].strip("|").split("|")][1:] == (
         ["host1", "VCPU", "6", "4", "2"]
     )

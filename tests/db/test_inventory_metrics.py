@@ -117,7 +117,7 @@ def test_no_two_make_the_text_at_once(
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     readings: list[int] = []
-    everything = inventory_list.everything
+    everything = inventory_list.list_all
 
     def slow(conn: object) -> object:
         readings.append(1)
@@ -130,7 +130,7 @@ def test_no_two_make_the_text_at_once(
             Inventories(tmp_path, 60).text(service.database)
             os.utime(tmp_path / "inventories.txt", (0, 0))
         make_hosts(service, 1)
-        monkeypatch.setattr(inventory_list, "everything", slow)
+        monkeypatch.setattr(inventory_list, "list_all", slow)
         texts: list[bytes] = []
 
         def ask() -> None:
@@ -162,7 +162,7 @@ def test_without_a_database_they_say_so_and_keep_nothing(
             raise exc.OperationalError("SELECT", None, Exception("gone"))
 
         with monkeypatch.context() as broken:
-            broken.setattr(inventory_list, "everything", fail)
+            broken.setattr(inventory_list, "list_all", fail)
             assert kit.samples(inventories.text(service.database)) == {(f"{PREFIX}up", ""): 0}
         assert kit.samples(inventories.text(service.database))[f"{PREFIX}up", ""] == 1
 
@@ -172,7 +172,7 @@ def test_whatever_a_provider_is_called_the_text_can_be_read(
 ) -> None:
     names = ['a"b', "a\\b", "a\nb", "é😀", 'a"} 1\nx{b="']
     rows = [ListedInventory(name, name, "VCPU", 1, 0, 1.0, 0, 3) for name in names]
-    monkeypatch.setattr(inventory_list, "everything", lambda _conn: rows)
+    monkeypatch.setattr(inventory_list, "list_all", lambda _conn: rows)
     with Service(tmp_path) as service:
         database: Database = service.database
         said = kit.samples(Inventories(tmp_path, 60).text(database))

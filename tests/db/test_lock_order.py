@@ -100,7 +100,7 @@ def test_a_claim_of_new_consumers_that_waits_for_the_first_has_none_of_the_other
     end = events.listen(note)
     with ThreadPoolExecutor(1) as pool, service.database.writer.connect() as conn:
         conn.begin()
-        owner = allocation_state.existing(conn, [OTHER])[OTHER]
+        owner = allocation_state.find_consumers(conn, [OTHER])[OTHER]
         ids = {"project_id": owner.project_id, "user_id": owner.user_id, "consumer_type_id": None}
         statements.create_consumers([{"uuid": first, **ids}]).execute(conn)
         answer = pool.submit(service.send, "POST", "/allocations", body)

@@ -20,7 +20,7 @@ from placement.db import tables as t
 from tests.kit.builders import make_database
 from tests.kit.cloud import Cloud, write
 
-AT_ONCE = 1000
+CHUNK_SIZE = 1000
 
 
 class Memory(NamedTuple):
@@ -59,7 +59,7 @@ def _read(
     query = sa.select(provider.id, provider.revision).where(provider.parent_provider_id.is_(None))
     roots = [Root(*row) for row in conn.execute(query.limit(most))]
     store = TreeStore(conn, cache, (), free)
-    for start in range(0, len(roots), AT_ONCE):
-        trees = store.trees(roots[start : start + AT_ONCE])
+    for start in range(0, len(roots), CHUNK_SIZE):
+        trees = store.trees(roots[start : start + CHUNK_SIZE])
         if show:
             whole_trees(trees, View(LATEST))

@@ -13,12 +13,12 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from placement.drawing.cards import CardKind
-from placement.drawing.svg import FONT, KINDS, LOOKS
+from placement.drawing.svg import FONT, KINDS, STYLES
 from placement_docs.drawings import FOLDER
 
 WIDTH, HEIGHT = 640, 400
 # Classes of the picture: property, colour on light ground, on dark.
-COLOURS = {name: LOOKS[name] for name in ("ground", "card", "name", "note", "line")} | {
+COLOURS = {name: STYLES[name] for name in ("ground", "card", "name", "note", "line")} | {
     "frame": (("fill", "none", "none"), ("stroke", "#94a3b8", "#64748b")),
     "agent": (("fill", *KINDS[CardKind.NETWORK]),),
     "scheduler": (("fill", *KINDS[CardKind.NUMA]),),

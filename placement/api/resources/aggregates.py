@@ -14,7 +14,7 @@ def list_aggregates(call: Call) -> Reply:
     """List the aggregates that a provider is in."""
     tag_of = partial(tags.of_provider, call)
     with call.service.database.read_trees() as conn:
-        provider, uuids = aggregates.of_provider(conn, call.path["uuid"], tag_of)
+        provider, uuids = aggregates.get_for_provider(conn, call.path["uuid"], tag_of)
     answer = AtGeneration(provider.generation, uuids)
     return Reply(200, answer, changed_at=NOW, tag=tag_of(provider))
 

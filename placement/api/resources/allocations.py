@@ -13,7 +13,7 @@ from placement.objects import allocations, identifiers
 def show_allocations(call: Call) -> Reply:
     """Show the allocations of a consumer."""
     consumer = call.service.database.read_one_stable(
-        partial(allocations.of_consumer, uuid=call.path["consumer"])
+        partial(allocations.get_for_consumer, uuid=call.path["consumer"])
     )
     return Reply(200, consumer, changed_at=consumer.changed_at or NOW)
 
@@ -26,7 +26,7 @@ def list_allocations(call: Call) -> Reply:
     """
     uuid = query.parse_allocation_query(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
-        consumers = allocations.of_tree(conn, uuid)
+        consumers = allocations.get_for_tree(conn, uuid)
     times = [consumer.changed_at for consumer in consumers.values()]
     return Reply(200, consumers, changed_at=newest(times))
 
@@ -69,6 +69,8 @@ def list_provider_allocations(call: Call) -> Reply:
     """List the allocations on a provider, by consumer."""
     tag_of = partial(tags.of_provider, call)
     with call.service.database.read_trees() as conn:
-        provider, consumers, changed_at = allocations.of_provider(conn, call.path["uuid"], tag_of)
+        provider, consumers, changed_at = allocations.get_for_provider(
+            conn, call.path["uuid"], tag_of
+        )
     answer = AtGeneration(provider.generation, consumers)
     return Reply(200, answer, changed_at=changed_at or NOW, tag=tag_of(provider))

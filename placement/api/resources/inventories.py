@@ -17,7 +17,7 @@ def list_inventories(call: Call) -> Reply:
     """List the inventories of a provider, by resource class."""
     tag_of = partial(tags.of_provider, call)
     with call.service.database.read_trees() as conn:
-        provider, rows = inventories.of_provider(conn, call.path["uuid"], tag_of)
+        provider, rows = inventories.get_for_provider(conn, call.path["uuid"], tag_of)
     records = {name: row.record for name, row in rows.items()}
     changed_at = newest([row.changed_at for row in rows.values()])
     answer = AtGeneration(provider.generation, records)
@@ -47,7 +47,7 @@ def create_inventory(call: Call) -> Reply:
             uuid=call.path["uuid"],
             resource_class=name,
             record=record,
-            least_capacity=LEAST_CAPACITY.at(call.version),
+            min_capacity=LEAST_CAPACITY.at(call.version),
         )
     )
     return Reply(
@@ -67,7 +67,7 @@ def replace_inventories(call: Call) -> Reply:
             uuid=call.path["uuid"],
             generation=call.body["resource_provider_generation"],
             records=records,
-            least_capacity=LEAST_CAPACITY.at(call.version),
+            min_capacity=LEAST_CAPACITY.at(call.version),
         )
     )
     return Reply(200, AtGeneration(generation, records), changed_at=NOW)
@@ -83,7 +83,7 @@ def update_inventory(call: Call) -> Reply:
             resource_class=call.path["resource_class"],
             generation=call.body["resource_provider_generation"],
             record=record,
-            least_capacity=LEAST_CAPACITY.at(call.version),
+            min_capacity=LEAST_CAPACITY.at(call.version),
         )
     )
     return Reply(200, AtGeneration(generation, record), changed_at=NOW)

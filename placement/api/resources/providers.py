@@ -21,7 +21,7 @@ from placement.objects import provider_list, provider_parts, providers
 from placement.objects.provider_list import PartTexts, ProviderList, ProviderSelection
 from placement.objects.provider_parts import Part
 from placement.objects.providers import Provider
-from placement.objects.revision_cache import KeptText
+from placement.objects.revision_cache import CachedText
 from placement.objects.unset import UNSET
 
 # Providers of a list whose text the memory has room for. To write that of each takes longer than
@@ -53,7 +53,7 @@ def _page(
     call: Call, conn: Connection, selection: ProviderSelection, included: Collection[Part]
 ) -> tuple[ProviderList, PartTexts, str | None]:
     """Return a page, the parts of its providers, and its tag."""
-    caches = {part: call.service.parts.of((part, call.version)) for part in included}
+    caches = {part: call.service.parts.get((part, call.version)) for part in included}
     render = partial(part_texts, view=View(call.version))
     tag_of = partial(tags.of_page, call)
     listed, parts, is_true = provider_list.find_with_parts(
@@ -75,18 +75,18 @@ def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> R
     return Reply(200, WithParts(listed.providers), changed_at=_newest(listed), tag=tag)
 
 
-def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[KeptText] | None:
+def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[CachedText] | None:
     """Return the providers to list, by their ids; None where they are too many to be kept."""
     view = text_view(View(call.version, call.mount))
     seen = provider_list.revisions(conn, selection)
     if len(seen) > MOST_KEPT:
         return None
 
-    def load(missing: Mapping[int, int]) -> dict[int, KeptText]:
+    def load(missing: Mapping[int, int]) -> dict[int, CachedText]:
         # What has changed since is not known to be whole; and some may be gone.
         return provider_texts(provider_list.read(conn, selection, missing.keys()), view)
 
-    texts = call.service.lists.of(view).read(seen, load)
+    texts = call.service.lists.get(view).read(seen, load)
     return [texts[row_id] for row_id in seen if row_id in texts]
 
 

@@ -13,5 +13,5 @@ def show_provider_rollup(call: Call) -> Reply:
     """
     query.refuse_parameters(call.query_string, call.version)
     with call.service.database.read() as conn:
-        sums = rollup.of_subtree(conn, call.path["uuid"])
+        sums = rollup.sum_subtree(conn, call.path["uuid"])
     return Reply(200, sums, changed_at=NOW)

@@ -41,7 +41,7 @@ def list_provider_traits(call: Call) -> Reply:
     """List the traits of a provider."""
     tag_of = partial(tags.of_provider, call)
     with call.service.database.read_trees() as conn:
-        provider, provider_traits = traits.of_provider(conn, call.path["uuid"], tag_of)
+        provider, provider_traits = traits.get_for_provider(conn, call.path["uuid"], tag_of)
     changed_at = newest([trait.changed_at for trait in provider_traits])
     answer = AtGeneration(provider.generation, provider_traits)
     return Reply(200, answer, changed_at=changed_at, tag=tag_of(provider))

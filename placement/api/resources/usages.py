@@ -9,5 +9,5 @@ def show_usages(call: Call) -> Reply:
     """Show how much of each resource class a project, or one of its users, consumes."""
     filters = query.parse_usage_query(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
-        by_type = usages.of_project(conn, filters.project, filters.user, filters.consumer_type)
+        by_type = usages.get_for_project(conn, filters.project, filters.user, filters.consumer_type)
     return Reply(200, by_type, changed_at=NOW)

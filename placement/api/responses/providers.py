@@ -37,7 +37,7 @@ from placement.api.shapes import (
 from placement.api.versioned import Versioned
 from placement.objects.provider_parts import ByProvider, Part
 from placement.objects.providers import Provider
-from placement.objects.revision_cache import KeptText
+from placement.objects.revision_cache import CachedText
 from placement.objects.revisions import UNKNOWN
 
 # What a provider has -> the first version whose links lead there.
@@ -78,7 +78,7 @@ class _ProviderLinks:
         return lambda uuid: fragment(uuid.join(between))
 
 
-NO_PARTS: Mapping[Part, Mapping[int, KeptText]] = MappingProxyType({})
+NO_PARTS: Mapping[Part, Mapping[int, CachedText]] = MappingProxyType({})
 
 
 class WithParts(NamedTuple):
@@ -89,7 +89,7 @@ class WithParts(NamedTuple):
     """
 
     providers: Sequence[Provider]
-    parts: Mapping[Part, Mapping[int, KeptText]] = NO_PARTS
+    parts: Mapping[Part, Mapping[int, CachedText]] = NO_PARTS
     more: str | None = None
 
 
@@ -104,13 +104,13 @@ _PARTS: Mapping[Part, Shape] = {
 
 def part_texts(
     part: Part, by_provider: ByProvider, revisions: Mapping[int, int], view: View
-) -> dict[int, KeptText]:
+) -> dict[int, CachedText]:
     """Return provider id -> JSON text of the part; revisions: those that it is known to be of.
 
     What providers have in common is one text: most hosts have the traits of their model.
     """
     render = _PARTS[part].renderer(view)
-    texts: dict[int, KeptText] = {}
+    texts: dict[int, CachedText] = {}
     common: dict[int, orjson.Fragment] = {}  # by identity, of values that `by_provider` holds
     for provider_id, value in by_provider.items():
         fragment, size = common.get(id(value)), PART_OVERHEAD
@@ -119,7 +119,7 @@ def part_texts(
             size += len(text)
             fragment = common[id(value)] = orjson.Fragment(text)
         revision = revisions.get(provider_id, UNKNOWN)
-        texts[provider_id] = KeptText(fragment, revision, size)
+        texts[provider_id] = CachedText(fragment, revision, size)
     return texts
 
 
@@ -176,7 +176,7 @@ _LISTED = _Listed(PROVIDER)
 class ProviderTexts(NamedTuple):
     """Providers without parts, each of them text already."""
 
-    providers: Sequence[KeptText]
+    providers: Sequence[CachedText]
 
 
 # Version -> the first one at which a provider without parts has the same text.
@@ -188,14 +188,14 @@ def text_view(view: View) -> View:
     return view._replace(version=v(_SINCE.at(view.version)))
 
 
-def provider_texts(providers: Iterable[Provider], view: View) -> dict[int, KeptText]:
+def provider_texts(providers: Iterable[Provider], view: View) -> dict[int, CachedText]:
     """Return provider id -> what the provider is in a list."""
     render = PROVIDER.renderer(view)
-    texts: dict[int, KeptText] = {}
+    texts: dict[int, CachedText] = {}
     for provider in providers:
         text = _copy(orjson.dumps(render(provider)))
         size = PROVIDER_OVERHEAD + len(text)
-        texts[provider.id] = KeptText(text, provider.revision, size, provider.changed_at)
+        texts[provider.id] = CachedText(text, provider.revision, size, provider.changed_at)
     return texts
 
 

@@ -25,7 +25,7 @@ from placement.errors import ConsumerGenerationConflict, NoCandidatesFound
 from placement.objects import allocation_state
 from placement.objects.catalog import NO_NAMES
 from placement.objects.claims import Claim
-from placement.objects.search_snapshot import MOST_KEYS, claim_names
+from placement.objects.search_snapshot import MAX_KEYS, claim_names
 
 LOG = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class DemandSearches:
         for demand in demands:
             self._claims.setdefault(demand.request, []).append(demand.claim)
         # More claims than that are written without these ids.
-        self._names_owners = len(demands) <= MOST_KEYS
+        self._names_owners = len(demands) <= MAX_KEYS
         self._searches: dict[CandidateRequest, RequestSearch] = {}
 
     def choices(self, budget: Budget, *, explained: bool) -> list[Choice]:
@@ -154,7 +154,7 @@ class DemandSearches:
         for request in self._claims.keys() - self._searches.keys():
             resolve(self._conn, request)
         consumers = [demand.claim.consumer for demand in self._demands]
-        existing = allocation_state.existing(self._conn, consumers)
+        existing = allocation_state.find_consumers(self._conn, consumers)
         for uuid in consumers:
             consumer = existing.get(uuid)
             if consumer is not None:

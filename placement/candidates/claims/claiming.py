@@ -189,7 +189,7 @@ def _attempts(
         if choice[0].split == split:
             attempt = _Attempt.of(demands, choice)
             snapshot = attempt.snapshot(ids)
-            if snapshot.fit_for(attempt.claims):
+            if snapshot.is_usable_for(attempt.claims):
                 yield attempt, snapshot
     for choice in choices:
         yield _Attempt.of(demands, choice), None

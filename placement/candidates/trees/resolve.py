@@ -76,7 +76,7 @@ def resolve(
             sharing_rows.append(row)
         else:
             roots = root_windows.parse_first(text)
-    known = KnownNames.of(found.ids, found.aggregates, found.trees, names["tree"])
+    known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, names["tree"])
     _refuse_unknown(conn, request, known)
     return ResolvedRequest(
         _resolved(request, known),

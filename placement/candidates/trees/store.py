@@ -106,7 +106,7 @@ class TreeStore:
         # sets are read as ids, and each different set is named once.
         names = self._trait_names({row.trait_ids for row in rows})
         stocks = {fields: _stocks(fields) for fields in {row.stocks for row in rows}}
-        confirms = revisions.confirms(self._conn)
+        confirms = revisions.can_confirm(self._conn)
         rows_by_root: dict[int, list[_Row]] = {}
         roots: list[Root] = []
         for root_id, row_id, parent_id, revision, uuid, fields, trait_ids, aggregates in rows:

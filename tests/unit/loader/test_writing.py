@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from falcon_placement_client.inventory import InventoryRecord
 from placement.loader import Cloud, CloudConsumer, CloudProvider, lines, load_file
 from placement.loader.naming import provider_uuid
-from placement.loader.writing import DEEPEST
+from placement.loader.writing import MAX_NESTING
 from placement.vocabulary import MAX_INTEGER
 
 DEMO = Path(__file__).parents[3] / "etc" / "demo-cloud.yaml"
@@ -108,7 +108,7 @@ def test_what_is_written_is_read_as_the_same_cloud(cloud: Cloud, tmp_path: Path)
 
 def test_a_tree_of_any_depth_can_be_written(tmp_path: Path) -> None:
     providers: list[CloudProvider] = []
-    for level in range(5 * DEEPEST):
+    for level in range(5 * MAX_NESTING):
         parent = providers[-1].uuid if providers else None
         name = f"level{level}"
         providers.append(

@@ -135,10 +135,10 @@ def test_kinds_are_loaded_together_and_kept_apart() -> None:
 def test_the_kinds_that_were_used_last_are_kept() -> None:
     caches = KindCaches[Value](2, 100)
     for kind in ("j", "k", "j", "l"):
-        caches.of(kind).put({1: Value(kind, 1)})
-    found = {kind: caches.of(kind).get({1: 1}) for kind in ("j", "l")}
+        caches.get(kind).put({1: Value(kind, 1)})
+    found = {kind: caches.get(kind).get({1: 1}) for kind in ("j", "l")}
     assert found == {kind: {1: Value(kind, 1)} for kind in ("j", "l")}
-    assert caches.of("k").get({1: 1}) == {}
+    assert caches.get("k").get({1: 1}) == {}
 
 
 def test_threads_share_it() -> None:

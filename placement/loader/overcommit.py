@@ -1,7 +1,7 @@
-"""Providers that give more than their inventories allow, as they do once these have been cut.
+"""Providers whose allocations exceed their inventories, for example after a reduction.
 
-A server refuses to give it out again. So while the consumers are loaded, such inventories have just
-the room that the consumers of the file take.
+A server does not accept such allocations again. Therefore their inventories are temporarily large
+enough while the consumers are loaded.
 """
 
 from collections import defaultdict
@@ -15,22 +15,22 @@ from placement.vocabulary import MAX_INTEGER
 Key = tuple[str, str]  # uuid of a provider, resource class
 
 
-def crowded_providers(cloud: Cloud) -> dict[str, CloudProvider]:
-    """Return the providers whose consumers do not fit, by UUID, with room for them."""
+def overcommitted_providers(cloud: Cloud) -> dict[str, CloudProvider]:
+    """Return uuid -> provider with larger inventories, if its consumers do not fit."""
     amounts: dict[Key, list[int]] = defaultdict(list)
     for consumer in cloud.consumers:
         for provider_uuid, resources in consumer.allocations.items():
             for resource_class, amount in resources.items():
                 amounts[provider_uuid, resource_class].append(amount)
-    crowded: dict[str, CloudProvider] = {}
+    overcommitted: dict[str, CloudProvider] = {}
     for provider in cloud.providers:
         wider = {
-            resource_class: _wide_enough(record, amounts[provider.uuid, resource_class])
+            resource_class: _enlarged(record, amounts[provider.uuid, resource_class])
             for resource_class, record in provider.inventories.items()
         }
         if wider != provider.inventories:
-            crowded[provider.uuid] = replace(provider, inventories=wider)
-    return crowded
+            overcommitted[provider.uuid] = replace(provider, inventories=wider)
+    return overcommitted
 
 
 def consumers_of(cloud: Cloud, providers: Mapping[str, CloudProvider]) -> list[CloudConsumer]:
@@ -40,13 +40,13 @@ def consumers_of(cloud: Cloud, providers: Mapping[str, CloudProvider]) -> list[C
     ]
 
 
-def _wide_enough(record: InventoryRecord, amounts: Sequence[int]) -> InventoryRecord:
-    """Return the inventory, or one that can just give all amounts, if this one cannot."""
+def _enlarged(record: InventoryRecord, amounts: Sequence[int]) -> InventoryRecord:
+    """Return the inventory, or one that is just large enough if it is too small."""
     usage = sum(amounts)
     if usage <= record.capacity and all(units_allow(record, amount) for amount in amounts):
         return record
     return InventoryRecord(
         total=min(usage, MAX_INTEGER),
-        # A little more than needed, for ratios may be kept in single precision.
+        # Slightly more than needed, because databases may store ratios in single precision.
         allocation_ratio=1.0 if usage <= MAX_INTEGER else 1.0001 * usage / MAX_INTEGER,
     )

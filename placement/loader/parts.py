@@ -10,17 +10,16 @@ from placement.loader.cloud import CloudProvider
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
-    """A part of a provider that is replaced as a whole.
+class ProviderPart:
+    """A part of a provider that is replaced as a whole."""
 
-    name: of the sub-resource and of the member that holds its value. empty: the value on a
-    provider that is new. of_file: the value that the file gives. same: whether the server's value
-    (first) and the file's are equal.
-    """
-
+    # Name of the sub-resource, and of the member with its value.
     name: str
+    # Value of a new provider.
     empty: Any
+    # Returns the value in the file.
     of_file: Callable[[CloudProvider], Any]
+    # Whether the value of the server (first) equals that of the file.
     same: Callable[[Any, Any], bool]
 
 
@@ -35,7 +34,7 @@ def _same_inventories(on_server: Mapping[str, Any], of_file: Mapping[str, Any]) 
 
 
 def _same_record(on_server: Mapping[str, Any], of_file: Mapping[str, Any]) -> bool:
-    # Some databases keep the ratio in single precision.
+    # Some databases store the ratio in single precision.
     return all(
         math.isclose(on_server[key], value, rel_tol=1e-5)
         if key == "allocation_ratio"
@@ -52,8 +51,8 @@ def _same_uuids(on_server: Iterable[str], of_file: Iterable[str]) -> bool:
     return {str(uuid.UUID(text)) for text in on_server} == set(of_file)
 
 
-FACETS = (
-    Facet("inventories", {}, _inventories, _same_inventories),
-    Facet("traits", [], lambda provider: sorted(provider.traits), _same_names),
-    Facet("aggregates", [], lambda provider: sorted(provider.aggregates), _same_uuids),
+PROVIDER_PARTS = (
+    ProviderPart("inventories", {}, _inventories, _same_inventories),
+    ProviderPart("traits", [], lambda provider: sorted(provider.traits), _same_names),
+    ProviderPart("aggregates", [], lambda provider: sorted(provider.aggregates), _same_uuids),
 )
