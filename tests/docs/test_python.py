@@ -34,7 +34,7 @@ def test_the_example_of_a_client_prints_what_is_shown(
 
 def test_the_claims_of_the_page_are_made_and_released(tmp_path: Path) -> None:
     example = block(".. code-block:: python")
-    claims = PAGE.split("are claimed for at once, all or none:")[1]
+    claims = PAGE.split("all or none:")[1]
     with Service(tmp_path) as service, listening(service.application) as url:
         names: dict[str, object] = {}
         for code in (example, block(".. code-block:: python", claims)):
