@@ -13,6 +13,7 @@
 ``same_subtree=S,S,!S``               one provider, or those below it; with ``!`` outside it
 ``root_required=T1,!T2``              traits of the root of the tree; also ``in:T1,T2``
 ``root_member_of=UUID``               aggregates of the root, as ``member_of``
+``placement:tolerate=T1,T2``          also hosts with these taints
 ``vcpus``, ``ram``, ``disk``          short for VCPU, MEMORY_MB and DISK_GB without a suffix
 ====================================  ==========================================================
 
@@ -47,6 +48,9 @@ OTHER_NAMESPACES = frozenset(
 )
 OTHER_KEYS = frozenset(("hide_hypervisor_id",))  # an old one of nova's, without a namespace
 _NO_PART = ("limit", "explain")  # of a flavor: how many answers, and of what kind
+# Members of a request whose key in a flavor has this prefix.
+PREFIX = "placement:"
+_PREFIXED = ("tolerate",)
 
 _AMOUNT_KEY = re.compile(r"resources(?P<suffix>[\w-]{0,64}):(?P<name>.+)\Z", re.ASCII)
 _TRAIT_KEY = re.compile(r"trait(?P<suffix>[\w-]{0,64}):(?P<name>.+)\Z", re.ASCII)
@@ -55,8 +59,9 @@ _KEYS = (
     *(
         name
         for name in (*GROUP_FORMS, *ROOT_FORMS, *REQUEST_FORMS)
-        if name not in ("resources", *_NO_PART)
+        if name not in ("resources", *_NO_PART, *_PREFIXED)
     ),
+    *(PREFIX + name for name in _PREFIXED),
     *(*OWN_AMOUNTS, "resources:CLASS", "trait:NAME"),
 )
 
@@ -99,7 +104,8 @@ def flavor_of_request(request: JsonRequest) -> dict[str, str]:
                 if flavor.setdefault(trait_key, mark) != mark:
                     raise RequestError(trait_key, "required and forbidden at once")
         elif keyword not in _NO_PART:
-            values.setdefault(key, []).append(value)
+            prefix = PREFIX if keyword in _PREFIXED else ""
+            values.setdefault(prefix + key, []).append(value)
     return flavor | {key: ";".join(parts) for key, parts in values.items()}
 
 
@@ -174,7 +180,7 @@ def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:
         yield f"required{match['suffix']}", _TRAIT_MARKS[value] + match["name"]
     elif _is_own(key):
         for part in value.split(";"):
-            yield key, part.strip()
+            yield key.removeprefix(PREFIX), part.strip()
     elif key not in OWN_AMOUNTS and not _AMOUNT_KEY.match(key) and not _is_ignored(key):
         forms = {form.partition(":")[0]: form for form in _KEYS}
         close = get_close_matches(key.partition(":")[0], forms, 1)
@@ -187,6 +193,8 @@ def _is_own(key: str) -> bool:
     match = GROUP_KEY.match(key)
     if match:
         return match["keyword"] != "resources"
+    if key.startswith(PREFIX) or key in _PREFIXED:
+        return key.startswith(PREFIX) and key.removeprefix(PREFIX) in _PREFIXED
     return key in ROOT_FORMS or (key in REQUEST_FORMS and key not in _NO_PART)
 
 

@@ -68,6 +68,8 @@ class JsonRequest(TypedDict, total=False):
     isolate: Sequence[str]
     #: `isolate` for all groups with a suffix, in the words of 1.x.
     group_policy: Literal["none", "isolate"]
+    #: Traits that the root may have although the service leaves out hosts with them (taints).
+    tolerate: Sequence[str]
     #: How many candidates are wanted at most.
     limit: int
     #: How much is explained of hosts that cannot serve the request.

@@ -25,6 +25,7 @@ ONCE = ("limit", "group_policy", "explain")
 GROUP_KEY = re.compile(
     rf"(?P<keyword>{'|'.join(GROUP_FORMS)})(?P<suffix>[A-Za-z0-9_-]{{0,64}})\Z", re.ASCII
 )
+_NEW_REQUEST_MEMBERS = ("explain", "tolerate")
 _NEW_GROUP_MEMBERS = ("subtree", "can_split")
 
 
@@ -130,8 +131,9 @@ def _members_beyond(request: _Request, version: Version) -> Iterator[str]:
     yield from _root_members_beyond(request.get("root") or {})
     if any(rule.get("not") for rule in request.get("same_subtree") or ()):
         yield "same_subtree"
-    if request.get("explain"):
-        yield "explain"
+    for member in _NEW_REQUEST_MEMBERS:
+        if request.get(member):
+            yield member
     for suffix, group in request["groups"].items():
         for member in _NEW_GROUP_MEMBERS:
             if group.get(member):

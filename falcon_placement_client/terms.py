@@ -125,6 +125,11 @@ def _read_split(key: str, value: str, group: Members) -> None:
     group.setdefault("can_split", []).extend(names)
 
 
+def _read_tolerate(key: str, value: str, request: Members) -> None:
+    names = _names(key, value, value, "traits, separated by commas")
+    request.setdefault("tolerate", []).extend(names)
+
+
 def _list_of(member: str) -> Callable[[Mapping[str, Any]], list[str]]:
     """Return a writer of a list of names as one value."""
 
@@ -181,6 +186,7 @@ REQUEST_FORMS: Mapping[str, Form] = {
     "same_subtree": Form(_read_subtree_rule, _write_subtree_rules),
     "isolate": Form(_read_isolate, _list_of("isolate")),
     "group_policy": _choice("group_policy", "none", "isolate"),
+    "tolerate": Form(_read_tolerate, _list_of("tolerate")),
     "limit": Form(_read_limit, _scalar("limit")),
     "explain": _choice("explain", "summary", "providers"),
 }

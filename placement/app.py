@@ -1,5 +1,6 @@
 """The application: the only place where its parts are wired together."""
 
+import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from placement.progress import Progress, silent
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
+LOG = logging.getLogger(__name__)
 
 MIGRATE_ATTEMPTS = 5
 MIGRATE_PAUSE = 1.0  # seconds
@@ -218,7 +220,8 @@ def serve(*, patient: bool = True) -> Served:
     config.load_for_service(conf)
     config.setup_logging(conf)
     settings = config.settings(conf)
-    metrics = Metrics(settings.metrics) if settings.metrics.enabled else None
+    taints = settings.candidates.taints
+    metrics = Metrics(settings.metrics, taints) if settings.metrics.enabled else None
     application, _database = start(settings, patient=patient, metrics=metrics)
     if metrics is None:
         stop_listening()
@@ -242,6 +245,9 @@ def start(
     Raises:
         ConfigurationError: the configuration or the database cannot be used.
     """
+    taints = settings.candidates.taints
+    if taints:
+        LOG.info("hosts with a taint serve no search: %s", ", ".join(sorted(taints)))
     database = Database(settings.database)
     try:
         application = create_app(settings, database, metrics=metrics)

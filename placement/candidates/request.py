@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placement.candidates.terms import Term
+from placement.candidates.terms import RequiredTraits, Term, of_kind
 
 UNSUFFIXED = ""
 
@@ -72,6 +72,7 @@ class CandidateRequest:
     root: what the root of the anchor's tree must meet, whether or not it serves anything.
     limit: candidates wanted at the most; None: all.
     nested: a candidate may use several providers of one tree.
+    tolerate: traits that the root may have although they are taints.
     isolate_all: it was said of all suffixed groups at once, by `group_policy`.
     explain: "summary" or "providers" for an explanation of it, as a whole or also of single hosts.
     place: where the request says what, for errors about it.
@@ -83,6 +84,14 @@ class CandidateRequest:
     root: tuple[Term, ...] = ()
     limit: int | None = None
     nested: bool = True
+    tolerate: frozenset[str] = frozenset()
     isolate_all: bool = field(default=False, compare=False)
     explain: str | None = field(default=None, compare=False)
     place: Place = field(default=parameter_of, compare=False, repr=False)
+
+    @property
+    def tolerated(self) -> frozenset[str]:
+        """The traits that leave no host out as taints: `tolerate`, and all required ones."""
+        terms = [*self.root, *(term for group in self.groups for term in group.terms)]
+        required = [term.any_of for term in of_kind(terms, RequiredTraits)]
+        return self.tolerate.union(*required)

@@ -48,6 +48,12 @@ class Refusal(StrEnum):
     UNKNOWN_AGGREGATE = ("unknown_aggregate", "no aggregate of member_of or root_member_of exists")
     UNKNOWN_TREE = "unknown_tree", "the provider of in_tree or subtree does not exist"
     # the root of a tree
+    TAINTED = (
+        "tainted",
+        "the root has a taint that the request does not tolerate",
+        "{value}",
+        "{have} the taint {value}",
+    )
     ROOT_TRAIT_MISSING = (
         "root_trait_missing",
         "the root lacks a required trait",

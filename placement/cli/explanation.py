@@ -31,6 +31,7 @@ _DROPS: Mapping[str, str] = {
     "isolate": "with other groups on the provider of {}",
     "group_policy": "with several groups on one provider",
     "same_subtree": "without same_subtree={}",
+    "taints": "with the taint {} tolerated",
 }
 _PATH = re.compile(
     r'(?:groups(?:\[""\]|\.(?P<suffix>[\w-]+))\.|(?P<root>root)\.)?'

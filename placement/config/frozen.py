@@ -8,6 +8,8 @@ from oslo_config import cfg
 from placement.config.sources import describe_error
 from placement.errors import ConfigurationError
 
+TRAIT_NAME = re.compile(r"[A-Z0-9_]{1,255}")
+
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSettings:
@@ -65,6 +67,8 @@ class CandidateSettings:
     max_answer_size: int
     # Resource providers that a process keeps in memory.
     tree_cache_size: int
+    # Traits; a tree whose root has one serves only requests that tolerate it.
+    taints: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,7 @@ def settings(conf: cfg.ConfigOpts) -> Settings:
                 max_search_steps=conf.placement.max_search_steps,
                 max_answer_size=conf.placement.max_answer_size,
                 tree_cache_size=conf.placement.tree_cache_size,
+                taints=_taints(conf.placement.taints),
             ),
             metrics=metrics_settings(conf),
             slow_request=conf.placement.slow_request,
@@ -202,6 +207,21 @@ def metrics_settings(conf: cfg.ConfigOpts) -> MetricsSettings:
         directory=group.directory or None,
         inventory_seconds=group.inventory_seconds,
     )
+
+
+def _taints(names: list[str]) -> frozenset[str]:
+    """Return the taints.
+
+    Raises:
+        ConfigurationError: a name that no trait can have.
+    """
+    for name in names:
+        if not TRAIT_NAME.fullmatch(name):
+            raise ConfigurationError(
+                f"[placement] taints: {name!r} is no name of a trait: it has capital letters, "
+                "digits and _, at most 255 of them"
+            )
+    return frozenset(names)
 
 
 def _limit(value: int) -> int | None:

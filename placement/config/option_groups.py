@@ -118,6 +118,15 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "provider takes about 0.8 KB: half of that below a root, and twice as much if no two "
             "hosts have equal inventories.",
         ),
+        cfg.ListOpt(
+            "taints",
+            default=[],
+            help="Traits, separated by commas, that take a host out of use: while the root of a "
+            "tree has one of them, searches leave the whole tree out, except for requests that "
+            "tolerate or require the trait. Allocations, moves and releases are not affected. A "
+            "trait that does not exist yet has no effect. All servers need the same value; "
+            "a reload (SIGHUP) applies a new one.",
+        ),
         cfg.IntOpt(
             "max_request_body_size",
             default=32 * 1024 * 1024,

@@ -57,6 +57,7 @@ class UnknownNames(Invalid):
         names: the unknown names.
         field: the parameter or member that contains them, if the request has several.
         meant: existing names that resemble them.
+        code: of the error, if it is not the code of the class.
     """
 
     # What the catalogue holds, for the text.
@@ -64,8 +65,14 @@ class UnknownNames(Invalid):
     noun: str
 
     def __init__(
-        self, names: Iterable[str], field: str | None = None, meant: Sequence[str] = ()
+        self,
+        names: Iterable[str],
+        field: str | None = None,
+        meant: Sequence[str] = (),
+        code: str | None = None,
     ) -> None:
+        if code is not None:
+            self.code = code
         unknown = ", ".join(sorted(names))
         super().__init__(f"{_in(field)}No such {self.noun}: {unknown}{did_you_mean(meant)}")
 

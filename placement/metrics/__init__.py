@@ -3,14 +3,14 @@
 Each process counts in files of its own; the process that serves a scrape sums up all of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from placement import __version__, events
 from placement.config import MetricsSettings
 from placement.db.engine import Database
 from placement.errors import ConfigurationError
 from placement.metrics import directory
-from placement.metrics.declarations import BUILD
+from placement.metrics.declarations import BUILD, TAINT
 from placement.metrics.inventories import Inventories
 from placement.metrics.text import family, labels
 
@@ -21,12 +21,16 @@ _listening: list[Callable[[], None]] = []
 class Metrics:
     """The metrics of a service, readable from each of its processes."""
 
-    def __init__(self, settings: MetricsSettings) -> None:
+    def __init__(self, settings: MetricsSettings, taints: Collection[str] = frozenset()) -> None:
         """Choose the directory; nothing is counted before `listen`.
+
+        Args:
+            taints: the traits of `[placement] taints`.
 
         Raises:
             ConfigurationError: the directory cannot be used.
         """
+        self._taints = sorted(taints)
         self._directory = directory.use(settings.directory)
         keep = settings.inventory_seconds
         self._inventories = Inventories(self._directory, keep) if keep else None
@@ -69,6 +73,8 @@ class Metrics:
             text = generate_latest(registry)
             text += processes.text(directory.processes(self._directory).items())
         text += family(BUILD, [(labels({"version": __version__}), 1)])
+        if self._taints:
+            text += family(TAINT, [(labels({"trait": name}), 1) for name in self._taints])
         return text if self._inventories is None else text + self._inventories.text(database)
 
 

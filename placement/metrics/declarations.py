@@ -173,6 +173,12 @@ BUILD = Metric(
     "Always 1; the label has the release of the service.",
     {"version": "of the service"},
 )
+TAINT = Metric(
+    "placement_taint_info",
+    Kind.GAUGE,
+    "1, for each trait of [placement] taints of the server that answers.",
+    {"trait": "name of the trait"},
+)
 
 # The metrics that prometheus-client has for a process, for each process of the service.
 _PROCESS = {"process": "process id, of a worker or of the process that starts the workers"}
@@ -212,4 +218,4 @@ STOCKS = {
     )
 }
 
-ALL = (*SERVICE, BUILD, *PROCESSES, UP, *STOCKS.values())
+ALL = (*SERVICE, BUILD, TAINT, *PROCESSES, UP, *STOCKS.values())

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from placement.metrics.declarations import BUILD, PROCESSES, SERVICE, STOCKS, UP, Metric
+from placement.metrics.declarations import BUILD, PROCESSES, SERVICE, STOCKS, TAINT, UP, Metric
 
 HEAD = """\
 =======
@@ -26,6 +26,7 @@ placement.metrics.reference``.
 PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
     ("The service", "Counts of events in the service.", SERVICE),
     ("The release", "The installed release.", (BUILD,)),
+    ("The configuration", "The options of the server that answers.", (TAINT,)),
     (
         "The processes",
         "The process metrics of prometheus-client, for each running process. A worker that is "

@@ -60,7 +60,7 @@ class EmptyDatabase(gabbi_fixtures.EmptyDatabase):
     def _start_local(self) -> Callable[[], None]:
         exits = ExitStack()
         directory = exits.enter_context(tempfile.TemporaryDirectory(prefix="gabbits-"))
-        direct = PlacementDirect(settings(database_url(Path(directory))))
+        direct = PlacementDirect(settings(database_url(Path(directory)), **self.options))
         client = exits.enter_context(direct)
         gabbi_fixtures.local_service().application = sending_to(client)
         return exits.close
@@ -68,5 +68,5 @@ class EmptyDatabase(gabbi_fixtures.EmptyDatabase):
 
 def __getattr__(name: str) -> type[EmptyDatabase]:
     """The fixture of a cloud file."""
-    cloud = gabbi_fixtures.__getattr__(name).cloud
-    return type(name, (EmptyDatabase,), {"cloud": cloud})
+    fixture = gabbi_fixtures.__getattr__(name)
+    return type(name, (EmptyDatabase,), {"cloud": fixture.cloud, "options": fixture.options})

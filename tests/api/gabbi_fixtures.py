@@ -17,7 +17,7 @@ import io
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from socketserver import TCPServer
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -41,6 +41,15 @@ LIVE_URL = os.environ.get("PLACEMENT_URL", "").rstrip("/")
 # Providers of the gabbits have readable UUIDs, such as no real provider has. By them the
 # leftovers of an interrupted run are told from providers that somebody needs.
 OWN_UUIDS = "00000000-0000-0000-0000-"
+
+# Group -> option -> value.
+Options = Mapping[str, Mapping[str, object]]
+
+# Cloud file -> options of the service that the gabbits on it are about. A server with another URL
+# has to have them.
+OPTIONS: Mapping[str, Options] = {
+    "tainted-hosts": {"placement": {"taints": ["CUSTOM_MAINTENANCE", "CUSTOM_DEDICATED"]}}
+}
 
 
 class LocalService:
@@ -87,6 +96,7 @@ class EmptyDatabase(GabbiFixture):  # type: ignore[misc]
     """A service that knows the standard classes and traits, and no provider."""
 
     cloud: ClassVar[Path | None] = None
+    options: ClassVar[Options] = {}
 
     def start_fixture(self) -> None:
         self._undo: Callable[[], None] = self._start_live() if LIVE_URL else self._start_local()
@@ -114,7 +124,7 @@ class EmptyDatabase(GabbiFixture):  # type: ignore[misc]
         from tests.kit.builders import make_app
 
         directory = tempfile.TemporaryDirectory(prefix="gabbits-")
-        local_service().application = make_app(Path(directory.name))
+        local_service().application = make_app(Path(directory.name), **self.options)
         return directory.cleanup
 
 
@@ -182,5 +192,6 @@ def __getattr__(name: str) -> type[EmptyDatabase]:
     """The fixture of a cloud file, made when a gabbit asks for it by name."""
     for path in CLOUDS.glob("*.yaml"):
         if name == "".join(word.capitalize() for word in path.stem.split("-")) + "Cloud":
-            return type(name, (EmptyDatabase,), {"cloud": path})
+            options = OPTIONS.get(path.stem, {})
+            return type(name, (EmptyDatabase,), {"cloud": path, "options": options})
     raise AttributeError(f"no file in {CLOUDS} makes a fixture named {name}")

@@ -55,6 +55,7 @@ KNOWN = {
     "subtree": [provider_uuid(1)],
     "root_member_of": [aggregate_uuid(1)],
     "can_split": ["VCPU"],
+    "tolerate": ["HW_CPU_X86_AVX2"],
     "root_required": ["HW_CPU_X86_AVX2"],
     "limit": ["1", "5"],
     "marker": [provider_uuid(1)],

@@ -178,6 +178,7 @@ VALUES = {
     "isolate": "1",
     "explain": "summary",
     "can_split": "VCPU",
+    "tolerate": "HW_CPU_X86_AVX2",
     "associated": "true",
     "name": "in:X",
     "resources": "VCPU:1",

@@ -391,6 +391,23 @@ def test_sighup_reads_the_configuration_again_and_loses_no_request(
         assert load.counts["connections"] < load.counts["200"] / 10
 
 
+def test_sighup_applies_other_taints(tmp_path: Path, url: str) -> None:
+    with serving(tmp_path, [url], workers=2) as (process,):
+        expect(send(process.port, "PUT", "/traits/CUSTOM_MAINTENANCE"), 201)
+        tainted = new_host(process.port, VCPU=1)
+        new_host(process.port, VCPU=1)
+        body = {"traits": ["CUSTOM_MAINTENANCE"], "resource_provider_generation": 1}
+        expect(send(process.port, "PUT", f"/resource_providers/{tainted}/traits", body), 200)
+        path = "/allocation_candidates?resources=VCPU:1"
+        for taints, found in (("", 2), ("CUSTOM_MAINTENANCE", 1), ("", 2)):
+            workers = both_workers(process)
+            process.configure(f"[placement]\ntaints = {taints}\n")
+            process.signal(signal.SIGHUP)
+            assert are_gone(workers)
+            answer = expect(send(process.port, "GET", path), 200).body
+            assert len(answer["allocation_requests"]) == found
+
+
 def test_sighup_with_a_broken_file_is_refused_in_one_line_and_the_workers_go_on(
     tmp_path: Path, url: str
 ) -> None:

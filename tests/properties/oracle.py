@@ -130,6 +130,15 @@ class Query:
     root_member_of: tuple[frozenset[str], ...] = ()
     root_not_member_of: frozenset[str] = frozenset()
     isolate: frozenset[str] = frozenset()
+    tolerate: frozenset[str] = frozenset()
+    taints: frozenset[str] = frozenset()
+    """Those of the service, which are no part of what is sent."""
+
+    @property
+    def untolerated(self) -> frozenset[str]:
+        """The taints that leave a tree out: those that the request neither tolerates nor names."""
+        required = [*self.root_required, *(term for g in self.groups for term in g.required)]
+        return self.taints - self.tolerate.union(*required)
 
     def to_params(self) -> list[tuple[str, str]]:
         """The query string, as pairs in a stable order (section 2)."""
@@ -147,6 +156,8 @@ class Query:
         pairs += [("root_member_of", _any_of(names)) for names in self.root_member_of]
         if self.root_not_member_of:
             pairs.append(("root_member_of", "!" + _any_of(self.root_not_member_of)))
+        if self.tolerate:
+            pairs.append(("tolerate", ",".join(sorted(self.tolerate))))
         return pairs
 
     def to_body(self) -> dict[str, Any]:
@@ -170,6 +181,7 @@ class Query:
             "isolate": sorted(self.isolate),
             "same_subtree": rules,
             "root": root,
+            "tolerate": sorted(self.tolerate),
         }
         return {key: value for key, value in body.items() if value}
 
@@ -234,6 +246,11 @@ def served(world: World, query: Query) -> set[str]:
 
 
 def _choices(world: World, query: Query) -> Iterator[tuple[str, Choice]]:
+    world = {
+        uuid: provider
+        for uuid, provider in world.items()
+        if not world[root(world, uuid)].traits & query.untolerated
+    }
     for anchor in (provider for provider in world.values() if provider.parent is None):
         if not _root_passes(anchor, query):
             continue

@@ -1,5 +1,6 @@
 """Configuration: files, environment, and one line for what is wrong."""
 
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -155,6 +156,37 @@ def test_an_empty_name_of_a_directory_names_none(
     conf = config.options()
     config.load_for_service(conf)
     assert config.settings(conf).database.connection == "sqlite:///mine"
+
+
+def test_taints_are_names_of_traits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert config.settings(load(tmp_path, FILE, monkeypatch)).candidates.taints == frozenset()
+    text = f"{FILE}[placement]\ntaints = CUSTOM_MAINTENANCE, COMPUTE_STATUS_DISABLED\n"
+    taints = config.settings(load(tmp_path, text, monkeypatch)).candidates.taints
+    assert taints == {"CUSTOM_MAINTENANCE", "COMPUTE_STATUS_DISABLED"}
+
+
+@pytest.mark.parametrize("name", ["custom_x", "CUSTOM-X", "!CUSTOM_X", "C" * 256, "CUSTOM_A,,B"])
+def test_a_taint_that_no_trait_can_be_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    load(tmp_path, f"{FILE}[placement]\ntaints = {name}\n", monkeypatch)
+    with pytest.raises(ConfigurationError, match=r"\[placement\] taints: '") as raised:
+        app.serve()
+    assert "\n" not in str(raised.value)
+
+
+def test_the_start_logs_the_taints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = tmp_path / "placement.db"
+    text = FILE.replace("sqlite://", f"sqlite:///{database}\nsync_on_startup = true")
+    text += "[placement]\ntaints = CUSTOM_MAINTENANCE,CUSTOM_DEDICATED\n"
+    settings = config.settings(load(tmp_path, text, monkeypatch))
+    with caplog.at_level(logging.INFO):
+        app.start(settings)[1].dispose()
+    (record,) = [each for each in caplog.records if "taint" in each.getMessage()]
+    assert record.levelname == "INFO"
+    assert "CUSTOM_DEDICATED, CUSTOM_MAINTENANCE" in record.getMessage()
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,11 @@ PARAMETERS: Mapping[str, Parameter] = {
         "Aggregates that the root of the tree must be in (`UUID`), must be in one of "
         "(`in:UUID,UUID`), or must not be in (`!UUID`).",
     ),
+    "tolerate": Parameter(
+        "2.0",
+        "Traits, separated by commas, that the root of the tree may have although the service "
+        "is configured to leave out hosts with them (taints).",
+    ),
     "same_subtree": Parameter(
         "1.36",
         "Suffixes of groups, separated by commas, that must be served by one provider and those "
@@ -93,6 +98,7 @@ def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
         root=root,
         limit=limit,
         nested=Feature.NESTED_CANDIDATES.at(version),
+        tolerate=_tolerate(query),
         isolate_all=policy == "isolate",
         explain=explain,
     )
@@ -179,6 +185,16 @@ def _isolate(query: Pairs) -> frozenset[str] | None:
         raise bad("isolate", values[0], "group_policy says the same of all groups", QUERY_BAD_VALUE)
     suffixes = [suffix for value in values for suffix in _suffixes("isolate", value)]
     return frozenset(suffixes) if values else None
+
+
+def _tolerate(query: Pairs) -> frozenset[str]:
+    names: list[str] = []
+    for value in _values(query, "tolerate"):
+        names += [name.strip() for name in value.split(",")]
+        if not all(names):
+            text = "expected names of traits, separated by commas"
+            raise bad("tolerate", value, text, QUERY_BAD_VALUE)
+    return frozenset(names)
 
 
 def _read_splits(query: Pairs, groups: Mapping[str, Group]) -> None:

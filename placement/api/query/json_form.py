@@ -54,6 +54,7 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
         same_subtree=_rules(body.get("same_subtree", ())),
         root=_terms(body.get("root", {}), ROOT_TERMS),
         limit=_limit(body),
+        tolerate=frozenset(body.get("tolerate", ())),
         isolate_all=policy == "isolate",
         explain=body.get("explain"),
         place=_place(body, within),
@@ -157,6 +158,7 @@ def json_of(request: CandidateRequest) -> dict[str, Any]:
         ],
         "root": _json_of_terms(request.root, ROOT_TERMS),
         "limit": request.limit,
+        "tolerate": sorted(request.tolerate),
     }
     if request.isolate_all:
         body["group_policy"] = "isolate"

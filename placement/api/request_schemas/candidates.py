@@ -78,6 +78,7 @@ _MEMBERS = {
     },
     "root": closed({}, _members(ROOT_TERMS), "RootTerms"),
     "limit": {"type": "integer", "minimum": 1, "examples": [10]},
+    "tolerate": _list(sample(CLASS_NAME, "CUSTOM_MAINTENANCE")),
 }
 EXPLAIN = {
     "type": "string",

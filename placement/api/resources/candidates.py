@@ -54,7 +54,8 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
             explained = Explained(why, body)
     deadline.lift()  # what was found until then is the answer
     if not result.candidates and LOG.isEnabledFor(logging.INFO):
-        why = explained.explanation if explained else explain_trace(request, result.trace)
+        asked = result.scan.resolved.request  # with the taints that it does not tolerate
+        why = explained.explanation if explained else explain_trace(asked, result.trace)
         LOG.info("no candidates for %s: %s", _asked(call), why.text)
     return Reply(200, Candidates(result, request, explained), changed_at=NOW)
 

@@ -148,6 +148,8 @@ def path_of_term(term: StatedTerm, body: Mapping[str, Any]) -> str:
         steps = ["groups", term.suffix, term.keyword]
     if term.resource_class:
         return path_of([*steps, term.resource_class])
+    if term.code is Refusal.TAINTED:
+        return term.keyword  # no request states it
     stated: Any = body
     for step in steps:
         stated = stated[step]

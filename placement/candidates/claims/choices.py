@@ -15,7 +15,7 @@ from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.pipeline import RequestSearch
-from placement.candidates.trace import Trace
+from placement.candidates.search.result import SearchResult
 from placement.candidates.trees.resolve import resolve
 from placement.candidates.trees.scan import Scan
 from placement.candidates.trees.store import TreeCache
@@ -95,7 +95,7 @@ class DemandSearches:
         for demand in self._demands:
             result = self._search(demand.request).find(budget, ahead)
             if not result.candidates:
-                _log_unmet(demand, result.trace)
+                _log_unmet(demand.claim.consumer, result)
                 self._refuse_faulty()
                 why = self._why(result.scan, budget, ahead) if explained else ""
                 raise NoCandidatesFound(demand.place, why)
@@ -125,7 +125,7 @@ class DemandSearches:
         limited = replace(request, limit=request.limit or CHOICE)
         with stopwatch.NAMES:
             names = claim_names(claims) if self._names_owners else NO_NAMES
-            resolved = resolve(self._conn, limited, names)
+            resolved = resolve(self._conn, limited, names, self._settings.taints)
         for kind, ids in (("resource_class", resolved.class_ids), *resolved.other_ids.items()):
             self.ids.setdefault(kind, {}).update(ids)
         with stopwatch.SEARCH:
@@ -173,7 +173,7 @@ def trees_after(choice: Choice) -> Mapping[int, Tree]:
     return trees
 
 
-def _log_unmet(demand: Demand, trace: Trace) -> None:
+def _log_unmet(consumer: str, result: SearchResult) -> None:
     if LOG.isEnabledFor(logging.INFO):
-        why = explain_trace(demand.request, trace).text
-        LOG.info("no candidates for consumer %s: %s", demand.claim.consumer, why)
+        why = explain_trace(result.scan.resolved.request, result.trace).text
+        LOG.info("no candidates for consumer %s: %s", consumer, why)

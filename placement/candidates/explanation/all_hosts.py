@@ -13,6 +13,7 @@ from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.reductions import Reductions
 from placement.candidates.explanation.single_hosts import SingleHosts
 from placement.candidates.explanation.split_verdicts import judges
+from placement.candidates.explanation.taint_gains import TaintGains
 from placement.candidates.explanation.tally import Tally
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Explanation, Hosts
@@ -51,16 +52,20 @@ def explain(
     store = TreeStore(scan.conn, cache, roots_of(sharing), budget.spend, ahead)
     hosts = 0
     spent = False
-    reader = AnchorReader(store, sharing, budget.spend)
+    taint_gains = None
+    reader = AnchorReader(store, sharing, budget.spend, scan.resolved.taints)
     for roots in _windows(scan, tuning):
         hosts += len(roots)
         try:
             for batch in _batches(() if spent else roots, tuning):
-                for tree in reader.trees(batch):
+                trees = reader.trees(batch)
+                taint_gains = taint_gains or TaintGains(question, judge, reader)
+                for tree in trees:
                     pool = reader.pool(tree)
                     looks = LOOKS_PER_HOST + question.host_looks
                     budget.spend(looks + question.looks * len(pool.members))
                     verdict = tally.add(pool)
+                    taint_gains.add(tree, pool, verdict, tally)
                     if single_hosts is not None:
                         single_hosts.add(pool, verdict)
                     reductions.add(pool, verdict)

@@ -186,10 +186,12 @@ class Question:
 def _relaxations(question: Question) -> list[Relaxation]:
     """Return the request without each of its terms, but for resources."""
     request = question.request
-    relaxations = [
+    of_root = [
         Relaxation(stated, partial(without_root_term, request, term), root=1 << number)
         for number, (term, stated) in enumerate(zip(request.root, question.root_terms, strict=True))
     ]
+    taints = [each for each in of_root if each.term.code is Refusal.TAINTED]
+    relaxations = of_root[len(taints) :]
     for group in request.groups:
         screens = {slot: question.screens[slot] for slot in question.groups[group.suffix]}
         if not screens:
@@ -203,4 +205,5 @@ def _relaxations(question: Question) -> list[Relaxation]:
     relaxations += [
         Relaxation(term, partial(without_join, request, term)) for term in joining_terms(request)
     ]
-    return relaxations
+    # Of relaxations that serve equally many hosts, to tolerate a taint is listed last.
+    return relaxations + taints

@@ -209,6 +209,10 @@ class Tally:
         if not by_group:
             self._together[fall.code] += hosts
 
+    def gain(self, place: int) -> None:
+        """Count a host that would be served with a relaxation, which its verdict does not know."""
+        self._gains[place] += 1
+
     # -- what it comes to ----------------------------------------------------------------------
 
     def end(self) -> None:

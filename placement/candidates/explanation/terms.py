@@ -44,7 +44,13 @@ def of_group(group: RequestGroup) -> list[StatedTerm]:
 def of_root(terms: Iterable[Term]) -> list[StatedTerm]:
     """Return what is asked of the root."""
     return [
-        StatedTerm(term.root_code, f"root.{term.keyword}", None, term.stated, term.is_unknown)
+        StatedTerm(
+            term.root_code,
+            f"{term.root_prefix}{term.keyword}",
+            None,
+            term.stated,
+            term.is_unknown,
+        )
         for term in terms
     ]
 

@@ -13,7 +13,7 @@ from placement.candidates.explanation.wording import (
     noun_of,
     value_of,
 )
-from placement.candidates.terms import PlaceTerm
+from placement.candidates.terms import PlaceTerm, Untainted
 
 MOST_REASONS = 3
 
@@ -97,6 +97,8 @@ def _dropped(term: StatedTerm) -> str:
         return _DROPPED_JOINS[term.keyword]
     if issubclass(kind, PlaceTerm):
         return f"{kind.keyword} {{value}}"
+    if kind is Untainted:
+        return "the taint {value}"
     return "forbidding {noun}" if kind.excludes else "asking for {noun}"
 
 

@@ -10,11 +10,19 @@ from placement.candidates.explanation.profiles import Extreme, FallCause
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import SubtreeRule
-from placement.candidates.terms import GROUP_TERMS, PlaceTerm, RequiredTraits, of_kind
+from placement.candidates.terms import (
+    GROUP_TERMS,
+    PlaceTerm,
+    RequiredTraits,
+    Term,
+    Untainted,
+    of_kind,
+)
 from placement.candidates.trace import SUMS_BY, Reason, Refusal
 
 # Keyword -> the class of terms that it states.
-KINDS = {kind.keyword: kind for kind in GROUP_TERMS}
+_KINDS: tuple[type[Term], ...] = (*GROUP_TERMS, Untainted)
+KINDS = {kind.keyword: kind for kind in _KINDS}
 
 MOST_NAMES = 5  # in a list of them
 MOST_TERMS = 3  # of one step

@@ -38,13 +38,16 @@ from placement.candidates.search.result import (
 )
 from placement.candidates.search.split_search import SplitSearches
 from placement.candidates.trace import Trace
-from placement.candidates.trees.conditions import sharing_root_condition, tree_conditions
+from placement.candidates.trees.conditions import (
+    asks_root,
+    sharing_root_condition,
+    tree_conditions,
+)
 from placement.candidates.trees.open_roots import OpenRoots
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
 from placement.candidates.trees.roots import RootReader, RootSource
 from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.trees.sharing import (
-    Sharing,
     SharingProvider,
     sharing_alone,
     sharing_members,
@@ -77,7 +80,7 @@ def find_candidates(
     they cut the answer short.
     """
     with stopwatch.NAMES:
-        resolved = resolve(conn, request)
+        resolved = resolve(conn, request, taints=settings.taints)
     budget = Budget(settings.max_search_steps)
     with stopwatch.SEARCH:
         return RequestSearch(conn, cache, resolved, settings, tuning).find(budget)
@@ -171,7 +174,7 @@ class RequestSearch:
         search_anchors = partial(
             _search_anchors,
             store=store,
-            sharing=sharing,
+            reader=AnchorReader(store, sharing.providers, budget.spend, self.resolved.taints),
             budget=budget,
             enough_known=self._tuning.enough_known,
         )
@@ -227,9 +230,11 @@ class RequestSearch:
         """Yield the search of each set of sharing providers that may serve by themselves."""
         if self._alone is None:
             root = sharing_root_condition(self.resolved)
-            self._alone = list(sharing_alone(self._conn, self._sharing, root))
+            asked = asks_root(self.resolved)
+            self._alone = list(sharing_alone(self._conn, self._sharing, root, asks_root=asked))
+        taints = self.resolved.taints
         for providers in self._alone:
-            yield anchors.begin(sharing_pool(sharing_members(providers, store.pinned())))
+            yield anchors.begin(sharing_pool(sharing_members(providers, store.pinned(), taints)))
 
 
 def _refused(scan: Scan, trace: Trace) -> SearchResult:
@@ -270,7 +275,7 @@ def _search_anchors(
     anchors: AnchorSearches,
     roots: OpenRoots,
     store: TreeStore,
-    sharing: Sharing,
+    reader: AnchorReader,
     budget: Budget,
     *,
     enough_known: int | None,
@@ -279,7 +284,6 @@ def _search_anchors(
 
     Raises _EnoughError.
     """
-    reader = AnchorReader(store, sharing.providers, budget.spend)
     for batch in roots.batches(budget.spend):
         parts = [batch] if enough_known is None else store.known_first(batch)
         for number, part in enumerate(parts):

@@ -11,7 +11,7 @@ from placement.candidates.terms.aggregates import MemberOf, NotMemberOf
 from placement.candidates.terms.amounts import STOCK_CONDITIONS
 from placement.candidates.terms.base import PlaceTerm, RootRole, StatedValue, Term
 from placement.candidates.terms.checks import Masks, TermChecks, bits, each_mask, lowest, meeting
-from placement.candidates.terms.traits import ForbiddenTrait, RequiredTraits
+from placement.candidates.terms.traits import ForbiddenTrait, RequiredTraits, Untainted
 from placement.candidates.terms.trees import InSubtree, InTree
 
 T = TypeVar("T", bound=Term)
@@ -64,6 +64,7 @@ __all__ = [
     "StatedValue",
     "Term",
     "TermChecks",
+    "Untainted",
     "bits",
     "each_mask",
     "lowest",

@@ -55,6 +55,8 @@ class Term:
     # The member of the JSON form that states it; the parameter of queries, which may be another's.
     keyword: ClassVar[str]
     parameter: ClassVar[str]
+    # What precedes the keyword in the path of a term of the root.
+    root_prefix: ClassVar[str] = "root."
     # Whether the JSON form has a list of them.
     is_listed: ClassVar[bool] = True
     # What it states: a "trait", an "aggregate", a "tree" by one of its providers.

@@ -79,3 +79,17 @@ class ForbiddenTrait(MemberTerm):
     def conditions(self, known: KnownNames) -> Sequence[IdCondition]:
         """Return that the provider does not have the trait."""
         return (IdCondition(ConditionKind.NO_TRAIT, known.trait_ids([self.name])),)
+
+
+@dataclass(frozen=True, slots=True)
+class Untainted(ForbiddenTrait):
+    """The root does not have a taint: a trait that the service is configured to leave out.
+
+    Clients do not state it: `trees.resolve` adds it for each taint that a request does not
+    tolerate.
+    """
+
+    code = root_code = Refusal.TAINTED
+    keyword = "taints"
+    parameter = "tolerate"
+    root_prefix = ""

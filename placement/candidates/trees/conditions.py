@@ -10,7 +10,7 @@ from typing import TypeVar
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import Slot
 from placement.candidates.stats import RootStats, TraitSet
-from placement.candidates.terms import RootRole, Term
+from placement.candidates.terms import RootRole, Term, Untainted
 from placement.candidates.trees.resolve import ResolvedRequest
 from placement.candidates.trees.sharing import Sharing
 from placement.candidates.tuning import SearchTuning
@@ -117,11 +117,21 @@ def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
 
     That is also what the unsuffixed group asks of it, wherever it is served.
     """
-    terms = [*resolved.request.root]
-    for group in resolved.request.groups:
-        if not group.suffixed:
-            terms += [term for term in group.terms if term.root_role is RootRole.REQUIRED]
+    terms = [*resolved.request.root, *_spanning_terms(resolved)]
     return RootCondition(combined(_conditions(resolved, terms)))
+
+
+def asks_root(resolved: ResolvedRequest) -> bool:
+    """Whether the request itself states what an anchor's root has to be for that."""
+    stated = [term for term in resolved.request.root if not isinstance(term, Untainted)]
+    terms = [*stated, *_spanning_terms(resolved)]
+    return RootCondition(combined(_conditions(resolved, terms))) != RootCondition()
+
+
+def _spanning_terms(resolved: ResolvedRequest) -> list[Term]:
+    """Return the terms of the unsuffixed group that the anchor's root has to meet, too."""
+    groups = [group for group in resolved.request.groups if not group.suffixed]
+    return [term for group in groups for term in group.terms if term.root_role is RootRole.REQUIRED]
 
 
 def _rarity(condition: MemberCondition) -> tuple[bool, bool, bool, int, int]:

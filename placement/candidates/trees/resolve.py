@@ -1,16 +1,17 @@
 """The names of a request become ids, and its identifiers become what rows hold."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
-from placement.candidates.terms import Term
+from placement.candidates.terms import Term, Untainted, of_kind
 from placement.candidates.trace import Refusal
 from placement.db.statements import root_windows, sharing
-from placement.errors import UnknownResourceClasses, UnknownTraits
+from placement.errors import QUERY_BAD_VALUE, UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog
 from placement.objects.catalog import NO_NAMES, Ids, Names
 from placement.objects.known_names import KnownNames
@@ -18,7 +19,10 @@ from placement.objects.known_names import KnownNames
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """A request whose names are known, with the ids of what it names."""
+    """A request whose names are known, with the ids of what it names.
+
+    Its root also has a term for each taint that the request does not tolerate.
+    """
 
     # With terms that know which of their aggregates and trees exist.
     request: CandidateRequest
@@ -39,14 +43,24 @@ class ResolvedRequest:
         """The ids of resource classes by name."""
         return self.known.classes
 
+    @property
+    def taints(self) -> frozenset[str]:
+        """The taints that leave a tree out: those that exist and are not tolerated."""
+        return frozenset(term.name for term in of_kind(self.request.root, Untainted))
+
 
 def resolve(
-    conn: Connection, request: CandidateRequest, others: Names = NO_NAMES
+    conn: Connection,
+    request: CandidateRequest,
+    others: Names = NO_NAMES,
+    taints: frozenset[str] = frozenset(),
 ) -> ResolvedRequest:
     """Look up every name of the request, the first sharing providers and roots in one statement.
 
     others: further names, of kinds that requests do not name; those that exist as they are
-    written are found. Raises UnknownResourceClasses and UnknownTraits, wherever the name stands.
+    written are found. taints: traits of the service that leave out a tree whose root has one;
+    those that do not exist have no effect. Raises UnknownResourceClasses and UnknownTraits,
+    wherever the name stands.
     """
     class_names = {name for group in request.groups for name, _amount in group.resources}
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
@@ -56,12 +70,13 @@ def resolve(
                 names[kind].update(names_of_term)
 
     # Their traits matter to a request that names some.
+    untolerated = taints - request.tolerated
     first = sharing.FIRST_PROVIDERS_WITH_TRAITS if names["trait"] else sharing.FIRST_PROVIDERS
     found = catalog.look_up(
         conn,
         {
             "resource_class": class_names,
-            "trait": names["trait"],
+            "trait": names["trait"] | request.tolerate | untolerated,
             "aggregate": names["aggregate"],
             **others,
         },
@@ -79,7 +94,7 @@ def resolve(
     known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, names["tree"])
     _refuse_unknown(conn, request, known)
     return ResolvedRequest(
-        _resolved(request, known),
+        _resolved(request, known, [*map(Untainted, sorted(untolerated & known.traits.keys()))]),
         known,
         tuple(_unsatisfiable(request, known)),
         {kind: found.ids[kind] for kind in others},
@@ -95,8 +110,12 @@ def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]
         yield "", group.suffix, group.terms
 
 
-def _resolved(request: CandidateRequest, known: KnownNames) -> CandidateRequest:
+def _resolved(
+    request: CandidateRequest, known: KnownNames, untainted: Sequence[Untainted]
+) -> CandidateRequest:
     """Return the request with terms that know what exists.
+
+    untainted: further terms of the root, which come first.
 
     PERF: groups without terms, as most are, stay as they are.
     """
@@ -104,7 +123,7 @@ def _resolved(request: CandidateRequest, known: KnownNames) -> CandidateRequest:
         replace(group, terms=_terms(group.terms, known)) if group.terms else group
         for group in request.groups
     ]
-    return replace(request, groups=tuple(groups), root=_terms(request.root, known))
+    return replace(request, groups=tuple(groups), root=(*untainted, *_terms(request.root, known)))
 
 
 def _terms(terms: Iterable[Term], known: KnownNames) -> tuple[Term, ...]:
@@ -122,27 +141,35 @@ def _unsatisfiable(request: CandidateRequest, known: KnownNames) -> Iterable[tup
 
 def _refuse_unknown(conn: Connection, request: CandidateRequest, known: KnownNames) -> None:
     """Raise for the first parameter that names something unknown, naming the parameter."""
-    _refuse_unknown_traits(conn, request, "root_", UNSUFFIXED, request.root, known.traits)
+    refuse_traits = partial(_refuse_unknown_traits, conn, known)
+    refuse_traits(_trait_names(request.root), partial(request.place, "root_required", UNSUFFIXED))
+    refuse_traits(request.tolerate, partial(request.place, "tolerate", UNSUFFIXED), QUERY_BAD_VALUE)
     for group in request.groups:
         unknown = {name for name, _amount in group.resources}.difference(known.classes)
         if unknown:
             place = request.place("resources", group.suffix, min(unknown))
             nearest = catalog.nearest(conn, "resource_class", unknown)
             raise UnknownResourceClasses(unknown, place, nearest)
-        _refuse_unknown_traits(conn, request, "", group.suffix, group.terms, known.traits)
+        refuse_traits(_trait_names(group.terms), partial(request.place, "required", group.suffix))
+
+
+def _trait_names(terms: Iterable[Term]) -> set[str]:
+    """Return the traits that terms name."""
+    names: set[str] = set()
+    for term in terms:
+        names.update(term.names.get("trait", ()))
+    return names
 
 
 def _refuse_unknown_traits(
     conn: Connection,
-    request: CandidateRequest,
-    before: str,
-    suffix: str,
-    terms: Iterable[Term],
-    known: Collection[str],
+    known: KnownNames,
+    names: Collection[str],
+    place_of: Callable[[str], str],
+    code: str | None = None,
 ) -> None:
-    unknown: set[str] = set()
-    for term in terms:
-        unknown.update(set(term.names.get("trait", ())).difference(known))
+    """Raise for traits that do not exist.  place_of: returns what a client calls a name's place."""
+    unknown = set(names).difference(known.traits)
     if unknown:
-        place = request.place(f"{before}required", suffix, min(unknown))
-        raise UnknownTraits(unknown, place, catalog.nearest(conn, "trait", unknown))
+        nearest = catalog.nearest(conn, "trait", unknown)
+        raise UnknownTraits(unknown, place_of(min(unknown)), nearest, code)

@@ -9,7 +9,7 @@ from typing import Self
 from sqlalchemy.engine import Connection
 
 from placement.candidates.budget import Spend
-from placement.candidates.model import Pool, Root, Tree
+from placement.candidates.model import Pool, Root, SharingMember, Tree
 from placement.candidates.request import CandidateRequest, Slot
 from placement.candidates.trees.resolve import ResolvedRequest, resolve
 from placement.candidates.trees.roots import PlainRoots
@@ -36,12 +36,17 @@ class Scan:
         self._sharing: Sharing | None = None
 
     @classmethod
-    def of(cls, conn: Connection, request: CandidateRequest) -> Self:
+    def of(
+        cls,
+        conn: Connection,
+        request: CandidateRequest,
+        taints: frozenset[str] = frozenset(),
+    ) -> Self:
         """Return the scan of a request, whose names are read.
 
-        Raises UnknownResourceClasses, UnknownTraits.
+        taints: as of `resolve`. Raises UnknownResourceClasses, UnknownTraits.
         """
-        return cls(conn, resolve(conn, request))
+        return cls(conn, resolve(conn, request, taints=taints))
 
     def sharing(self, slots: Sequence[Slot]) -> Sharing:
         """Return the sharing providers, by the slots that they have room for."""
@@ -58,9 +63,17 @@ class AnchorReader:
     """Reads trees, a batch of roots at a time, and makes the pools of those that are anchors."""
 
     def __init__(
-        self, store: TreeStore, sharing: Collection[SharingProvider], spend: Spend
+        self,
+        store: TreeStore,
+        sharing: Collection[SharingProvider],
+        spend: Spend,
+        taints: frozenset[str],
     ) -> None:
-        """sharing: those that anchors may use; the store has pinned their roots."""
+        """sharing: those that anchors may use; the store has pinned their roots.
+
+        taints: traits of roots whose sharing providers no anchor may use.
+        """
+        self._taints = taints
         self._store = store
         self._sharing = sharing
         self._spend = spend
@@ -72,7 +85,19 @@ class AnchorReader:
         """Return the trees of the roots, in their order."""
         trees = self._store.trees(roots)
         if not self._is_ready:
-            members = sharing_members(self._sharing, self._store.pinned())
-            self.pool = AnchorPools(members, self._spend).pool
+            self.pool = AnchorPools(self._members(self._taints), self._spend).pool
             self._is_ready = True
         return trees
+
+    def pools_tolerating(self, taint: str) -> Callable[[Tree], Pool] | None:
+        """Return what makes the pools of anchors that may also use the trees with a taint.
+
+        None: no sharing provider is left out by this taint alone.
+        """
+        members = self._members(self._taints - {taint})
+        if len(members) == len(self._members(self._taints)):
+            return None
+        return AnchorPools(members, self._spend).pool
+
+    def _members(self, taints: frozenset[str]) -> list[SharingMember]:
+        return sharing_members(self._sharing, self._store.pinned(), taints)

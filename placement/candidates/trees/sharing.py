@@ -167,13 +167,17 @@ def _provider(row: SharingRow, traits: Mapping[int, str], *, with_keys: bool) ->
 
 
 def sharing_members(
-    providers: Iterable[SharingProvider], trees: Iterable[Tree]
+    providers: Iterable[SharingProvider], trees: Iterable[Tree], taints: frozenset[str] = NONE
 ) -> list[SharingMember]:
-    """Return the sharing providers where they stand in their trees."""
+    """Return the sharing providers where they stand in their trees.
+
+    taints: traits of roots whose trees serve nothing.
+    """
     uuids = {provider.uuid for provider in providers}
     return [
         SharingMember(tree, member, position)
         for tree in trees
+        if taints.isdisjoint(tree.root.traits)
         for position, member in enumerate(tree.members)
         if member.uuid in uuids
     ]
@@ -223,14 +227,15 @@ def sharing_pool(sharing: Sequence[SharingMember]) -> Pool:
 
 
 def sharing_alone(
-    conn: Connection, sharing: Sharing, root: RootCondition
+    conn: Connection, sharing: Sharing, root: RootCondition, *, asks_root: bool
 ) -> Iterator[Sequence[SharingProvider]]:
     """Yield each set of sharing providers that some anchor reaches, where only it may serve.
 
-    root: what an anchor has to have. Ten thousand hosts that reach the same providers are one
-    set, found by one statement; most requests need none.
+    root: what an anchor has to have. asks_root: the request states some of that; taints, which
+    also leave out a tree's own sharing providers, are no part of it. Ten thousand hosts that reach
+    the same providers are one set, found by one statement; most requests need none.
     """
-    if not _needs_search_alone(sharing, root):
+    if not _needs_search_alone(sharing, asks_root=asks_root):
         return
     reach = {
         provider.uuid: sharing.spellings.rows(provider.aggregates) for provider in sharing.providers
@@ -245,7 +250,7 @@ def sharing_alone(
     yield from sets.values()
 
 
-def _needs_search_alone(sharing: Sharing, root: RootCondition) -> bool:
+def _needs_search_alone(sharing: Sharing, *, asks_root: bool) -> bool:
     """Whether sharing providers alone have candidates that are not found at their own trees.
 
     All slots must have one. Candidates of one tree's providers are found at that tree, unless
@@ -253,7 +258,7 @@ def _needs_search_alone(sharing: Sharing, root: RootCondition) -> bool:
     """
     if not all(sharing.serving):
         return False
-    if root != RootCondition():
+    if asks_root:
         return True
     trees = {provider.root.id for provider in sharing.providers}
     return len(sharing.serving) > 1 and len(trees) > 1

@@ -52,6 +52,8 @@ def json_requests(draw: st.DrawFn) -> dict[str, Any]:
     request: dict[str, Any] = {"groups": groups}
     if root := draw(_conditions()):
         request["root"] = root
+    if draw(_YES_OR_NO):
+        request["tolerate"] = draw(names(TRAITS))
     suffixed = tuple(suffix for suffix in groups if suffix)
     if suffixed:
         _join(draw, request, suffixed)

@@ -81,6 +81,7 @@ def test_all_that_joins_groups_is_read() -> None:
             "root_member_of": f"{A};{B}",
             "resources:VCPU": 8,
             "can_split": "VCPU",
+            "placement:tolerate": "CUSTOM_MAINTENANCE,CUSTOM_DEDICATED",
         }
     )
     assert request == {
@@ -98,6 +99,7 @@ def test_all_that_joins_groups_is_read() -> None:
         },
         "same_subtree": [{"of": ["_NUMA", "_NIC"]}, {"of": ["_NIC"], "not": ["_NUMA"]}],
         "isolate": ["_NIC"],
+        "tolerate": ["CUSTOM_MAINTENANCE", "CUSTOM_DEDICATED"],
         "root": {
             "required": ["COMPUTE_STATUS_DISABLED"],
             "forbidden": ["CUSTOM_X"],

@@ -123,6 +123,7 @@ def test_what_the_first_line_can_be_told_means_the_same_there(request: Any) -> N
         ({"groups": GROUPS, "root": {"member_of": [A]}}, (1, 39), "root.member_of"),
         ({"groups": GROUPS, "root": {"required": [["T", "U"]]}}, (1, 39), "root.required"),
         ({"groups": GROUPS, "explain": "summary"}, (1, 39), "explain"),
+        ({"groups": GROUPS, "tolerate": ["T"]}, (1, 39), "tolerate"),
         (
             {"groups": GROUPS, "same_subtree": [{"of": ["_A"], "not": ["_B"]}]},
             (1, 39),

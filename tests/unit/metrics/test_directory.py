@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from placement import __version__
+from placement import __version__, config
 from placement.compat.prometheus import FILE_SIZE, AllocatedFile
 from placement.errors import ConfigurationError
-from placement.metrics import directory, processes
+from placement.metrics import Metrics, directory, processes
 from placement.metrics.declarations import PROCESSES
 from tests.kit import metrics as kit
 from tests.kit.builders import make_database
@@ -259,3 +259,12 @@ def test_the_release_is_shown(tmp_path: Path) -> None:
         said = kit.samples(metrics.text(database))
     database.dispose()
     assert kit.of(said, "placement_build_info") == {f"version={__version__}": 1}
+    assert kit.of(said, "placement_taint_info") == {}
+
+
+def test_each_taint_of_the_service_is_shown(tmp_path: Path) -> None:
+    _settings, database = make_database(tmp_path)
+    options = config.MetricsSettings(True, "/metrics", None, True, str(tmp_path / "counts"), 0)
+    said = kit.samples(Metrics(options, {"CUSTOM_B", "CUSTOM_A"}).text(database))
+    database.dispose()
+    assert kit.of(said, "placement_taint_info") == {"trait=CUSTOM_A": 1, "trait=CUSTOM_B": 1}
