@@ -1,4 +1,4 @@
-"""`placement-manage`: what an operator does by hand."""
+"""`placement-manage`: commands for operators."""
 
 import os
 import sys
@@ -8,8 +8,8 @@ from itertools import takewhile
 from placement import __version__, console
 from placement.cli.commands import COMMANDS, describe
 
-INTERRUPTED = 130  # exit codes, those of a process that a signal ends: SIGINT
-UNREAD = 141  # SIGPIPE
+INTERRUPTED = 130  # exit codes of a process that a signal ends: SIGINT
+OUTPUT_CLOSED = 141  # SIGPIPE
 _HELP = frozenset(("-h", "--help"))
 
 
@@ -18,14 +18,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _run(arguments)
-        sys.stdout.flush()  # here, where it can still be said that nobody reads on
+        sys.stdout.flush()  # within the try block, because the reader may have gone away
     except KeyboardInterrupt:
         console.fail(Exception("interrupted"))
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever reads the output wants no more of it, such as `head`. What is left goes nowhere.
+        # The reader of the output, such as `head`, has closed it. Discard what is left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return UNREAD
+        return OUTPUT_CLOSED
     except Exception as error:
         if not console.is_expected(error):
             raise

@@ -1,6 +1,6 @@
-"""`placement-manage audit`: what the database holds that somebody should look at.
+"""`placement-manage audit`: rows in the database that need an operator's attention.
 
-The exit code is 0 where nothing is wrong, 3 where something is, 1 for anything that went wrong.
+The exit code is 0 if nothing is wrong, 3 if something is, and 1 for errors.
 """
 
 import json
@@ -23,7 +23,7 @@ from placement.objects import audit
 from placement.objects.audit import AuditCheck, Inquiry, Owners, Row
 from placement.progress import progress
 
-WRONG = 3  # exit code; argparse has taken 2
+WRONG = 3  # exit code; argparse uses 2
 BATCH = 100  # consumers that are deleted in one transaction
 HOUR = 3600
 
@@ -34,20 +34,20 @@ def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     names = [check.name for check in audit.CHECKS]
     parser.description = (
-        "Reads the database of the configuration. Exit code: 0 if nothing is wrong, 3 if something "
-        "is, 1 for errors. Empty projects are shown, but not wrong."
+        "Reads the configured database. Exit code: 0 if nothing is wrong, 3 if something is, 1 for "
+        "errors. Empty projects are listed but do not count as wrong."
     )
     parser.set_defaults(action=_audit)
     parser.add_argument(
-        "--check", action="append", choices=names, help="look for this alone; may be repeated"
+        "--check", action="append", choices=names, help="run only this check; may be repeated"
     )
     parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="default: table")
     parser.add_argument(
         "--owners",
         metavar="FILE",
-        help="what owns consumers, a UUID a line ('-': standard input), as `openstack server list "
-        "--all-projects -f value -c ID` writes it. It must name owners of every kind: servers, "
-        "migrations, volumes, reservations",
+        help="list of the owners of consumers, one UUID per line ('-': standard input), as written "
+        "by `openstack server list --all-projects -f value -c ID`. It must contain owners of every "
+        "kind: servers, migrations, volumes, reservations",
     )
     parser.add_argument(
         "--consumer-type",
@@ -61,20 +61,20 @@ def set_up(parser: Any) -> None:
         type=int,
         default=HOUR,
         metavar="SECONDS",
-        help="leave out consumers that are younger, whose owners may not be in the list yet "
+        help="ignore younger consumers, because their owners may not be in the list yet "
         f"(default: {HOUR})",
     )
     parser.add_argument(
         "--delete",
         action="store_true",
         help="delete the allocations of consumers whose owner is not in the list, after asking. "
-        "A consumer that has changed since it was listed stays",
+        "Consumers that have changed since they were listed are kept",
     )
     parser.add_argument("--yes", action="store_true", help="delete without asking")
 
 
 def _audit(conf: cfg.ConfigOpts) -> int:
-    """Show what the checks find, delete what is to be deleted; return the exit code."""
+    """Print the findings, delete orphans if requested, and return the exit code."""
     options = conf.category
     _refuse_unsafe(options)
     owners = _owners(options)
@@ -85,24 +85,24 @@ def _audit(conf: cfg.ConfigOpts) -> int:
     if options.delete and orphans and (options.yes or _agreed(len(orphans))):
         remaining = _delete(database, orphans)
         deleted = len(orphans) - remaining
-        print(f"deleted: {deleted}; changed or gone since: {remaining}", file=sys.stderr)
+        print(f"deleted: {deleted}; changed or deleted since: {remaining}", file=sys.stderr)
         findings = {**findings, audit.WITHOUT_OWNER: orphans[:remaining]}
     wrong = any(findings.get(check.name) for check in audit.CHECKS if check.wrong)
     return WRONG if wrong else 0
 
 
 def _refuse_unsafe(options: Any) -> None:
-    """Raise ConfigurationError for deleting what nobody has compared, or agreed to."""
+    """Raise ConfigurationError for a deletion without a list of owners or without consent."""
     if options.delete and not options.owners:
-        raise ConfigurationError("--delete needs --owners: it deletes consumers that nobody owns")
+        raise ConfigurationError("--delete needs --owners: it deletes consumers without an owner")
     if options.delete and not options.yes and not _can_ask():
-        raise ConfigurationError("--delete needs --yes where nobody can be asked")
+        raise ConfigurationError("--delete needs --yes if standard input is not a terminal")
 
 
 def _owners(options: Any) -> Owners | None:
     if options.owners is None:
         return None
-    # The database has times in UTC, without a zone.
+    # The database holds times in UTC without a time zone.
     now = datetime.now(UTC).replace(tzinfo=None)
     try:
         created_before = now - timedelta(seconds=options.older_than)
@@ -114,7 +114,7 @@ def _owners(options: Any) -> Owners | None:
 
 
 def _checks(options: Any) -> list[AuditCheck]:
-    """Return the checks that are asked for: all that can be made where none is named."""
+    """Return the requested checks; by default all that can be run."""
     names = set(options.check or (check.name for check in audit.CHECKS))
     if not options.owners:
         if options.check and audit.WITHOUT_OWNER in names:
@@ -124,7 +124,7 @@ def _checks(options: Any) -> list[AuditCheck]:
 
 
 def _find(database: Database, checks: Iterable[AuditCheck], owners: Owners | None) -> Findings:
-    """Return what the checks find in one snapshot."""
+    """Return the findings of the checks, all from one snapshot."""
     with database.read() as conn:
         schema.check(conn)
         inquiry = Inquiry(conn, owners)
@@ -145,7 +145,7 @@ def _agreed(count: int) -> bool:
 
 
 def _delete(database: Database, orphans: Sequence[Row]) -> int:
-    """Delete those that have not changed; return how many are left to look at again."""
+    """Delete unchanged orphans; return how many were not deleted."""
     batches = [orphans[start : start + BATCH] for start in range(0, len(orphans), BATCH)]
     deleted = 0
     with progress("deleting", sys.stderr)(batches, f"times {BATCH} consumers") as batches_to_do:
@@ -195,7 +195,7 @@ def _texts(check: AuditCheck, row: Row) -> list[str]:
 
 
 def _text(value: object) -> str:
-    # Names that others have chosen neither begin a row nor move the cursor.
+    # Names chosen by clients must not start a new row or move the cursor.
     return escaped(",".join(map(str, value)) if isinstance(value, list) else str(value))
 
 

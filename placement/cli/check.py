@@ -1,4 +1,4 @@
-"""`placement-manage db check`: faults of the database, shown and repaired."""
+"""`placement-manage db check`: inconsistencies of the database, listed and repaired."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from oslo_config import cfg
 
 from placement import config
-from placement.cli.database import connect, patient_progress
+from placement.cli.database import connect, delayed_progress
 from placement.db import schema
 from placement.db.engine import Database
 from placement.objects import integrity
@@ -21,8 +21,7 @@ def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     parser.set_defaults(action=_check)
     parser.description = (
-        "Exit code: 0 if nothing is wrong, also where what is found does no harm; 1 for faults and "
-        "errors."
+        "Exit code: 0 if nothing is wrong or all findings are harmless; 1 for faults and errors."
     )
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 for harmless findings, too"
@@ -33,7 +32,7 @@ def set_up(parser: Any) -> None:
 
 
 def _check(conf: cfg.ConfigOpts) -> int:
-    """Show the faults, repair them if asked; return 1 if some remain that do harm (any: strict)."""
+    """List the faults, repair them if requested; return 1 if any remain that matter."""
     database = connect(conf)
     options = conf.category
     consumer_owner = config.incomplete_consumer_owner(conf)
@@ -41,10 +40,10 @@ def _check(conf: cfg.ConfigOpts) -> int:
     findings = _inspect(database, consumer_owner, limit)
     remaining = None  # after a repair
     if not options.json:
-        # Before the repair, which may take long.
+        # Printed before the repair, which may take long.
         _print_findings(findings, with_remedies=options.repair)
     if options.repair and any(check.mend for check, _ in findings):
-        progress = patient_progress("repairing")
+        progress = delayed_progress("repairing")
         mend = partial(integrity.mend, consumer_owner=consumer_owner, progress=progress)
         database.write(mend)
         remaining = _inspect(database, consumer_owner, limit)
@@ -63,7 +62,7 @@ def _do_harm(findings: Findings) -> bool:
 def _inspect(database: Database, consumer_owner: tuple[str, str], limit: int | None) -> Findings:
     with database.read() as conn:
         schema.check(conn)
-        return integrity.inspect(conn, consumer_owner, limit, patient_progress("checking"))
+        return integrity.inspect(conn, consumer_owner, limit, delayed_progress("checking"))
 
 
 def _print_findings(findings: Findings, *, with_remedies: bool) -> None:
@@ -85,15 +84,17 @@ def _examples(finding: Finding) -> str:
 
 
 def _print_outcome(remaining: Findings | None, last: Findings) -> None:
-    """Print what a repair has left (None: there was no repair), and whether all is well.
+    """Print what remains after a repair, and whether the database is in order.
 
-    last: what was found last.
+    Args:
+        remaining: findings after the repair; None if there was none.
+        last: the latest findings.
     """
     if remaining is not None:
-        print("Repaired. What is left:" if remaining else "Repaired.")
+        print("Repaired. Remaining findings:" if remaining else "Repaired.")
         _print_findings(remaining, with_remedies=False)
     if not _do_harm(last):
-        print("Nothing is wrong: the findings do no harm." if last else "Nothing is wrong.")
+        print("Nothing is wrong: the findings are harmless." if last else "Nothing is wrong.")
 
 
 def _print_json(findings: Findings, remaining: Findings | None) -> None:

@@ -1,17 +1,17 @@
-"""The commands of `placement-manage`: what each is for, and the module that has it."""
+"""The commands of `placement-manage`: their help, and the modules that implement them."""
 
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 _WIDTH = 80  # columns
-_INDENT = 29  # columns before what an entry means
+_INDENT = 29  # columns before the help of an entry
 
 _OPTIONS = {
-    "-h, --help": "show this, or the help of the command that stands before it",
+    "-h, --help": "show this help, or the help of the command before it",
     "--version": "show the version",
-    "--config-file PATH": "read options from this file, instead of the usual places",
-    "--config-dir DIR": "read options from the *.conf files of this directory, too",
+    "--config-file PATH": "read options from this file instead of the default locations",
+    "--config-dir DIR": "also read options from the *.conf files of this directory",
     "-d, --debug": "log more, on standard error",
 }
 
@@ -20,20 +20,19 @@ _OPTIONS = {
 class Command:
     """A command, or a group of commands."""
 
-    # What it does, for lists of commands.
+    # Summary for lists of commands.
     help: str
-    # Function that gives a parser its arguments and its action, as MODULE:NAME of this package;
-    # empty for a group.
+    # Function of this package that sets up the parser, as MODULE:NAME; empty for a group.
     setup: str = ""
-    # Commands of the group, by name.
+    # Commands of the group by name; empty for a command.
     actions: Mapping[str, "Command"] = field(default_factory=dict)
 
 
 _DATABASE = {
-    "sync": Command("migrate to the newest schema, correct derived columns", "sync:set_up"),
+    "sync": Command("migrate to the newest schema and correct derived columns", "sync:set_up"),
     "version": Command("print the schema's version", "schema:set_up_version"),
     "stamp": Command("record a version without migrating", "schema:set_up_stamp"),
-    "check": Command("show faults in the database", "check:set_up"),
+    "check": Command("find inconsistencies in the database", "check:set_up"),
     "online_data_migrations": Command(
         "complete the rows of very old databases", "online_migrations:set_up"
     ),
@@ -44,10 +43,10 @@ COMMANDS = {
     "openapi": Command("print the API as an OpenAPI document", "document:set_up"),
     "load-cloud": Command("load a cloud file into a server over REST", "load:set_up_load"),
     "dump-cloud": Command(
-        "write what a server has as a file that load-cloud reads", "load:set_up_dump"
+        "write the contents of a server to a file for load-cloud", "load:set_up_dump"
     ),
     "draw-cloud": Command("draw the trees of a cloud file, as SVG", "draw:set_up"),
-    "audit": Command("show providers over capacity, and consumers without owner", "audit:set_up"),
+    "audit": Command("show providers over capacity and consumers without an owner", "audit:set_up"),
     "explain": Command(
         "show which hosts can serve a request, and why others cannot", "explain:set_up"
     ),
@@ -61,24 +60,24 @@ COMMANDS = {
 
 
 def describe() -> str:
-    """Return the help of `placement-manage`: what it is, its commands, its options."""
+    """Return the help of `placement-manage`: usage, commands, options."""
     return "\n".join(
         (
             "usage: placement-manage [OPTION …] COMMAND [ARGUMENT …]",
             "",
-            "Manages a placement service: its database, and the cloud that a server holds.",
+            "Manages a placement service: its database, and the cloud data of a server.",
             "",
-            "commands (placement-manage COMMAND --help shows the arguments of each):",
+            "commands (placement-manage COMMAND --help shows the arguments of a command):",
             *_entries({name: command.help for name, command in _leaves(COMMANDS)}),
             "",
-            "options, before the command (options of oslo.log are accepted as well):",
+            "options, before the command (options of oslo.log are accepted too):",
             *_entries(_OPTIONS),
         )
     )
 
 
 def _leaves(commands: Mapping[str, Command]) -> Iterator[tuple[str, Command]]:
-    """Yield the commands that do something, those of a group with its name before theirs."""
+    """Yield the commands, with the name of the group before those of a group."""
     for name, command in commands.items():
         for action, below in _leaves(command.actions):
             yield f"{name} {action}", below

@@ -1,4 +1,4 @@
-"""The database that commands work on."""
+"""The database that commands use."""
 
 import sys
 
@@ -8,16 +8,20 @@ from placement import config
 from placement.db.engine import Database
 from placement.progress import Progress, progress
 
-PATIENCE = 2.0  # seconds until an operator is shown how far a command is
+PROGRESS_DELAY = 2.0  # seconds before a command shows its progress
 
 
 def connect(conf: cfg.ConfigOpts) -> Database:
-    """Connect to the configured database.  Raises ConfigurationError."""
+    """Connect to the configured database.
+
+    Raises:
+        ConfigurationError: it is not configured or cannot be used.
+    """
     database = Database(config.database_settings(conf))
     database.connect_first()
     return database
 
 
-def patient_progress(verb: str) -> Progress:
-    """Return what shows operators how far a command is that takes long on a large cloud."""
-    return progress(verb, sys.stderr, PATIENCE)
+def delayed_progress(verb: str) -> Progress:
+    """Return a Progress on standard error for commands that may take long on a large cloud."""
+    return progress(verb, sys.stderr, PROGRESS_DELAY)

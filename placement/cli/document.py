@@ -19,11 +19,15 @@ def set_up(parser: Any) -> None:
 
 
 def _describe(conf: cfg.ConfigOpts) -> int:
-    """Print the document of a microversion.  Raises ConfigurationError where there is none."""
+    """Print the document of a microversion.
+
+    Raises:
+        ConfigurationError: the microversion does not exist.
+    """
     versions = {str(version): version for version in HISTORY}
     stated = conf.category.microversion
     if stated not in versions:
         ranges = " and ".join(f"{line.oldest} to {line.newest}" for line in LINES)
-        raise ConfigurationError(f"--microversion {stated}: there are {ranges}")
+        raise ConfigurationError(f"--microversion {stated}: this service has {ranges}")
     print(json.dumps(openapi.describe(versions[stated]), indent=2))
     return 0

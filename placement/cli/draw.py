@@ -21,11 +21,10 @@ def set_up(parser: Any) -> None:
     parser.add_argument(
         "--only",
         action="append",
-        metavar="NAME",
-        help="draw this root's tree; may be repeated",
+        help="draw only the tree of this root; may be repeated",
     )
-    parser.add_argument("--all", action="store_true", help="draw also each of those that are alike")
-    parser.add_argument("--title", default="", help="what the picture shows, for who cannot see it")
+    parser.add_argument("--all", action="store_true", help="draw equal trees separately, too")
+    parser.add_argument("--title", default="", help="text alternative of the picture")
 
 
 def _draw(conf: cfg.ConfigOpts) -> int:
@@ -50,7 +49,11 @@ def _draw(conf: cfg.ConfigOpts) -> int:
 
 
 def only(cloud: Cloud, names: list[str]) -> Cloud:
-    """Return the trees whose roots have these names.  Raises UnusableFile."""
+    """Return the trees whose roots have these names.
+
+    Raises:
+        UnusableFile: a name is not that of a root.
+    """
     roots = {
         provider.name: provider.uuid for provider in cloud.providers if provider.parent_uuid is None
     }
@@ -58,7 +61,7 @@ def only(cloud: Cloud, names: list[str]) -> Cloud:
         if name not in roots:
             raise UnusableFile(cloud.source, [Problem(0, "", f"no root has the name {name!r}")])
     uuids = {roots[name] for name in names}
-    # Parents stand before their children, so one pass reaches all below the roots.
+    # Parents come before their children, so one pass reaches all descendants of the roots.
     for provider in cloud.providers:
         if provider.parent_uuid in uuids:
             uuids.add(provider.uuid)

@@ -1,6 +1,6 @@
-"""`placement-manage explain`: why hosts can or cannot serve a request, told by a server.
+"""`placement-manage explain`: a server's explanation of why hosts can or cannot serve a request.
 
-The exit code is 0 where a host can serve it, 3 where none can, 1 for anything that went wrong.
+The exit code is 0 if a host can serve it, 3 if none can, and 1 for errors.
 """
 
 import json
@@ -27,7 +27,7 @@ from placement.cli.terminal import Terminal
 from placement.logs import escaped
 
 VERSION: Version = (2, 0)
-NOBODY = 3  # exit code: told, and no host can serve it
+NO_HOST = 3  # exit code: explained, and no host can serve the request
 
 
 def set_up(parser: Any) -> None:
@@ -37,26 +37,28 @@ def set_up(parser: Any) -> None:
     parser.add_argument(
         "query",
         nargs="?",
-        help="the query of GET /allocation_candidates, as 'resources=VCPU:4&required=…'",
+        help="query of GET /allocation_candidates, such as 'resources=VCPU:4&required=…'",
     )
     parser.add_argument(
         "--flavor",
         nargs="+",
         metavar="FILE|KEY=VALUE",
-        help="a flavor instead: a file with a key=value on each line, or its keys",
+        help="a flavor instead of a query: a file with a key=value on each line, or such pairs",
     )
     server.add_arguments(parser)
-    parser.add_argument("--providers", action="store_true", help="tell about single hosts, too")
+    parser.add_argument("--providers", action="store_true", help="explain single hosts, too")
     parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 
 
 def _explain(conf: cfg.ConfigOpts) -> int:
-    """Ask the server and print what it says; return the exit code."""
+    """Print the explanation of the server; return the exit code."""
     options = conf.category
     try:
         request = _request(options.query, options.flavor)
         with closing(RestClient(options.url, server.caller(options), VERSION)) as client:
-            document = _ask(client, request, "providers" if options.providers else "summary")
+            document = _request_explanation(
+                client, request, "providers" if options.providers else "summary"
+            )
             if options.json:
                 print(json.dumps(document, indent=2))
             else:
@@ -70,7 +72,7 @@ def _explain(conf: cfg.ConfigOpts) -> int:
     except (RequestError, RestError) as error:
         console.fail(error)
         return 1
-    return 0 if document["hosts"]["served"] else NOBODY
+    return 0 if document["hosts"]["served"] else NO_HOST
 
 
 def _request(query: str | None, settings: list[str] | None) -> JsonRequest:
@@ -78,13 +80,13 @@ def _request(query: str | None, settings: list[str] | None) -> JsonRequest:
     if (query is None) == (settings is None):
         raise RequestError("explain", "expected a query, or --flavor with a file or key=value")
     if settings is None:
-        # A path before it, as logs have it, does no harm.
+        # A path before the query, as in logs, is ignored.
         return parse_query(str(query).rpartition("?")[2])
     flavor: dict[str, str] = {}
     for setting in settings:
         flavor |= _flavor(setting)
     for key in flavors.ignored_keys(flavor):
-        print(f"{key} asks the placement service for nothing", file=sys.stderr)
+        print(f"{key} requests nothing from the placement service", file=sys.stderr)
     return flavors.request_of_flavor(flavor)
 
 
@@ -94,9 +96,9 @@ def _flavor(setting: str) -> dict[str, str]:
     return flavors.parse_flavor([setting])
 
 
-def _ask(client: RestClient, request: JsonRequest, detail: str) -> dict[str, Any]:
-    """Return the explanation.  Raises RestError."""
-    # What matters is who could serve it; of the candidates themselves one is enough.
+def _request_explanation(client: RestClient, request: JsonRequest, detail: str) -> dict[str, Any]:
+    """Return the explanation of a request.  Raises RestError."""
+    # The candidates themselves are not printed, so one is enough.
     body = {**request, "limit": 1, "explain": detail}
     try:
         answer = client.post("/allocation_candidates", body)
@@ -106,18 +108,18 @@ def _ask(client: RestClient, request: JsonRequest, detail: str) -> dict[str, Any
         raise
     document = answer.get("explanation") if isinstance(answer, dict) else None
     if not isinstance(document, dict):
-        raise RestError(f"{client.url} is not a placement server that explains")
+        raise RestError(f"{client.url} is not a placement server that explains requests")
     return document
 
 
 def _names(client: RestClient) -> Callable[[str], str]:
-    """Return what asks the server for the names of providers, each once."""
+    """Return a function that requests the name of a provider from the server and caches it."""
 
     @cache
     def name_of(uuid: str) -> str:
         try:
             return escaped(str(client.get(f"/resource_providers/{uuid}")["name"]))
         except RefusedError:
-            return uuid  # removed meanwhile
+            return uuid  # the provider was deleted in the meantime
 
     return name_of

@@ -1,7 +1,7 @@
-"""An explanation of a request for candidates, as a person reads it.
+"""An explanation of a candidate request as text for a terminal.
 
-It has the form that servers answer with `explain`: how many hosts each condition left, what left
-hosts out, and what the request could do without.
+The explanation has the form of servers' answers to `explain`: how many hosts each condition left,
+why the others were rejected, and which conditions could be relaxed.
 """
 
 import re
@@ -14,13 +14,13 @@ from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS
 from placement.cli.terminal import Terminal
 
 Explanation = Mapping[str, Any]
-NameOf = Callable[[str], str]  # UUID of a provider -> what people call it
+NameOf = Callable[[str], str]  # UUID of a provider -> its name
 
 BAR = 24  # columns
-EXAMPLES = 3  # hosts named for a reason
-BETWEEN_CAUSES = "; "  # in a detail
+EXAMPLES = 3  # hosts listed for a reason
+BETWEEN_CAUSES = "; "  # separates the causes in a detail
 
-# Member of a request as JSON -> what is different without one of its conditions.
+# Member of a request as JSON -> text for the request without one of its conditions.
 _DROPS: Mapping[str, str] = {
     "required": "without the trait {}",
     "forbidden": "with the trait {} allowed",
@@ -43,7 +43,7 @@ _PATH = re.compile(
 def lines(
     explanation: Explanation, request: JsonRequest, terminal: Terminal, name_of: NameOf
 ) -> Iterator[str]:
-    """Yield the lines that tell an explanation of a request."""
+    """Yield the lines of an explanation of a request."""
     yield from _headline(explanation, terminal)
     for suffix, steps in explanation["groups"].items():
         conditions = _conditions(request["groups"].get(suffix, {}))
@@ -62,7 +62,7 @@ def lines(
 
 
 def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
-    """Yield the text, its first sentence in colour, and how far the search came."""
+    """Yield the summary, its first sentence in colour, and how far the search got."""
     hosts = explanation["hosts"]
     rows = list(terminal.wrap(explanation["text"]))
     yield terminal.paint(rows[0], "good" if hosts["served"] else "bad")
@@ -70,12 +70,12 @@ def _headline(explanation: Explanation, terminal: Terminal) -> Iterator[str]:
     if not hosts["complete"]:
         total = "the" if hosts["all"] is None else f"{hosts['all']:,}"
         yield from terminal.wrap(
-            f"{hosts['looked']:,} of {total} hosts were looked at: the bound on work was reached."
+            f"{hosts['looked']:,} of {total} hosts were examined: the limit on work was reached."
         )
 
 
 def _conditions(members: Mapping[str, Any]) -> str:
-    """Return what a group, or the request as a whole, asks for, as a query says it."""
+    """Return the conditions of a group, or of the whole request, in the form of a query."""
     root = members.get("root") or {}
     said = [
         f"{keyword}={value}"
@@ -89,7 +89,7 @@ def _conditions(members: Mapping[str, Any]) -> str:
 def _funnel(
     title: str, conditions: str, steps: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[str]:
-    """Yield what each step left of the hosts; those that left all are not told."""
+    """Yield how many hosts each step left; steps that rejected none are omitted."""
     yield ""
     heading = next(iter(terminal.wrap(conditions, "    ", f"{title}: ")), title)
     yield terminal.paint(heading, "bold")
@@ -114,13 +114,13 @@ def _funnel(
 
 
 def _reason(step: Mapping[str, Any]) -> str:
-    """Return the meaning of a code, and what was asked."""
+    """Return the meaning of a code, and the request's value if the step has it."""
     meaning = _meaning(step)
     return f"{meaning}: {step['detail']}" if step.get("detail") else meaning
 
 
 def _meaning(step: Mapping[str, Any]) -> str:
-    return str(step.get("meaning") or step["code"])  # none from a server of an earlier build
+    return str(step.get("meaning") or step["code"])  # older servers send no meaning
 
 
 def _reasons(
@@ -129,10 +129,10 @@ def _reasons(
     terminal: Terminal,
     name_of: NameOf,
 ) -> Iterator[str]:
-    """Yield what left hosts out, with the names of some.
+    """Yield the reasons for which hosts were rejected, each with the names of some hosts.
 
-    joins: the codes of what joins groups. Their details say what is asked; others also what is
-    there, a line for each cause.
+    The detail of a code in `joins` is what the request states. Other details also have what the
+    hosts have instead, and get a line for each cause.
     """
     if not blocked:
         return
@@ -169,7 +169,7 @@ def _relaxations(relaxations: Sequence[Mapping[str, Any]], terminal: Terminal) -
 
 
 def describe_relaxation(entry: Mapping[str, Any]) -> str:
-    """Return in words what one relaxation leaves out or asks less of."""
+    """Return a text for what one relaxation drops or reduces."""
     path = entry.get("drop") or entry["reduce"]
     match = _PATH.match(path)
     if match is None:
@@ -184,7 +184,7 @@ def describe_relaxation(entry: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return the value of a condition as a query says it."""
+    """Return the value of a condition in the form of a query."""
     if isinstance(value, Mapping):  # a rule of same_subtree
         outside = [f"!{suffix}" for suffix in value.get("not") or ()]
         return ",".join([*(value.get("of") or ()), *outside])
@@ -197,11 +197,11 @@ def _hosts(
     terminal: Terminal,
     name_of: NameOf,
 ) -> Iterator[str]:
-    """Yield a paragraph for each host that is told about by itself."""
+    """Yield a paragraph for each host that is explained separately."""
     yield ""
     yield terminal.paint("Host by host", "bold")
     if not providers:
-        yield "  every host that was looked at can serve it"
+        yield "  every host that was examined can serve it"
     for entry in providers:
         meaning = meanings.get(entry["code"], entry["code"])
         yield from terminal.wrap(_host(entry, meaning, name_of), "      ", "  ")
@@ -220,7 +220,7 @@ def _host(entry: Mapping[str, Any], meaning: str, name_of: NameOf) -> str:
 
 
 def _amounts(entry: Mapping[str, Any]) -> str:
-    """Return how the room comes about, and the units in which it is given."""
+    """Return how the free capacity is computed, and the units of the inventory."""
     text = ""
     if "room" in entry:
         text = f", room {entry['room']:,}"

@@ -1,4 +1,4 @@
-"""`placement-manage load-cloud` and `dump-cloud`: cloud files, into a server and out of it."""
+"""`placement-manage load-cloud` and `dump-cloud`: load a server from cloud files, and dump it."""
 
 import sys
 from typing import Any
@@ -19,7 +19,7 @@ from placement.loader import (
 )
 
 UNNAMED = (
-    "load-cloud writes: state the server with --url or --os-cloud, or name a cloud in the "
+    "load-cloud changes the server: name it with --url or --os-cloud, or name a cloud in the "
     "environment (OS_CLOUD, or OS_AUTH_URL)"
 )
 
@@ -28,20 +28,18 @@ def set_up_load(parser: Any) -> None:
     """Give the parser of `load-cloud` its arguments and its action."""
     parser.set_defaults(action=_load)
     parser.description = (
-        "The server has to be named: by --url, --os-cloud or the environment. Where it has "
-        "providers, the command asks before it writes."
+        "The server must be named, by --url, --os-cloud or the environment. If it has providers "
+        "already, the command asks before it writes."
     )
     parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
     _add_server(parser)
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
-        "--if-empty", action="store_true", help="do nothing on a server that has other providers"
+        "--if-empty", action="store_true", help="do nothing if the server has other providers"
     )
+    chosen.add_argument("--yes", action="store_true", help="do not ask if the server has providers")
     chosen.add_argument(
-        "--yes", action="store_true", help="do not ask where the server has providers"
-    )
-    chosen.add_argument(
-        "--dry-run", action="store_true", help="print what would be changed, and change nothing"
+        "--dry-run", action="store_true", help="print what would change, and change nothing"
     )
 
 
@@ -50,7 +48,7 @@ def set_up_dump(parser: Any) -> None:
     parser.set_defaults(action=_dump)
     parser.add_argument("file", nargs="?", default="-", help="default: standard output")
     _add_server(parser)
-    parser.add_argument("--without-consumers", action="store_true", help="leave out who uses what")
+    parser.add_argument("--without-consumers", action="store_true", help="omit the allocations")
 
 
 def _add_server(parser: Any) -> None:
@@ -61,7 +59,11 @@ def _add_server(parser: Any) -> None:
 
 
 def _load(conf: cfg.ConfigOpts) -> int:
-    """Load the file, or preview it; return the exit code.  Raises ConfigurationError."""
+    """Load the file, or preview it; return the exit code.
+
+    Raises:
+        ConfigurationError: no server is named.
+    """
     options = conf.category
     if not server.is_named(options):
         raise ConfigurationError(UNNAMED)
@@ -73,16 +75,17 @@ def _load(conf: cfg.ConfigOpts) -> int:
 
 
 def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
-    """Return an empty text: the server is empty, or the operator has typed yes.
+    """Return an empty text if the server is empty or the operator has typed yes.
 
-    Raises LoadError for any other answer, and where there is no terminal to ask at.
+    Raises:
+        LoadError: the operator has given another answer, or there is no terminal.
     """
     count = len(provider_uuids(client))
     if not count:
         return ""
     finding = f"{client.url} has {count:,} providers already"
     if not sys.stdin.isatty():
-        raise LoadError(f"{finding}: state --yes to load the file all the same; nothing was loaded")
+        raise LoadError(f"{finding}: use --yes to load the file anyway; nothing was loaded")
     try:
         answer = input(f"{finding}. Type yes to load the file: ")
     except EOFError:

@@ -1,7 +1,7 @@
-"""`placement-manage db online_data_migrations`: the rows of very old databases, completed.
+"""`placement-manage db online_data_migrations`: completes the rows of very old databases.
 
-The exit code is 0 when nothing is left to do, 1 when a run with --max-count changed rows (run it
-again), 2 when a migration failed, 127 for a wrong --max-count.
+The exit code is 0 if nothing is left to do, 1 if a run with --max-count changed rows (run it
+again), 2 if a migration failed, 127 for an invalid --max-count.
 """
 
 from collections.abc import Callable
@@ -47,9 +47,10 @@ def _complete(conf: cfg.ConfigOpts) -> int:
 def _run_all(
     database: Database, consumer_owner: tuple[str, str], limit: int | None
 ) -> tuple[dict[str, int], bool]:
-    """Run the migrations, up to `limit` rows together.
+    """Run the migrations on at most `limit` rows in total.
 
-    Returns the rows completed by each migration that was run, and whether one failed.
+    Returns:
+        The rows completed by each migration, and whether one of them failed.
     """
     completed: dict[str, int] = {}
     failed = False
@@ -72,7 +73,7 @@ def _run(
     consumer_owner: tuple[str, str],
     limit: int | None,
 ) -> int:
-    """Complete up to `limit` rows, or all; return how many."""
+    """Complete up to `limit` rows, or all; return their number."""
     if limit is not None:
         return database.write(lambda conn: migration(conn, limit, consumer_owner))
     total = 0

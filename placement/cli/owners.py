@@ -1,4 +1,4 @@
-"""Lists of owners of consumers, as other services print them."""
+"""Lists of consumer owners, as printed by other services."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,10 +12,14 @@ STANDARD_INPUT = "-"
 
 
 def read_owners(path: str) -> set[str]:
-    """Return the UUIDs of a list, one a line, as `openstack server list -f value -c ID` writes it.
+    """Return the UUIDs of a list with one per line.
 
-    path: of the file, `-` for standard input. Raises ConfigurationError for a list that cannot be
-    read, has anything else in it, or is empty: what it is compared with would all seem unowned.
+    Args:
+        path: of the file; `-` for standard input.
+
+    Raises:
+        ConfigurationError: the list cannot be read, contains anything else, or is empty. With an
+            empty list all consumers would seem to have no owner.
     """
     name = "standard input" if path == STANDARD_INPUT else path
     try:
@@ -41,7 +45,7 @@ def _lines(path: str) -> Iterator[Iterable[str]]:
 def _uuids(lines: Iterable[str], name: str) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         text = line.strip().strip('"')
-        if not text or (number == 1 and text == "ID"):  # the heading of CSV
+        if not text or (number == 1 and text == "ID"):  # the header line of CSV
             continue
         uuid = identifiers.canonical(text)
         if uuid is None:

@@ -1,7 +1,7 @@
-"""`placement-manage reshape`: provider trees of a database, transformed while all services rest.
+"""`placement-manage reshape`: transforms the provider trees of a database offline.
 
-The exit code is 0 when all trees are as the file says, 1 when something was refused, 130 when it
-was interrupted.
+The exit code is 0 if all trees are as the file states, 1 if something was refused, 130 if it was
+interrupted.
 """
 
 import logging
@@ -30,37 +30,37 @@ from placement.yamlfile.problems import UnusableFile
 def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     parser.description = (
-        "Works on the database of the configuration, not through a server. Stop all services "
-        "first. When interrupted, run it again: it goes on with the trees that are left."
+        "Works directly on the configured database. Stop all services first. If it is interrupted, "
+        "run it again: it continues with the remaining trees."
     )
     parser.set_defaults(action=_reshape)
     parser.add_argument("file", help="YAML; etc/reshape has examples")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be, write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes, write nothing")
 
 
 def _reshape(conf: cfg.ConfigOpts) -> int:
-    """Transform the trees, or show what that would do; return the exit code."""
+    """Transform the trees, or show what would change; return the exit code."""
     options = conf.category
     try:
         transformation = load_transformation(options.file)
     except UnusableFile as error:
         print(error, file=sys.stderr)
         return 1
-    with _without_information(), PlacementDirect(conf) as adapter:
+    with _without_info(), PlacementDirect(conf) as adapter:
         try:
             return _run(Reshape(adapter, transformation), transformation, options.dry_run)
         except KeyboardInterrupt:
-            print("interrupted; running it again goes on with what is left", file=sys.stderr)
+            print("interrupted; run it again to continue with the remaining trees", file=sys.stderr)
             return 130
         except (ClientError, ClientException, Misfit) as error:
             console.fail(error)
-            print("running it again goes on with what is left", file=sys.stderr)
+            print("run it again to continue with the remaining trees", file=sys.stderr)
             return 1
 
 
 @contextmanager
-def _without_information() -> Iterator[None]:
-    """Leave out the lines that a service logs of each request, and a client of each tree."""
+def _without_info() -> Iterator[None]:
+    """Suppress the lines that the service logs for each request, and the client for each tree."""
     log = logging.getLogger("placement")
     level = log.level
     log.setLevel(max(level, logging.WARNING))
@@ -76,7 +76,7 @@ def _run(reshape: Reshape, transformation: Transformation, dry_run: bool) -> int
         _print_complaints(survey, transformation)
         return 1
     if not survey.tally.trees:
-        print(f"{transformation.source}: no tree is concerned, nothing to do")
+        print(f"{transformation.source}: no tree matches, nothing to do")
         return 0
     table = _table(survey.tally)
     if table.rows:
@@ -102,7 +102,7 @@ def _print_complaints(survey: Survey, transformation: Transformation) -> None:
 
 
 def _table(tally: ReshapeTally) -> prettytable.PrettyTable:
-    """Return what is different afterwards, by class and place."""
+    """Return the changed totals, by class and kind of provider."""
     table = prettytable.PrettyTable(["class", "of", "providers", "total", "used"])
     table.align = "l"
     for row in tally.rows():

@@ -1,4 +1,4 @@
-"""One command, run with its options from the command line, files and the environment."""
+"""Running one command, with options from the command line, files and the environment."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from importlib import import_module
@@ -13,7 +13,9 @@ from placement.cli.commands import COMMANDS, Command
 def run(arguments: Sequence[str]) -> int:
     """Run the command of the arguments, or print the help of a group; return the exit code.
 
-    Raises ConfigurationError and what the command raises.
+    Raises:
+        ConfigurationError: an option is invalid.
+        Exception: errors of the command.
     """
     conf = config.options()
 
@@ -30,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
 def _add_commands(
     subparsers: Any, commands: Mapping[str, Command], arguments: Container[str]
 ) -> None:
-    """Add the commands to a parser, with all that they take where the arguments name them."""
+    """Add the commands to a parser, with their arguments if the command line names them."""
     for name, command in commands.items():
         parser = subparsers.add_parser(name, help=command.help)
         # PERF: some modules import the whole service.

@@ -1,6 +1,6 @@
-"""`placement-manage samples`: configurations, deployment files, dashboards, written to a directory.
+"""`placement-manage samples`: writes configurations, deployment files and dashboards.
 
-They are installed with the service, as data of the package `placement.samples`.
+They are installed with the service as data of the package `placement.samples`.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from placement.errors import ConfigurationError
 
-# Files, and directories of them. The package of a source tree has more.
+# Files and directories. In a source tree the package has more.
 CONTENTS = (
     "placement.conf",
     "placement.conf.sample",
@@ -39,7 +39,7 @@ def set_up(parser: Any) -> None:
 
 
 def _write(conf: cfg.ConfigOpts) -> int:
-    """Write the files.  Raises ConfigurationError if that cannot be done."""
+    """Write the files.  Raises ConfigurationError if that fails."""
     directory = Path(conf.category.directory)
     samples = dict(list_samples())
     try:
@@ -57,7 +57,7 @@ def _write(conf: cfg.ConfigOpts) -> int:
 
 
 def list_samples() -> Iterator[tuple[str, Traversable]]:
-    """Yield the path of each sample below the directory, and the file itself."""
+    """Yield the relative path of each sample, and the file itself."""
     package = files("placement.samples")
     for name in CONTENTS:
         yield from _files(name, package / name)

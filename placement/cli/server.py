@@ -1,11 +1,11 @@
-"""The server that commands over REST are sent to."""
+"""The server that commands over REST connect to."""
 
 import os
 from typing import Any
 
 from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identity, NamedCloud
 
-# Variables that name a cloud or an identity service, and with it a server (`identity.connect`).
+# Variables that name a cloud or an identity service, and so a server (`identity.connect`).
 _NAMING = ("OS_CLOUD", "OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
 
 
@@ -13,27 +13,27 @@ def add_arguments(parser: Any) -> None:
     """Add --url, --token and --os-cloud to the parser of a command."""
     parser.add_argument(
         "--url",
-        help="where the server's API is; default: as the catalogue of the identity service says, "
-        f"or {DEFAULT_URL} where the environment names none",
+        help="URL of the API; default: from the catalogue of the identity service, or "
+        f"{DEFAULT_URL} if the environment names none",
     )
     identity = parser.add_mutually_exclusive_group()
     identity.add_argument(
         "--token",
-        help="sent as X-Auth-Token; default: that of the identity in the environment (OS_CLOUD, or "
-        f"OS_AUTH_URL and OS_AUTH_TYPE), else OS_TOKEN, or {DEFAULT_TOKEN}",
+        help="sent as X-Auth-Token; default: a token of the identity in the environment (OS_CLOUD, "
+        f"or OS_AUTH_URL and OS_AUTH_TYPE), else OS_TOKEN, or {DEFAULT_TOKEN}",
     )
     identity.add_argument(
-        "--os-cloud", metavar="NAME", help="a cloud of clouds.yaml; needs openstacksdk"
+        "--os-cloud", metavar="NAME", help="name of a cloud in clouds.yaml; needs openstacksdk"
     )
 
 
 def caller(options: Any) -> Identity:
-    """Return who calls, as the arguments say."""
+    """Return the identity of the caller that the arguments state."""
     return NamedCloud(options.os_cloud) if options.os_cloud else options.token
 
 
 def is_named(options: Any) -> bool:
-    """Whether the arguments or the environment name a server: otherwise it is DEFAULT_URL."""
+    """Return whether the arguments or the environment name a server; else it is DEFAULT_URL."""
     if options.url or options.os_cloud:
         return True
     return not options.token and any(map(os.environ.get, _NAMING))

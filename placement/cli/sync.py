@@ -1,11 +1,11 @@
-"""`placement-manage db sync`: the database, migrated to the schema of this release."""
+"""`placement-manage db sync`: migrates the database to the schema of this release."""
 
 from typing import Any
 
 from oslo_config import cfg
 
 from placement import app
-from placement.cli.database import connect, patient_progress
+from placement.cli.database import connect, delayed_progress
 from placement.db import schema
 
 
@@ -15,17 +15,17 @@ def set_up(parser: Any) -> None:
 
 
 def _sync(conf: cfg.ConfigOpts) -> int:
-    """Migrate and say what was done."""
-    migration = app.migrate(connect(conf), patient_progress("counting"))
+    """Migrate and print what was done."""
+    migration = app.migrate(connect(conf), delayed_progress("counting"))
     before = ", was " + (migration.before or "none")
     if migration.before == migration.now:
         before = " as before"
     if schema.is_later(migration.now):
-        before = ", of a later release, stays; this one needs " + str(schema.newest())
+        before = ", of a later release, is kept; this release needs " + str(schema.newest())
     print(f"schema: {migration.now}{before}")
-    print(f"tables: those of {migration.adopted}")
+    print(f"tables: of version {migration.adopted}")
     print(f"trees: {migration.corrections.trees}, all with a new revision")
-    # The columns of a first migration are new: what was there was not wrong.
+    # In a first migration the columns are new, so there was nothing to correct.
     verb = "corrected" if migration.before else "filled in"
     print(
         f"inventories: used {verb} of {migration.corrections.used}, "

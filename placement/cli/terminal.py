@@ -1,4 +1,4 @@
-"""What a terminal can show: its width, colours where it has them, bars."""
+"""Capabilities of a terminal: width, colours, characters for bars."""
 
 import os
 import shutil
@@ -7,22 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self, TextIO
 
-WIDEST = 120  # columns; longer lines are harder to read
+WIDEST = 120  # columns; longer lines are hard to read
 NARROWEST = 40
 _COLOURS = {"bold": "1", "dim": "2", "good": "32", "bad": "31"}
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """How lines are laid out: width in columns, whether in colour, and of what bars are made."""
+    """The layout of lines."""
 
+    # Columns.
     width: int = 80
+    # Whether colours are used.
     colour: bool = False
+    # Character of which bars consist.
     block: str = "█"
 
     @classmethod
     def of(cls, out: TextIO) -> Self:
-        """Return what the stream shows; no colour where it is no terminal, or NO_COLOR is set."""
+        """Return the layout for a stream; no colour unless it is a terminal, or with NO_COLOR."""
         width = shutil.get_terminal_size().columns
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return cls(
@@ -32,13 +35,13 @@ class Terminal:
         )
 
     def paint(self, text: str, kind: str) -> str:
-        """Return the text in the colour of a kind (bold, dim, good, bad), if there are colours."""
+        """Return the text in the colour of a kind (bold, dim, good, bad), if colours are used."""
         return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if self.colour and text else text
 
     def bar(self, part: int, total: int, width: int) -> str:
-        """Return a bar as long as the part is of the total, padded to the width.
+        """Return a bar for a part of a total, padded to the width.
 
-        A part that is not nothing has at least one block.
+        A part above zero has at least one block.
         """
         blocks = 0 if not part or not total else max(1, round(width * part / total))
         return (self.block * blocks).ljust(width)
@@ -46,7 +49,10 @@ class Terminal:
     def wrap(self, text: str, indent: str = "", first: str | None = None) -> Iterator[str]:
         """Yield the text in lines of the width.
 
-        first: what the first line begins with; `indent` begins the others, and that one by default.
+        Args:
+            text: to wrap.
+            indent: begins each line.
+            first: begins the first line instead of `indent`.
         """
         beginning = indent if first is None else first
         lines = textwrap.wrap(

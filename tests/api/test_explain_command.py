@@ -92,7 +92,7 @@ OLD = {"status": 406, "detail": "no", "max_version": "1.39", "min_version": "1.0
             "URL is not a placement server: POST /allocation_candidates was refused with 404: "
             "Not Found",
         ),
-        (200, {"allocation_requests": []}, "URL is not a placement server that explains"),
+        (200, {"allocation_requests": []}, "URL is not a placement server that explains requests"),
         (200, None, "POST /allocation_candidates: URL does not answer in JSON"),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_flavor_is_asked_for_from_a_file_and_from_its_keys(explain: Any, tmp_p
         code, out, err = explain("--flavor", str(path), "resources:VCPU=8", "--url", url)
     assert code == 0
     assert "Group without suffix: resources=VCPU:8" in out
-    assert err == "hw:mem_page_size asks the placement service for nothing\n"
+    assert err == "hw:mem_page_size requests nothing from the placement service\n"
 
 
 DOCUMENT = ROOT / "docs/operations/explaining.rst"

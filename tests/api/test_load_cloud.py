@@ -608,7 +608,7 @@ def test_without_a_terminal_a_server_with_providers_needs_yes(
     small.write_text("providers:\n- name: another\n")
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     assert cli.main(["load-cloud", str(small), "--url", live_server]) == 1
-    assert "has 5 providers already: state --yes to load" in capsys.readouterr().err
+    assert "has 5 providers already: use --yes to load" in capsys.readouterr().err
     assert writes.seen == []
     assert cli.main(["load-cloud", str(small), "--url", live_server, "--yes"]) == 0
     assert writes.seen != []

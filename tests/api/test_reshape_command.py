@@ -255,7 +255,7 @@ def test_where_nothing_is_concerned_nothing_is_done(lab: Laboratory, case: str) 
     before = lab.service.dump()
     code, out, _err = lab.reshape(CASES / case)
     assert code in (0, 1)  # a class that the service does not know is refused
-    assert code == 1 or out == f"{CASES / case}: no tree is concerned, nothing to do\n"
+    assert code == 1 or out == f"{CASES / case}: no tree matches, nothing to do\n"
     assert lab.service.dump() == before
 
 
@@ -316,7 +316,7 @@ def test_running_again_finds_nothing_left(lab: Laboratory) -> None:
     file = CASES / "vgpu-to-children.yaml"
     assert lab.reshape(file)[0] == 0
     before = lab.service.dump()
-    assert lab.reshape(file)[:2] == (0, f"{file}: no tree is concerned, nothing to do\n")
+    assert lab.reshape(file)[:2] == (0, f"{file}: no tree matches, nothing to do\n")
     assert lab.service.dump() == before
 
 
@@ -555,7 +555,7 @@ def test_an_interruption_says_how_to_go_on(
     monkeypatch.setattr(Reshape, "run", interrupt)
     code, _out, err = lab.reshape(CASES / "vgpu-to-children.yaml")
     assert code == 130
-    assert err.endswith("interrupted; running it again goes on with what is left\n")
+    assert err.endswith("interrupted; run it again to continue with the remaining trees\n")
 
 
 def test_a_database_that_is_not_there_is_one_line(

@@ -167,7 +167,7 @@ def test_an_owner_is_recognised_in_whatever_form_the_row_has_its_uuid(
     code, out, _err = run(*every)
     assert (code, [line.split()[1] for line in out.splitlines()]) == (3, [stored(lost)])
     code, _out, err = run(*every, "--delete", "--yes")
-    assert (code, err.splitlines()[-1]) == (0, "deleted: 1; changed or gone since: 0")
+    assert (code, err.splitlines()[-1]) == (0, "deleted: 1; changed or deleted since: 0")
     assert service.get(f"/allocations/{stored(known)}")["allocations"]
     assert not service.get(f"/allocations/{stored(lost)}")["allocations"]
     service.check_used()
@@ -325,7 +325,7 @@ def test_what_nobody_owns_is_deleted_and_nothing_else(
     code, out, err = run(*every, "--yes")
     assert code == 0
     assert len(out.splitlines()) == 5
-    assert err.splitlines()[-1] == "deleted: 5; changed or gone since: 0"
+    assert err.splitlines()[-1] == "deleted: 5; changed or deleted since: 0"
     assert service.get(f"/allocations/{known}")["allocations"]
     assert service.get(f"/resource_providers/{FIRST}/usages")["usages"] == {"VCPU": 1}
     assert service.get(f"/resource_providers/{SHARED}/usages")["usages"] == {"DISK_GB": 0}

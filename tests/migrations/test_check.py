@@ -141,7 +141,7 @@ def test_a_terminal_is_shown_how_far_a_command_is(
 ) -> None:
     damage(adopted, MENDED["used"])
     terminal = Terminal()
-    monkeypatch.setattr(cli_database, "PATIENCE", 0)
+    monkeypatch.setattr(cli_database, "PROGRESS_DELAY", 0)
     monkeypatch.setattr(sys, "stderr", terminal)
     manage(*arguments)
     for verb in verbs:
@@ -177,7 +177,7 @@ def test_more_used_than_there_is_is_no_fault(
     assert manage("db", "check") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("overcommitted: 1 ")
-    assert lines[1:] == ["Nothing is wrong: the findings do no harm."]
+    assert lines[1:] == ["Nothing is wrong: the findings are harmless."]
     assert manage("db", "check", "--strict") == 1
     assert manage("db", "check", "--strict", "--json") == 1
     assert manage("db", "check", "--strict", "--repair") == 1  # no repair changes it

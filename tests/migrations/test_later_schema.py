@@ -58,7 +58,7 @@ def test_a_sync_of_this_release_leaves_a_later_schema_and_says_so(
     assert manage("db", "sync") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == (
-        f"schema: {FITS}, of a later release, stays; this one needs {schema.newest()}"
+        f"schema: {FITS}, of a later release, is kept; this release needs {schema.newest()}"
     )
     assert "used corrected of 1" in lines[3]
     assert version(database) == FITS

@@ -100,7 +100,7 @@ def test_a_sync_says_what_it_did(
     classes, traits = len(catalog.STANDARD_CLASSES) - 1, len(catalog.STANDARD_TRAITS)
     assert capsys.readouterr().out.splitlines() == [
         f"schema: {schema.newest()}, was none",
-        "tables: those of a082b8bb98d0",
+        "tables: of version a082b8bb98d0",
         "trees: 1, all with a new revision",
         "inventories: used filled in of 1, capacity of 1",
         f"added: {classes} standard resource classes, {traits} standard traits",
@@ -108,7 +108,7 @@ def test_a_sync_says_what_it_did(
     assert manage("db", "sync") == 0
     assert capsys.readouterr().out.splitlines() == [
         f"schema: {schema.newest()} as before",
-        "tables: those of a082b8bb98d0",
+        "tables: of version a082b8bb98d0",
         "trees: 1, all with a new revision",
         "inventories: used corrected of 0, capacity of 0",
         "added: 0 standard resource classes, 0 standard traits",

@@ -158,7 +158,7 @@ def test_a_bound_on_work_is_told() -> None:
     hosts = {"all": 100000, "looked": 30000, "served": 4, "complete": False}
     text = told({**EXPLANATION, "hosts": hosts})
     assert text.splitlines()[1] == (
-        "30,000 of 100,000 hosts were looked at: the bound on work was reached."
+        "30,000 of 100,000 hosts were examined: the limit on work was reached."
     )
 
 

@@ -23,7 +23,7 @@ def test_who_reads_no_further_ends_a_command_without_a_complaint(command: list[s
     assert process.stdout is not None
     process.stdout.close()
     _none, complaints = process.communicate()
-    assert (process.returncode, complaints) == (cli.UNREAD, b"")
+    assert (process.returncode, complaints) == (cli.OUTPUT_CLOSED, b"")
 
 
 @pytest.mark.parametrize("command", [["db", "version"], ["db"]], ids=" ".join)
@@ -43,7 +43,7 @@ def test_a_short_output_that_is_not_read_ends_a_command_alike(
     assert process.stdout is not None
     process.stdout.close()
     _none, complaints = process.communicate()
-    assert (process.returncode, complaints) == (cli.UNREAD, b"")
+    assert (process.returncode, complaints) == (cli.OUTPUT_CLOSED, b"")
 
 
 @pytest.mark.parametrize(
