@@ -1,1 +1,1 @@
-"""What the tests and the bench are made with: services, clouds, engines, servers, clients."""
+"""Fixtures shared by the tests and the bench: services, clouds, engines, servers, clients."""

@@ -1,4 +1,4 @@
-"""What tests build on: databases that are migrated and have their catalogues, and services."""
+"""Migrated databases with their catalogues, and services on them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def settings(url: str, **overrides: Mapping[str, object]) -> Settings:
-    """Settings as a service without files has them; overrides: group -> option -> value."""
+    """Settings of a service without configuration files; overrides: group -> option -> value."""
     conf = config.options()
     config.parse(conf, [], [])
     conf.set_override("auth_strategy", "noauth2", group="api")
-    # What is tested must not depend on how busy the machine is.
+    # Results must not depend on the load of the machine.
     conf.set_override("request_deadline", 0.0, group="placement")
     conf.set_override("connection", url, group="placement_database")
     conf.set_override("sqlite_synchronous", False, group="placement_database")
@@ -38,7 +38,7 @@ def prepare(url: str) -> None:
     database = Database(settings(url).database)
     app.prepare(database, sync=True)
     if database.writer.dialect.name == "sqlite":
-        # What stands in the log beside the file would not be copied with it.
+        # A copy of the file would lack what is still in the write-ahead log.
         with database.writer.connect() as conn:
             conn.exec_driver_sql("COMMIT")
             conn.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -47,12 +47,12 @@ def prepare(url: str) -> None:
 
 
 def database_url(directory: Path) -> str:
-    """The URL of a new database that is ready to serve; on SQLite a file in the directory."""
+    """The URL of a new database that is ready for use; on SQLite a file in the directory."""
     return new_database(directory, prepare)
 
 
 def make_database(directory: Path, **overrides: Mapping[str, object]) -> tuple[Settings, Database]:
-    """A new database that is ready to serve."""
+    """A new database that is ready for use."""
     made = settings(database_url(directory), **overrides)
     return made, Database(made.database)
 

@@ -1,6 +1,6 @@
-"""Clouds of any size, written straight into the tables: over REST large ones would take hours.
+"""Clouds of any size, written directly into the tables: over REST large ones would take hours.
 
-Rows are the same in every database that is given the same cloud.
+Every database with the same cloud has the same rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.kit.copying import copy_rows
 
 CREATED = datetime(2026, 1, 1)
 SHARING = "MISC_SHARES_VIA_AGGREGATE"
-FIRST_CLASS = 20000  # the least id of a class that a cloud brings
+FIRST_CLASS = 20000  # the smallest id of a class that a cloud adds
 
 Row = dict[str, object]
 
@@ -38,18 +38,18 @@ def aggregate_uuid(number: int) -> str:
 
 
 def consumer_uuid(number: int) -> str:
-    """Return the uuid of a consumer that a cloud has from the start; the first is 1."""
+    """Return the uuid of an initial consumer of a cloud; the first number is 1."""
     return f"c0000000-0000-4000-8000-{number:012d}"
 
 
 def project_name(number: int) -> str:
-    """Return the external id of a project that a cloud has; that of the first is "project"."""
+    """Return the external id of a project of a cloud; the first one is "project"."""
     return "project" if number == 1 else f"project{number}"
 
 
 @dataclass(frozen=True)
 class Stock:
-    """An inventory; without a `max_unit` one consumer may take all."""
+    """An inventory; without `max_unit` one consumer may take all of it."""
 
     total: int
     reserved: int = 0
@@ -61,9 +61,10 @@ class Stock:
 
 @dataclass(frozen=True)
 class Provider:
-    """A provider, whose id is its place in the cloud, from 1 on; name and uuid follow from it.
+    """A provider; its id is its position in the cloud, from 1, and determines name and uuid.
 
-    A plain number of a class is a total. `claims` is what each consumer of the cloud takes.
+    The inventory of a class may be a plain number, its total. `claims` are the allocations of each
+    consumer of the cloud.
     """
 
     stock: Mapping[str, int | Stock]
@@ -77,10 +78,10 @@ class Provider:
 
 @dataclass(frozen=True)
 class Cloud:
-    """A named cloud: its providers, and the number of consumers on each that has claims.
+    """A named cloud: its providers, and the number of consumers of each provider with claims.
 
-    `members` makes the providers anew each time, so that a large cloud takes no memory. The
-    consumers are those of so many projects, in turns.
+    `members` generates the providers on each call, so that a large cloud takes no memory. The
+    consumers are distributed evenly over the projects.
     """
 
     name: str
@@ -91,7 +92,7 @@ class Cloud:
 
 
 class CloudBuilder:
-    """Gathers the providers of a cloud one by one."""
+    """Collects the providers of a cloud one by one."""
 
     def __init__(self) -> None:
         self.providers: list[Provider] = []
@@ -112,7 +113,7 @@ class CloudBuilder:
 
 @contextmanager
 def building(engine: sa.Engine) -> Iterator[CloudBuilder]:
-    """Gather a cloud, which is written when the block ends."""
+    """Collect a cloud, which is written when the block ends."""
     builder = CloudBuilder()
     yield builder
     with engine.begin() as conn:
@@ -120,14 +121,14 @@ def building(engine: sa.Engine) -> Iterator[CloudBuilder]:
 
 
 def load(engine: sa.Engine, cloud: Cloud) -> None:
-    """Write a cloud, showing how far it is, and let the database gather statistics of it."""
+    """Write a cloud, show the progress, and update the statistics of the database."""
     with engine.begin() as conn:
         write(conn, cloud, show=True)
     _analyze(engine)
 
 
 def write(conn: sa.Connection, cloud: Cloud, *, show: bool = False) -> None:
-    """Write a cloud into tables that have their catalogues and no providers."""
+    """Write a cloud into tables that have catalogues and no providers."""
     class_ids = ensure_classes(conn, {name for each in cloud.members() for name in each.stock})
     names = {
         "trait": {name for each in cloud.members() for name in each.traits},
@@ -148,13 +149,13 @@ def write(conn: sa.Connection, cloud: Cloud, *, show: bool = False) -> None:
         title = f"{cloud.name} {table}"
         disable = None if show else True  # None: unless it is a terminal
         with tqdm(rows, title, unit=" rows", leave=False, disable=disable) as shown:
-            # openstack-placement fails on providers of which only some have a time.
+            # openstack-placement fails if only some providers have a time.
             copy_rows(conn, table, ({**row, "created_at": CREATED} for row in shown))
     _mend_sequences(conn)
 
 
 def ensure_classes(conn: sa.Connection, names: Collection[str]) -> Mapping[str, int]:
-    """Return the ids of resource classes, creating what does not exist."""
+    """Return the ids of resource classes; create the missing ones."""
     ids = catalog.find_ids(conn, {"resource_class": names})["resource_class"]
     last = conn.execute(sa.select(sa.func.max(t.resource_classes.c.id))).scalar_one()
     absent = sorted(set(names) - ids.keys())
@@ -209,7 +210,7 @@ def _traits(cloud: Cloud, ids: Mapping[str, int]) -> Iterator[Row]:
 
 
 def _aggregates(cloud: Cloud, ids: Mapping[str, int]) -> Iterator[Row]:
-    # Where the database ignores case, one row has all spellings that differ in nothing else.
+    # If the database ignores case, one row represents all spellings that differ only in case.
     in_any_case = {spelling.lower(): row_id for spelling, row_id in ids.items()}
     for provider_id, provider in enumerate(cloud.members(), 1):
         for uuid in provider.aggregates:
@@ -218,7 +219,7 @@ def _aggregates(cloud: Cloud, ids: Mapping[str, int]) -> Iterator[Row]:
 
 
 def _claims(cloud: Cloud) -> Iterator[tuple[str, int, Mapping[str, int]]]:
-    """Yield the uuid of each consumer, the id of its provider, and what it takes there."""
+    """Yield (consumer uuid, provider id, allocations)."""
     number = 0
     for provider_id, provider in enumerate(cloud.members(), 1):
         if provider.claims is None:
@@ -251,7 +252,7 @@ def _allocations(cloud: Cloud, class_ids: Mapping[str, int]) -> Iterator[Row]:
 
 
 def _mend_sequences(conn: sa.Connection) -> None:
-    """Have PostgreSQL go on after the ids that were given."""
+    """Advance PostgreSQL's sequences beyond the inserted ids."""
     if conn.dialect.name == "postgresql":
         for table in ("resource_providers", "projects", "users"):
             conn.exec_driver_sql(
@@ -261,7 +262,7 @@ def _mend_sequences(conn: sa.Connection) -> None:
 
 
 def _analyze(engine: sa.Engine) -> None:
-    """Let the planner know what there is, as it would after a while."""
+    """Update the statistics of the planner, as the server would after a while."""
     with engine.begin() as conn:
         if conn.dialect.name == "mysql":
             for table in t.metadata.tables:

@@ -1,7 +1,7 @@
-"""Rows written into empty tables as fast as an engine takes them.
+"""Fast bulk loading of empty tables.
 
-PostgreSQL and MariaDB read a text of a line for each row. Both are told to trust it: what refers
-to other rows is not compared with these. The server is on this machine and may read its files.
+PostgreSQL and MariaDB load a text with one line for each row, without checks of foreign keys. The
+server must run on this machine and be allowed to read its files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sqlalchemy as sa
 Row = Mapping[str, object]
 
 BATCH = 2000  # rows of one INSERT
-LINES = 20_000  # of one write of text
+LINES = 20_000  # lines of one write
 
 
 def copy_rows(conn: sa.Connection, table: sa.Table, rows: Iterator[Row]) -> None:

@@ -1,4 +1,4 @@
-"""Errors as the drivers raise them, and statements and COMMITs that fail with them."""
+"""Errors as the drivers raise them, and simulated failures of statements and COMMITs."""
 
 import sqlite3
 import struct
@@ -14,13 +14,13 @@ import sqlalchemy as sa
 from tests.kit.engines import ENGINE, server
 from tests.kit.statements import text_of
 
-# Of MySQL's codes, those that the client's side finds.
+# MySQL codes that the client library generates.
 OF_CLIENTS = range(2000, 3000)
 OUT_OF_STEP = 2014
 
 
 def failure(code: object) -> Exception:
-    """The driver's exception for a code: SQLite has names, MySQL integers, PostgreSQL states."""
+    """The driver's exception for a code: a name of SQLite, an integer of MySQL, a SQLSTATE."""
     if isinstance(code, int):
         return _from_mariadb(code) if ENGINE == "mariadb" else _from_pymysql(code)
     text = str(code)
@@ -33,9 +33,9 @@ def failure(code: object) -> Exception:
 
 
 def _from_mariadb(code: int) -> Exception:
-    """Return what the driver in use makes of the code when a server says it.
+    """Return the exception of the present driver for a server's error code.
 
-    No server says what clients find out for themselves, and MariaDB's library believes none.
+    Servers do not send the codes of client libraries, and MariaDB's library rejects them.
     """
     engine = sa.create_engine(server().url(server().admin), poolclass=sa.NullPool)
     if code in OF_CLIENTS:
@@ -59,7 +59,7 @@ def _from_pymysql(code: int) -> Exception:
 
 @contextmanager
 def failing_once(engine: sa.Engine, statement: str, code: object) -> Iterator[None]:
-    """Have the first statement that begins so fail in the driver, carried out not at all."""
+    """Make the first statement with this prefix fail in the driver, before it is executed."""
     left = [failure(code)]
 
     def execute(_cursor: Any, text: str, _params: Any, context: Any) -> None:
@@ -76,7 +76,7 @@ def failing_once(engine: sa.Engine, statement: str, code: object) -> Iterator[No
 
 @contextmanager
 def losing_commit(engine: sa.Engine, code: object, *, happens: bool) -> Iterator[None]:
-    """Have the first COMMIT fail in the driver, carried out before or not at all."""
+    """Make the first COMMIT fail in the driver, after or before it is executed."""
     left = [failure(code)]
     commit = engine.dialect.do_commit
 

@@ -1,10 +1,10 @@
-"""Database servers of the tests' own: thrown away at the end, and free to be killed before.
+"""Private database servers of the tests, which may be killed and are discarded at the end.
 
-`PLACEMENT_ENGINE` names the engine that databases of the tests live on: sqlite (the default),
-mariadb or postgresql. The servers are those installed on this machine, each on a private data
-directory and a free port. `PLACEMENT_MYSQL_DRIVER` names the driver of MariaDB: pymysql (the
-default) or mysqldb. `PLACEMENT_EXAMPLES` and `PLACEMENT_SEED` ask for more random examples, and
-for others than those of the gate.
+`PLACEMENT_ENGINE` is the engine of the tests' databases: sqlite (the default), mariadb or
+postgresql. The servers are programs installed on this machine, each with a private data directory
+and a free port. `PLACEMENT_MYSQL_DRIVER` is the driver for MariaDB: pymysql (the default) or
+mysqldb. `PLACEMENT_EXAMPLES` and `PLACEMENT_SEED` select more, or other, random examples than the
+gate's.
 """
 
 from __future__ import annotations
@@ -31,29 +31,30 @@ from tests.kit.proxy import Proxy
 
 ENGINE = os.environ.get("PLACEMENT_ENGINE", "sqlite")
 MYSQL_DRIVER = os.environ.get("PLACEMENT_MYSQL_DRIVER", "pymysql")
-# Views may be torn, so looks at revisions confirm content (`placement/objects/revisions.py`).
+# Views may be torn, so further reads of revisions confirm content
+# (`placement/objects/revisions.py`).
 TEARS_VIEWS = ENGINE == "mariadb"
-START = 180  # seconds that a server may take
-SHARE = 4  # servers get one in so many of the random examples; SQLite, the fastest, gets all
-# So many times the random examples of the gate, on each engine as many as on SQLite.
+START = 180  # seconds for the start of a server
+SHARE = 4  # servers run one of this many random examples; SQLite, the fastest engine, runs all
+# Factor for the number of random examples; each engine then runs as many as SQLite.
 EXAMPLES = int(os.environ.get("PLACEMENT_EXAMPLES", "0"))
-# Leads to other random examples; without it they are the same in every run.
+# Seed for other random examples; without it they are the same in every run.
 SEED = os.environ.get("PLACEMENT_SEED", "")
 
 
 class MissingServerError(RuntimeError):
-    """The engine that was asked for is not installed."""
+    """The selected engine is not installed."""
 
 
 class Server:
-    """A database server on a directory of its own; subclasses say how it is made and run."""
+    """A database server with a private directory; subclasses define its commands."""
 
-    account: ClassVar[str]  # what the server runs as when the tests run as root
+    account: ClassVar[str]  # the user of the server if the tests run as root
     scheme: ClassVar[str]
-    admin: ClassVar[str]  # the database to connect to for making others
+    admin: ClassVar[str]  # the database to connect to for administration
 
     def __init__(self, kept: Path | None = None, options: Sequence[str] = ()) -> None:
-        """`kept` is a directory to keep, and to go on with when it is filled already."""
+        """`kept` is a directory that persists; if it has data, the server uses them."""
         self.port = free_port()
         self._kept = kept is not None
         self._options = options
@@ -83,15 +84,15 @@ class Server:
 
     @classmethod
     def places(cls) -> Sequence[str]:
-        """Where programs are that are on no path."""
+        """Directories of programs that are not on the path."""
         return ()
 
     def make(self) -> Sequence[str]:
-        """The command that fills the directory."""
+        """The command that initializes the directory."""
         raise NotImplementedError
 
     def serve(self) -> Sequence[str]:
-        """The command that serves it."""
+        """The command that starts the server."""
         raise NotImplementedError
 
     def _run(self, command: Sequence[str]) -> None:
@@ -130,13 +131,13 @@ class Server:
         return self._process.pid
 
     def kill(self) -> None:
-        """Pull the plug, and wait until nothing of the server is left.
+        """Kill the server, and wait until all its processes have ended.
 
-        The processes that serve connections end by themselves when they notice; until then their
-        memory keeps another server from the data.
+        Processes that serve connections end when they notice it; until then, their shared memory
+        prevents another server from using the data.
         """
         os.kill(self.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, self.pid, os.WSTOPPED)  # from now on it begins no others
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED)  # it cannot start further processes
         others = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         self._stop(signal.SIGKILL)
         deadline = time.monotonic() + START
@@ -146,10 +147,10 @@ class Server:
             time.sleep(0.02)
 
     def discard(self) -> None:
-        """Stop the server for good and forget its data, unless they are to be kept."""
+        """Stop the server and delete its data, unless they are kept."""
         self._stop(signal.SIGTERM if self._kept else signal.SIGKILL)
         if not self._kept:
-            # Hundreds of databases are a hundred thousand files: nobody waits until they are gone.
+            # Hundreds of databases are a hundred thousand files: do not wait for their deletion.
             os.posix_spawnp("rm", ["rm", "-rf", str(self.directory)], os.environ)
 
     def _stop(self, how: signal.Signals) -> None:
@@ -170,7 +171,7 @@ class Server:
             return list(conn.exec_driver_sql("SELECT datname FROM pg_database").scalars())
 
     def execute(self, *statements: str) -> None:
-        """Run statements outside of any database of the tests."""
+        """Execute statements outside of the tests' databases."""
         engine = sa.create_engine(
             self.url(self.admin), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
         )
@@ -180,7 +181,7 @@ class Server:
 
 
 def _lives(process: str) -> bool:
-    """Whether a process is there, and is no zombie that nobody has waited for yet."""
+    """Whether a process exists and is not a zombie."""
     try:
         status = Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -189,7 +190,7 @@ def _lives(process: str) -> bool:
 
 
 class MariaDB(Server):
-    """MariaDB with the character set of old deployments, which has no 4-byte characters."""
+    """MariaDB with the character set of old deployments, without 4-byte characters."""
 
     account = "mysql"
     scheme = f"mysql+{MYSQL_DRIVER}://root"
@@ -197,7 +198,7 @@ class MariaDB(Server):
 
     @property
     def _tmpdir(self) -> str:
-        """A directory that no other server has: one that starts deletes what others have there."""
+        """A private directory, because a server deletes others' files in it when it starts."""
         return f"--tmpdir={self.directory}"
 
     def make(self) -> Sequence[str]:
@@ -224,7 +225,7 @@ class MariaDB(Server):
             "--character-set-server=utf8mb3",
             "--collation-server=utf8mb3_general_ci",
             "--max-connections=400",
-            # Kept through a killed process, not through a power cut: enough for tests.
+            # Durable if the process is killed, but not in a power failure: enough for tests.
             "--innodb-flush-log-at-trx-commit=2",
             "--innodb-flush-method=nosync",
             "--sync-frm=OFF",
@@ -232,7 +233,7 @@ class MariaDB(Server):
 
 
 class PostgreSQL(Server):
-    """PostgreSQL as it comes, but for the synchronisation of its files."""
+    """PostgreSQL with defaults, except that files are not synchronized."""
 
     account = "postgres"
     scheme = "postgresql+psycopg://postgres"
@@ -269,7 +270,7 @@ SERVERS: Mapping[str, type[Server]] = {"mariadb": MariaDB, "postgresql": Postgre
 
 
 def installed(engine: str) -> bool:
-    """Whether tests can run on an engine here."""
+    """Whether an engine is installed."""
     try:
         return engine == "sqlite" or bool(
             SERVERS[engine].binary({"mariadb": "mariadbd", "postgresql": "postgres"}[engine])
@@ -285,14 +286,14 @@ def server(engine: str = ENGINE) -> Server:
 
 
 def share(number: int) -> int:
-    """Return how many of so many random examples are tried on this engine."""
+    """Return how many of the random examples to run on this engine."""
     if EXAMPLES:
         return number * EXAMPLES
     return number if ENGINE == "sqlite" else number // SHARE
 
 
 def seeded(name: str | int) -> random.Random:
-    """Return a source of random examples; the name tells it from other sources."""
+    """Return a source of random examples; sources with different names are independent."""
     return random.Random(f"{SEED} {name}" if SEED else name)
 
 
@@ -300,9 +301,9 @@ _numbers = itertools.count(1)
 
 
 def new_database(directory: Path, prepare: Callable[[str], None]) -> str:
-    """The URL of a new database; `prepare` is given the URL of an empty one, once if possible.
+    """The URL of a new database; `prepare` gets the URL of an empty one, only once if possible.
 
-    `directory` holds it on SQLite.
+    On SQLite the file is in `directory`.
     """
     if ENGINE == "sqlite":
         path = directory / f"placement-{next(_numbers)}.db"
@@ -321,7 +322,7 @@ def new_database(directory: Path, prepare: Callable[[str], None]) -> str:
 
 
 def empty_database(directory: Path) -> str:
-    """The URL of a new database without tables; `directory` holds it on SQLite."""
+    """The URL of a new database without tables; on SQLite the file is in `directory`."""
     name = f"placement_{next(_numbers)}"
     if ENGINE == "sqlite":
         return f"sqlite:///{directory / name}.db"
@@ -330,7 +331,7 @@ def empty_database(directory: Path) -> str:
 
 
 def behind(url: str, seed: int = 0) -> tuple[str, Proxy]:
-    """The URL of a server's database as it is reached through a new proxy, and the proxy."""
+    """The URL of a server's database through a new proxy, and the proxy."""
     proxy = Proxy(server().port, seed=seed)
     return url.replace(f":{server().port}/", f":{proxy.port}/"), proxy
 
@@ -352,11 +353,11 @@ def _postgresql_template(prepare: Callable[[str], None]) -> str:
 
 @functools.cache
 def _mariadb_template(prepare: Callable[[str], None]) -> Sequence[str]:
-    """Return the statements that make an empty database a copy of the prepared one."""
+    """Return the statements that copy the prepared database into an empty one."""
     template = "template_of_tests"
     server().execute(f"CREATE DATABASE {template}")
     prepare(server().url(template))
-    # Class 0 is to have id 0, and tables come in any order.
+    # Class 0 must keep id 0, and the order of the tables is arbitrary.
     copy = ["SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'", "SET foreign_key_checks = 0"]
     with sa.create_engine(server().url(template), poolclass=sa.NullPool).connect() as conn:
         for table in sa.inspect(conn).get_table_names():

@@ -1,4 +1,4 @@
-"""Applications of this process behind a port, for clients that need a real one."""
+"""Applications of this process on a port, for clients that need a network connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Server(ThreadingMixIn, WSGIServer):
     request_queue_size = 64
 
     def server_bind(self) -> None:
-        # The inherited method looks up the name of this machine, which can take seconds.
+        # The inherited method resolves the name of this machine, which can take seconds.
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
@@ -33,7 +33,7 @@ class _Silent(WSGIRequestHandler):
 
 @contextmanager
 def listening(application: WSGIApplication) -> Iterator[str]:
-    """Serve until the block ends; the base URL."""
+    """Serve an application during the block; yields the base URL."""
     with make_server("127.0.0.1", 0, application, _Server, _Silent) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -46,7 +46,7 @@ def listening(application: WSGIApplication) -> Iterator[str]:
 
 @contextmanager
 def answering(status: int, body: bytes) -> Iterator[str]:
-    """Serve the same answer to everything until the block ends; the base URL."""
+    """Serve one response to all requests during the block; yields the base URL."""
 
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))

@@ -1,4 +1,4 @@
-"""What the trees of a cloud take in memory."""
+"""Memory use of the trees of a cloud."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ CHUNK_SIZE = 1000
 
 
 class Memory(NamedTuple):
-    """Bytes for a provider: of the trees in a cache, and with the text that answers show."""
+    """Bytes for each provider: of cached trees, and of trees with the text of responses."""
 
     trees: float
     with_text: float
 
 
 def memory_of_trees(directory: Path, cloud: Cloud) -> Memory:
-    """Return what a process keeps of a cloud, once it has shown all of it."""
+    """Return the memory that a process keeps after it has shown a whole cloud."""
     _settings, database = make_database(directory)
     with database.writer.begin() as conn:
         write(conn, cloud)
     with database.read_trees() as conn:
-        _read(conn, TreeCache(1), most=1)  # what is made once is not counted
+        _read(conn, TreeCache(1), most=1)  # exclude objects that are created once
         gc.collect()
         tracemalloc.start()
         cache = TreeCache(10**9)
@@ -54,7 +54,7 @@ def memory_of_trees(directory: Path, cloud: Cloud) -> Memory:
 def _read(
     conn: sa.Connection, cache: TreeCache, *, show: bool = False, most: int | None = None
 ) -> None:
-    """Have all trees read, and shown, a thousand at a time."""
+    """Read and show all trees, a thousand at a time."""
     provider = t.resource_providers.c
     query = sa.select(provider.id, provider.revision).where(provider.parent_provider_id.is_(None))
     roots = [Root(*row) for row in conn.execute(query.limit(most))]

@@ -1,4 +1,4 @@
-"""Metrics counted in this process, and what a scrape says, as values by name and labels."""
+"""Metrics of this process, and the parsed samples of a scrape."""
 
 from __future__ import annotations
 
@@ -20,13 +20,10 @@ Samples = Mapping[tuple[str, str], float]
 
 @contextmanager
 def counting(directory: Path, **options: object) -> Iterator[Metrics]:
-    """Count in this directory, and nowhere else, until the block ends.
-
-    options: those of `[metrics]`.
-    """
+    """Count in this directory only, during the block; options: those of `[metrics]`."""
     configured = settings("sqlite://", metrics=options).metrics
     counted = Metrics(replace(configured, directory=str(directory)))
-    # The library keeps the files of a process open for ever.
+    # The library keeps the files of a process open.
     prometheus.count_in_new_files()
     counted.listen()
     try:
@@ -36,7 +33,7 @@ def counting(directory: Path, **options: object) -> Iterator[Metrics]:
 
 
 def samples(text: bytes | str) -> Samples:
-    """What a scrape says; it must be well formed, and say nothing twice."""
+    """The samples of a scrape; it must be well-formed and without duplicates."""
     found: dict[tuple[str, str], float] = {}
     decoded = text if isinstance(text, str) else text.decode()
     for family in text_string_to_metric_families(decoded):

@@ -1,4 +1,4 @@
-"""What is built of a checkout: sdists, wheels, editable installations."""
+"""Packages built from a checkout: sdists, wheels, editable installations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BUILT_OF = (
 
 
 def copy_checkout(directory: Path) -> Path:
-    """Copy what a package is built of, for a build leaves files there; the directory."""
+    """Copy the sources of the package, because a build leaves files; returns the directory."""
     for name in BUILT_OF:
         if (ROOT / name).is_dir():
             ignored = shutil.ignore_patterns("__pycache__")
@@ -26,7 +26,7 @@ def copy_checkout(directory: Path) -> Path:
 
 
 def copy_client(directory: Path) -> Path:
-    """Copy what the client is built of, which is its directory alone; the directory."""
+    """Copy the sources of the client, which are its own directory; returns the directory."""
     copy = directory / CLIENT.name
     ignored = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
     shutil.copytree(CLIENT, copy, ignore=ignored)
@@ -34,7 +34,7 @@ def copy_client(directory: Path) -> Path:
 
 
 def build(kind: str, source: Path, directory: Path) -> Path:
-    """Build an `sdist`, a `wheel` or an `editable` wheel with setuptools; the path of the file."""
+    """Build an `sdist`, a `wheel` or an `editable` wheel with setuptools; returns its path."""
     code = f"from setuptools import build_meta; build_meta.build_{kind}({str(directory)!r})"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""openstack-placement, in a virtualenv of its own."""
+"""openstack-placement, in a separate virtualenv."""
 
 import os
 import subprocess
@@ -9,11 +9,11 @@ PEER = ("openstack-placement==16.0.0", "gunicorn", "pymysql", "psycopg2-binary")
 
 
 def peer_environment() -> Path:
-    """The virtualenv that `PLACEMENT_PEER` names, made when it is not there yet."""
+    """The virtualenv that `PLACEMENT_PEER` names; created if it is missing."""
     path = Path(os.environ["PLACEMENT_PEER"]).resolve()
     if not (path / "bin" / "gunicorn").exists():
         venv.create(path, with_pip=True)
-        # Our own pins are for our own environment.
+        # The pins of this repository do not apply to it.
         outside = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
         install: list[str | Path] = [path / "bin" / "pip", "install", "--quiet", *PEER]
         subprocess.run(install, check=True, env=outside)

@@ -1,4 +1,4 @@
-"""Ports for servers that are told where to listen, and are started later, or again."""
+"""Ports for servers that are configured before they start, or that start again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from itertools import cycle
 from pathlib import Path
 
 FIRST = 10_000
-SHARE = 400  # ports of one process of tests
+SHARE = 400  # ports of one test process
 KERNEL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
-    """A port that nobody listens on, nor will until this process has used all others of its own."""
+    """A port without a listener, which is reused only after all others of this process."""
     ports = _own_ports()
     for _ in range(SHARE):
         port = next(ports)
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def ports_for_servers() -> Sequence[int]:
-    """Return the ports that the kernel gives to nobody: it takes others for what connects."""
+    """Return the ports outside the kernel's ephemeral range."""
     least, most = map(int, KERNEL.read_text().split()) if KERNEL.exists() else (32768, 60999)
     ports = [port for port in range(FIRST, 65536) if not least <= port <= most]
     return ports if len(ports) >= 4 * SHARE else range(FIRST, 65536)
@@ -42,7 +42,7 @@ _locks: list[object] = []
 
 @functools.cache
 def _own_ports() -> cycle[int]:
-    """Take a share of the ports that no other process of tests takes while this one lives."""
+    """Reserve a share of the ports for the lifetime of this process."""
     ports = ports_for_servers()
     directory = Path(tempfile.gettempdir()) / f"placement-ports-{os.geteuid()}"
     directory.mkdir(exist_ok=True)

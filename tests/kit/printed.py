@@ -1,4 +1,4 @@
-"""What a command has printed, where a server of the same process logs to the same stream."""
+"""Output of a command, on a stream to which a server of the same process logs, too."""
 
 import re
 
@@ -6,8 +6,8 @@ _LOGGED = re.compile(r" (?:INFO|WARNING) placement\.")
 
 
 def complaints(err: str) -> list[str]:
-    """Return the lines of standard error that are no lines of a log.
+    """Return the lines of standard error that are not log lines.
 
-    A server may write the line of a request after its client has printed what came of it.
+    A server may log a request after its client has printed the result.
     """
     return [line for line in err.splitlines() if not _LOGGED.search(line)]

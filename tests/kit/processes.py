@@ -1,4 +1,4 @@
-"""Server processes of the service, as operators start them, and free to be killed."""
+"""Server processes of the service, started as operators do, which tests may kill."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tests.kit import service
 from tests.kit.ports import free_port
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-START = 180  # seconds that a process may take to answer
-ANSWER = 180  # seconds that an answer may take
+START = 180  # seconds for a process to answer
+ANSWER = 180  # seconds for a response
 
 HEADERS = {**service.HEADERS, "Content-Type": "application/json"}
 
 
 class NoAnswerError(Exception):
-    """The connection to the server was refused, or ended without an answer."""
+    """The connection to the server was refused, or ended without a response."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer with its body decoded, which is None when there is none."""
+    """A response with its decoded body; None if there is no body."""
 
     status: int
     body: Any
@@ -46,12 +46,12 @@ class Answer:
 
     @property
     def detail(self) -> str:
-        """The sentence of an error."""
+        """The message of an error."""
         return str(self.body["errors"][0]["detail"])
 
 
 def send(port: int, method: str, path: str, body: object = None, version: str = "") -> Answer:
-    """Send one request on a connection of its own.  Raises NoAnswerError."""
+    """Send one request on a new connection.  Raises NoAnswerError."""
     status, text = exchange(port, method, path, body, version)
     return Answer(status, orjson.loads(text) if text else None)
 
@@ -59,12 +59,12 @@ def send(port: int, method: str, path: str, body: object = None, version: str = 
 def exchange(
     port: int, method: str, path: str, body: object = None, version: str = ""
 ) -> tuple[int, bytes]:
-    """As `send`; the status and the text of the answer.
+    """Send a request as `send` does; returns the status and the text of the response.
 
-    The request has been logged and counted then: the server does so after its answer, and ends the
-    connection after that.
+    When it returns, the server has logged and counted the request: it does so after the response,
+    and before it ends the connection.
     """
-    headers = {**HEADERS, "Connection": "close"}  # which a proxy would keep
+    headers = {**HEADERS, "Connection": "close"}  # a proxy would keep it alive
     if version:
         headers["OpenStack-API-Version"] = f"placement {version}"
     raw = None if body is None else orjson.dumps(body)
@@ -80,14 +80,14 @@ def exchange(
 
 @contextmanager
 def connected(port: int) -> Iterator[http.client.HTTPConnection]:
-    """Connect for one request; at the end of the block wait until the server ends it, too."""
+    """Connect for one request; at the end of the block wait until the server disconnects."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER)
     with contextlib.closing(connection):
         connection.connect()
-        with connection.sock.dup() as sock:  # the library closes its own after an answer
+        with connection.sock.dup() as sock:  # the library closes its own after a response
             sock.settimeout(ANSWER)
             yield connection
-            with contextlib.suppress(ConnectionError):  # killed, after its answer
+            with contextlib.suppress(ConnectionError):  # killed after its response
                 while sock.recv(1 << 16):
                     pass
 
@@ -104,7 +104,7 @@ class Process:
         code: str = str(REPOSITORY),
         **environment: str,
     ) -> None:
-        """The process is started from a tree of the code; `await_answer` waits for it."""
+        """Start the process from a source tree; `await_answer` waits for it."""
         self.port = free_port()
         self._code = code
         self._home = home
@@ -116,7 +116,7 @@ class Process:
             "OS_PLACEMENT_CONFIG_DIR": str(home),
             "OS_PLACEMENT_DATABASE__CONNECTION": database,
             "OS_PLACEMENT_DATABASE__SQLITE_SYNCHRONOUS": "false",
-            # No statement takes so long, but where a busy machine lets it wait.
+            # No statement takes this long, except on a busy machine.
             "OS_PLACEMENT_DATABASE__STATEMENT_TIMEOUT": "60",
             "OS_PLACEMENT__REQUEST_DEADLINE": "0",
             "OS_API__AUTH_STRATEGY": "noauth2",
@@ -130,7 +130,7 @@ class Process:
         self.start()
 
     def start(self) -> None:
-        """Start, at first or again."""
+        """Start the process, the first time or again."""
         with (self._home / "gunicorn.log").open("ab") as log:
             self._process = subprocess.Popen(
                 self._command,
@@ -142,7 +142,7 @@ class Process:
             )
 
     def await_answer(self, seconds: float = START) -> None:
-        """Wait until the process answers.  Raises RuntimeError with its log when it does not."""
+        """Wait until the process answers.  Raises RuntimeError with its log if it does not."""
         deadline = time.monotonic() + seconds
         while True:
             try:
@@ -154,7 +154,7 @@ class Process:
                 time.sleep(0.05)
 
     def configure(self, text: str) -> None:
-        """Write placement.conf, which is read at a start or SIGHUP."""
+        """Write placement.conf, which is read at startup and on SIGHUP."""
         (self._home / "placement.conf").write_text(text)
 
     def signal(self, number: signals.Signals) -> None:
@@ -166,15 +166,15 @@ class Process:
         os.killpg(self._process.pid, number)
 
     def ended(self) -> int:
-        """Wait for the end of the process; its exit code."""
+        """Wait for the end of the process; returns its exit code."""
         return self._process.wait(START)
 
     def complaint(self) -> str:
-        """What the process has said at its end."""
+        """The last message of the process."""
         return (self._home / "gunicorn.log").read_text(errors="replace")[-2000:]
 
     def log(self) -> str:
-        """What the service has logged."""
+        """The log of the service."""
         path = self._home / "placement.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
@@ -184,7 +184,7 @@ class Process:
         return [int(number) for number in listed.split()]
 
     def kill_worker(self) -> None:
-        """Kill one worker in whatever it does; the arbiter starts another."""
+        """Kill one worker at any point; the arbiter starts another."""
         for number in self.worker_ids()[:1]:
             os.kill(number, signals.SIGKILL)
 
@@ -195,7 +195,7 @@ class Process:
             self._process.wait()
 
     def stop(self) -> None:
-        """Stop as an operator does."""
+        """Stop the process as operators do."""
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait()
@@ -205,7 +205,7 @@ class Process:
 def serving(
     directory: Path, databases: Sequence[str], workers: int = 1, **more: str
 ) -> Iterator[list[Process]]:
-    """Serve, one process for each database URL, until the block ends."""
+    """Serve during the block, with one process for each database URL."""
     processes = [
         Process(directory / f"server-{number}", url, workers, **more)
         for number, url in enumerate(databases)
@@ -220,7 +220,7 @@ def serving(
 
 
 def new_host(port: int, parent: str | None = None, **totals: int) -> str:
-    """Make a provider with these inventories; its uuid."""
+    """Create a provider with these inventories; returns its uuid."""
     uuid = str(uuids.uuid4())
     body = {"name": uuid, "uuid": uuid, "parent_provider_uuid": parent}
     expect(send(port, "POST", "/resource_providers", body), 200)
@@ -231,6 +231,6 @@ def new_host(port: int, parent: str | None = None, **totals: int) -> str:
 
 
 def expect(answer: Answer, status: int) -> Answer:
-    """Fail unless the answer has the status."""
+    """Fail unless the response has the status."""
     assert answer.status == status, answer
     return answer

@@ -1,4 +1,4 @@
-"""A TCP proxy before a database, which cuts connections at the worst moment."""
+"""A TCP proxy in front of a database, which cuts connections at critical moments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMMIT = b"COMMIT"
 
 
 class Cut(Enum):
-    """When a connection is cut."""
+    """The moment at which a connection is cut."""
 
     NEVER = "never"
     BEFORE_COMMIT = "the COMMIT does not reach the database"
@@ -22,10 +22,10 @@ class Cut(Enum):
 
 
 class Proxy:
-    """Passes bytes between clients and ports of this machine; `cut` says what goes wrong.
+    """Forwards bytes between clients and ports of this machine; `cut` is the simulated fault.
 
-    Connections go to one port after the other, past those where nobody listens. One COMMIT in
-    `every` is cut, at random. `sent` is what clients have sent, each time until an answer came.
+    Connections are distributed over the ports in turn, without ports that have no listener. One of
+    `every` COMMITs is cut at random. `sent` has the bytes from clients, up to each response.
     """
 
     def __init__(self, *targets: int, seed: int = 0) -> None:
@@ -41,7 +41,7 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Accept no more connections."""
         self._listener.close()
 
     def _accept(self) -> None:
@@ -82,7 +82,7 @@ class Proxy:
                     elif source is client:
                         self.sent[-1] += data
                     last = source
-                    # A COMMIT is a packet of its own; ROLLBACKs and statements are left alone.
+                    # A COMMIT is a separate packet; ROLLBACKs and statements are forwarded.
                     if source is client and COMMIT in data[:16] and self._is_cut():
                         if self.cut is Cut.AFTER_COMMIT:
                             server.sendall(data)

@@ -1,13 +1,13 @@
-"""What a database reads for statements, as it counts that itself: work that needs no clock.
+"""Rows that a database reads for statements, counted by the database itself, without a clock.
 
-A read is a row that is looked at, whether it is kept or not, or a look-up in an index. They are
-counted while the statements run, so with the plans that these have got:
+A read is a row that is examined, whether it is returned or not, or a lookup in an index. They are
+counted while the statements run, so for the plans that are really used:
 
-* MariaDB counts what it asks the tables for, and what conditions on indexes have refused.
-* PostgreSQL tells each plan that it has carried out, with the rows of each step (`auto_explain`);
-  also those of constraints.
-* SQLite makes a program of each statement, whose instructions are counted: `INSTRUCTIONS` of them
-  as a row.
+* MariaDB counts the requests to the storage engine, and index entries that conditions rejected.
+* PostgreSQL logs each executed plan with the rows of its steps (`auto_explain`), also the plans of
+  constraints.
+* SQLite compiles each statement to a program, whose instructions are counted: `INSTRUCTIONS` of
+  them count as a row.
 """
 
 from __future__ import annotations
@@ -29,42 +29,42 @@ INSTRUCTIONS = 5
 
 @dataclass
 class Reads:
-    """A statement, and how many rows were read for it."""
+    """A statement with the number of rows that were read for it."""
 
     statement: str
     rows: int
 
 
 class Counter(Protocol):
-    """Collects what one engine reads for the statements of one connection at a time.
+    """Collects the reads of one engine, for the statements of one connection at a time.
 
-    A connection is in no transaction when it is opened and closed. `before` and `after` surround a
-    statement; it may yet have rows to look for after that, and PostgreSQL tells its plan later.
+    No transaction is open when a connection is opened and closed. `before` and `after` enclose a
+    statement. Rows may still be read after that, and PostgreSQL reports the plan later.
     """
 
     reads: list[Reads]
 
     def open(self, dbapi_connection: Any) -> None:
-        """Begin to count on a connection."""
+        """Start counting on a connection."""
 
     def before(self, dbapi_connection: Any, statement: str) -> None:
-        """Count for a statement from now on."""
+        """Start counting for a statement."""
 
     def after(self, dbapi_connection: Any) -> None:
-        """Note that it was carried out."""
+        """Record the execution of the statement."""
 
     def close(self, dbapi_connection: Any) -> None:
-        """Leave the connection as it was."""
+        """Restore the connection."""
 
 
 class MariaDbCounter:
-    """Asks for the counters of the session before and after a statement."""
+    """Reads the counters of the session before and after a statement."""
 
     def __init__(self) -> None:
         self.reads: list[Reads] = []
 
     def open(self, dbapi_connection: Any) -> None:
-        """Do nothing: counting goes on all the time."""
+        """Do nothing: the server counts continuously."""
 
     def before(self, dbapi_connection: Any, statement: str) -> None:
         self.reads.append(Reads(statement, -_session_reads(dbapi_connection)))
@@ -88,7 +88,7 @@ def _session_reads(dbapi_connection: Any) -> int:
 
 
 class PostgreSqlCounter:
-    """Listens to what the server tells of its plans."""
+    """Receives the plans that the server reports."""
 
     OPTIONS: Mapping[str, str] = {
         "log_min_duration": "0",
@@ -111,7 +111,7 @@ class PostgreSqlCounter:
         dbapi_connection.add_notice_handler(self._note)
 
     def before(self, dbapi_connection: Any, statement: str) -> None:
-        """Do nothing: the server repeats the statement."""
+        """Do nothing: the report includes the statement."""
 
     def after(self, dbapi_connection: Any) -> None:
         """Do nothing."""
@@ -130,9 +130,9 @@ class PostgreSqlCounter:
 
 
 def _rows_read(plan: Mapping[str, Any]) -> int:
-    """Return how many rows the scans of a PostgreSQL plan have looked at, and how often.
+    """Return the number of rows and lookups of the scans in a PostgreSQL plan.
 
-    Averages of loops are rounded, perhaps to none: so each loop counts as a look-up.
+    Averages of loops are rounded, perhaps to 0, so each loop counts as a lookup.
     """
     rows = sum(map(_rows_read, plan.get("Plans", ())))
     if "Scan" in plan["Node Type"]:
@@ -142,7 +142,7 @@ def _rows_read(plan: Mapping[str, Any]) -> int:
 
 
 class SqliteCounter:
-    """Has itself called every few instructions."""
+    """Is called back after every few instructions."""
 
     def __init__(self) -> None:
         self.reads: list[Reads] = []
@@ -154,7 +154,7 @@ class SqliteCounter:
         self.reads.append(Reads(statement, 0))
 
     def after(self, dbapi_connection: Any) -> None:
-        """Do nothing: rows are looked for as they are fetched."""
+        """Do nothing: rows are read as they are fetched."""
 
     def close(self, dbapi_connection: Any) -> None:
         dbapi_connection.set_progress_handler(None, 0)
@@ -162,7 +162,7 @@ class SqliteCounter:
     def _note(self) -> int:
         if self.reads:
             self.reads[-1].rows += 1
-        return 0  # go on
+        return 0  # continue
 
 
 COUNTERS: Mapping[str, type[Counter]] = {
@@ -174,7 +174,7 @@ COUNTERS: Mapping[str, type[Counter]] = {
 
 @contextmanager
 def counted_reads(database: Database) -> Iterator[list[Reads]]:
-    """Collect the statements that are executed, by one thread, with what is read for each."""
+    """Collect the statements of one thread, with the reads of each."""
     counter = COUNTERS[ENGINE]()
 
     def checkout(dbapi_connection: Any, *_rest: Any) -> None:

@@ -1,4 +1,4 @@
-"""A keystoneauth1 adapter that records what is sent through another one, and may end it."""
+"""A keystoneauth1 adapter that records the requests to another one, and may stop the process."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from keystoneauth1.adapter import Adapter
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """The process is killed here."""
 
 
 class Recorder(Adapter):
-    """Sends requests through the session of an adapter.
+    """Sends requests through the session of an adapter, and records them.
 
-    requests: `METHOD path` of each, but for the version document. before: called before each.
-    lives: how many more are sent before the process is killed; None: it lives on. answered: whether
-    the one at which it is killed reaches the service, and only its answer is lost.
+    requests: `METHOD path` of each request, except that for the version document. before: called
+    before each request. lives: number of further requests before the process is killed; None for
+    any. answered: whether the last request reaches the service, so that only its response is lost.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -48,5 +48,5 @@ class Recorder(Adapter):
         return answer
 
     def writes(self) -> list[str]:
-        """What was sent that is no GET."""
+        """The requests other than GET."""
         return [request for request in self.requests if not request.startswith("GET")]

@@ -1,4 +1,4 @@
-"""The rows of a database, whoever made it: written, read and compared."""
+"""Rows of a database of any origin: written, read and compared."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ Contents = Mapping[str, tuple[list[str], set[tuple[Any, ...]]]]
 
 
 def insert(conn: sa.Connection, table: str, *rows: Mapping[str, object]) -> None:
-    """Insert rows, whose ids may be given."""
+    """Insert rows, with or without ids."""
     columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in rows[0]]
     conn.execute(sa.insert(sa.table(table, *columns)), [dict(row) for row in rows])
     if conn.dialect.name == "postgresql" and "id" in rows[0]:
@@ -33,7 +33,7 @@ def insert(conn: sa.Connection, table: str, *rows: Mapping[str, object]) -> None
 
 
 def contents(conn: sa.Connection) -> Contents:
-    """Table -> the columns and rows that openstack-placement knows."""
+    """Table -> the columns and rows of openstack-placement's schema."""
     inspector = sa.inspect(conn)
     found = {}
     for table in sorted({*inspector.get_table_names()} - {schema.VERSION_TABLE}):
@@ -49,7 +49,7 @@ def contents(conn: sa.Connection) -> Contents:
 
 
 def assert_nothing_else_changed(before: Contents, after: Contents) -> None:
-    """Between two readings nothing was added but standard names, nothing changed or removed."""
+    """Assert that only standard names were added between two snapshots."""
     assert before.keys() == after.keys()
     for table, (columns, rows) in before.items():
         columns_after, rows_after = after[table]
@@ -60,7 +60,7 @@ def assert_nothing_else_changed(before: Contents, after: Contents) -> None:
 
 
 def damage(database: Database, statements: Sequence[str]) -> None:
-    """Do what only another software, or a database without constraints, would."""
+    """Make changes that only other software, or a database without constraints, would allow."""
     engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
     with engine.begin() as conn:
         conn.exec_driver_sql(UNCHECKED[conn.dialect.name])

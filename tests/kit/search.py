@@ -1,4 +1,4 @@
-"""The search alone, below the API, and what it takes."""
+"""The search without the API, and its cost."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.kit.statements import counted
 
 
 class Cost(NamedTuple):
-    """An answer, the number of statements, and the number of trees that were loaded."""
+    """A result, the number of statements, and the number of loaded trees."""
 
     result: SearchResult
     statements: int
@@ -21,19 +21,19 @@ class Cost(NamedTuple):
 
 
 class Searcher:
-    """A database of its own, and the trees that a process has seen of it."""
+    """A new database, with the trees that a process has cached."""
 
     def __init__(self, directory: Path, **overrides: Mapping[str, object]) -> None:
-        """SQLite's file is in the directory; overrides: group -> option -> value."""
+        """On SQLite the file is in the directory; overrides: group -> option -> value."""
         self.settings, self.database = make_database(directory, **overrides)
         self.forget()
 
     def forget(self) -> None:
-        """Have seen no tree."""
+        """Drop all cached trees."""
         self.trees = TreeCache(10**6)
 
     def find(self, path: str, version: Microversion = LATEST) -> Cost:
-        """Find the candidates that a path, or its query alone, asks for."""
+        """Find the candidates for a path, or for a query alone."""
         before = len(self.trees)
         request = parse_candidates(pairs(path.rpartition("?")[2]), version)
         with counted(self.database) as statements, self.database.read_trees() as conn:
@@ -41,6 +41,6 @@ class Searcher:
         return Cost(result, len(statements), len(self.trees) - before)
 
     def find_cold(self, path: str, version: Microversion = LATEST) -> Cost:
-        """Find them as a process does that has seen no tree."""
+        """Find them without cached trees."""
         self.forget()
         return self.find(path, version)

@@ -1,4 +1,4 @@
-"""The service in this process, asked as the services of a cloud ask it."""
+"""The service in this process, and a client for it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ HEADERS: Mapping[str, str] = {
 
 
 def headers_at(version: str) -> dict[str, str]:
-    """Return the usual headers with this version in them."""
+    """Return the usual headers with this version."""
     return {**HEADERS, "OpenStack-API-Version": f"placement {version}"}
 
 
 class Client:
-    """Sends requests to an application in this process; any number of threads may."""
+    """Sends requests to an application in this process; safe for threads."""
 
     def __init__(self, application: WSGIApplication) -> None:
         self.application = application
@@ -49,9 +49,9 @@ class Client:
         headers: Mapping[str, str] | None = None,
         **options: Any,
     ) -> falcon.testing.Result:
-        """Send one request and return its answer, whatever it is.
+        """Send one request and return its response, of any status.
 
-        `path` may have a query; `body` becomes JSON, unless it is None; `headers` are added to
+        `path` may have a query; `body` is sent as JSON unless it is None; `headers` are added to
         the usual ones; options are those of Falcon's `simulate_request`.
         """
         path, _, query = path.partition("?")
@@ -67,20 +67,20 @@ class Client:
         )
 
     def get(self, path: str, version: str = NEWEST) -> Any:
-        """Return what a GET, which must succeed, has in its body."""
+        """Return the body of a GET, which must succeed."""
         return self.expect(200, "GET", path, version=version).json
 
     def expect(
         self, status: int, method: str, path: str, body: object = None, version: str = NEWEST
     ) -> falcon.testing.Result:
-        """Send a request whose answer must have this status."""
+        """Send a request whose response must have this status."""
         answer = self.send(method, path, body, version)
         assert answer.status_code == status, answer.text
         return answer
 
 
 class Service(Client):
-    """A service with noauth2 on a database of its own."""
+    """A service with noauth2 on a new database."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Service(Client):
         tuning: SearchTuning = DEFAULT_TUNING,
         **overrides: Mapping[str, object],
     ) -> None:
-        """SQLite's file is in the directory; overrides: group -> option -> value."""
+        """On SQLite the file is in the directory; overrides: group -> option -> value."""
         self.settings, self.database = make_database(directory, **overrides)
         super().__init__(app.create_app(self.settings, self.database, tuning))
 
@@ -104,11 +104,11 @@ class Service(Client):
         self.close()
 
     def close(self) -> None:
-        """Leave no connection open."""
+        """Close all connections."""
         self.database.dispose()
 
     def restart(self, tuning: SearchTuning = DEFAULT_TUNING) -> None:
-        """Forget all trees, and search in pieces of these sizes from now on."""
+        """Drop all cached trees, and use this tuning of the search."""
         self.application = app.create_app(self.settings, self.database, tuning)
 
     def check_used(self) -> None:
@@ -117,7 +117,7 @@ class Service(Client):
             derived.refuse_incorrect(conn)
 
     def dump(self, but: str = "") -> dict[str, list[tuple[Any, ...]]]:
-        """Return all rows of all tables, without the columns of one name."""
+        """Return all rows of all tables, without columns of one name."""
         contents = {}
         with self.database.read() as conn:
             for table in t.metadata.sorted_tables:
@@ -143,9 +143,9 @@ def claim(
     user: str = "user",
     kind: str = "INSTANCE",
 ) -> dict[str, object]:
-    """Return a consumer's allocations as PUT, POST and the reshaper take them.
+    """Return a consumer's allocations as the body of PUT, POST or a reshape.
 
-    amounts: uuid of a provider -> class -> amount.
+    amounts: provider uuid -> class -> amount.
     """
     return {
         "allocations": {uuid: {"resources": dict(each)} for uuid, each in amounts.items()},

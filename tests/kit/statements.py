@@ -1,4 +1,4 @@
-"""Statements counted as the driver gets them; on SQLite as the database runs them."""
+"""Counts of statements: as sent to the driver, or on SQLite as executed by the database."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _NOT_COUNTED = re.compile(r"\s*(BEGIN|START|COMMIT|ROLLBACK|SET|PRAGMA)\b", re.I
 
 
 def text_of(conn: Connection, statement: str) -> str:
-    """Return what a statement says, also where it is prepared on the connection."""
+    """Return the text of a statement, also if it is prepared on the connection."""
     kept = conn.info.get(prepared.OPTION)
     if kept is not None:
         for text, call in kept.calls.items():
@@ -27,11 +27,11 @@ def text_of(conn: Connection, statement: str) -> str:
 
 @contextmanager
 def counted(database: Database) -> Iterator[list[str]]:
-    """Collect the statements that run, but for those that only steer transactions."""
+    """Collect the executed statements, except those that begin or end transactions."""
     seen: list[str] = []
 
     def note(statement: str) -> None:
-        # SQLite traces statements of its own (triggers, foreign keys) as comments.
+        # SQLite traces internal statements (triggers, foreign keys) as comments.
         if not _NOT_COUNTED.match(statement) and not statement.startswith("--"):
             seen.append(statement)
 

@@ -1,8 +1,8 @@
-"""Torn views made on purpose: one view shows a transaction without one that it had waited for.
+"""Simulated torn views: a view shows a transaction without another one that it waited for.
 
-What engines do now and then, while transactions end, is done here by the tables: right before one
-statement they become what a torn view shows, and right after it what there is. A transaction that
-has one view for all its statements goes on with the torn one.
+Engines sometimes produce such views while transactions end. Here the tables themselves change:
+directly before a statement they are set to the content of a torn view, and directly after it to the
+true content. A transaction with one view for all its statements keeps the torn one.
 """
 
 import re
@@ -30,14 +30,14 @@ _TABLES = (
     t.users,
     t.consumer_types,
 )
-LOCK_WAIT = 0  # seconds; what the transaction has locked already, others cannot have changed
+LOCK_WAIT = 0  # seconds; rows that the transaction has locked cannot have been changed by others
 
 # (table, primary key) -> row
 Rows = Mapping[tuple[str, tuple[Any, ...]], Mapping[str, Any]]
 
 
 def rows(database: Database) -> Rows:
-    """Return all rows of the tables that transactions of these tests change."""
+    """Return all rows of the tables that these tests change."""
     found = {}
     with database.read() as conn:
         for table in _TABLES:
@@ -48,10 +48,10 @@ def rows(database: Database) -> Rows:
 
 
 def torn(before: Rows, between: Rows, after: Rows) -> Rows:
-    """Return what a view shows that has the second of two transactions without the first.
+    """Return the content of a view that has the second of two transactions without the first.
 
-    A row is the newest version that the view has: the second transaction's, which was made of the
-    first's, or that of before.
+    A row has its newest version in the view: that of the second transaction, which is based on the
+    first, or the one before both.
     """
     shown = dict(after)
     for key in before.keys() | between.keys():
@@ -65,12 +65,12 @@ def torn(before: Rows, between: Rows, after: Rows) -> Rows:
 
 
 def become(engine: sa.Engine, present: Rows, wanted: Rows) -> None:
-    """Make the tables what is wanted, in one transaction."""
+    """Set the tables to the wanted content, in one transaction."""
     tables = {table.name: table for table in _TABLES}
     with engine.begin() as conn:
         conn.exec_driver_sql(f"SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT}")
         conn.exec_driver_sql("SET SESSION foreign_key_checks = 0")
-        # Rows that go come first, for others may have their unique keys.
+        # Deletions first, because other rows may have the same unique keys.
         for name, key in sorted(present.keys() | wanted.keys(), key=lambda row: row in wanted):
             old, new = present.get((name, key)), wanted.get((name, key))
             if old == new:
@@ -87,7 +87,7 @@ def become(engine: sa.Engine, present: Rows, wanted: Rows) -> None:
 
 @dataclass
 class Tear:
-    """What becomes of the tables at one statement; `done` tells whether they could become it."""
+    """A change of the tables at one statement; `done` is whether the change was possible."""
 
     engine: sa.Engine
     before: Rows
@@ -99,26 +99,26 @@ class Tear:
     torn: bool = False
 
     def start(self, text: str) -> None:
-        """Tear the view of a statement that begins, if it is the one."""
+        """Tear the view of a statement if it is the selected one."""
         if not _VIEWS.match(text) or _LOCKS.search(text):
             return
         if self.seen == self.statement:
             try:
                 become(self.engine, self.before, self.shown)
             except (sa.exc.OperationalError, sa.exc.IntegrityError):
-                pass  # the request has locked, or written, what would have to change
+                pass  # the request has locked or written the rows to change
             else:
                 self.done = self.torn = True
         self.seen += 1
 
     def end(self) -> None:
-        """Show all that there is once the statement has run."""
+        """Restore the true content after the statement."""
         if self.torn:
             become(self.engine, self.shown, self.after)
         self.torn = False
 
 
-# A statement that has a view: others see what is there.
+# A statement that has a view: writes of other transactions are visible to it.
 _VIEWS = re.compile(r"\s*\(?(SELECT|WITH)\b", re.IGNORECASE)
 _LOCKS = re.compile(r"\b(FOR UPDATE|IN SHARE MODE|FOR SHARE)\b", re.IGNORECASE)
 
@@ -127,9 +127,9 @@ _LOCKS = re.compile(r"\b(FOR UPDATE|IN SHARE MODE|FOR SHARE)\b", re.IGNORECASE)
 def tearing(
     database: Database, before: Rows, between: Rows, after: Rows, statement: int
 ) -> Iterator[Tear]:
-    """Have two transactions happen at the given statement from now on, whose view is torn.
+    """Simulate two transactions at the given statement, whose view is torn.
 
-    before, between, after: the rows before them, between them and after them.
+    before, between, after: the rows before, between and after the transactions.
     """
     engine = sa.create_engine(database.writer.url, poolclass=sa.NullPool)
     tear = Tear(engine, before, torn(before, between, after), after, statement)

@@ -1,4 +1,4 @@
-"""What a request can say since 2.0, added to requests that are valid at 1.39."""
+"""Features of requests since 2.0, added to requests that are valid at 1.39."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -7,12 +7,12 @@ from dataclasses import replace
 from tests.properties.oracle import Group, Query, World, root
 from tests.properties.strategies import AGGREGATES, TRAITS, UNKNOWN
 
-# Takes a query and returns one that says more, or None where it cannot.
+# Takes a query and returns one with the feature, or None if that is not possible.
 Addition = Callable[[random.Random, World, Query], Query | None]
 
 
 def whole_query(rng: random.Random, world: World, query: Query, feature: str) -> Query | None:
-    """The query with one feature for certain and others now and then; None where it cannot be."""
+    """The query with one feature, and sometimes others; None if that is not possible."""
     whole = FEATURES[feature](rng, world, query)
     for name, add in FEATURES.items():
         if whole is not None and name != feature and rng.random() < 0.15:
@@ -77,13 +77,13 @@ def _with_negation(rng: random.Random, world: World, query: Query) -> Query | No
     outside = tuple(f"!{suffix}" for suffix in suffixes[positive : positive + negated])
     rule = (*suffixes[:positive], *outside)
     rules = rng.sample(query.same_subtree, rng.randint(0, len(query.same_subtree)))
-    # A group without resources must stay in a rule.
+    # A group without resources must be part of a rule.
     kept = query.same_subtree if any(not group.resources for group in query.groups) else rules
     return replace(query, same_subtree=(*kept, rule))
 
 
 def _with_can_split(rng: random.Random, world: World, query: Query) -> Query | None:
-    """Classes that several providers of one tree have, mostly of more than one of them has."""
+    """Classes that several providers of one tree have, mostly with more than one of them offers."""
     tops = {uuid: root(world, uuid) for uuid in world}
     top = rng.choice(sorted(tops.values()))
     rooms: dict[str, list[int]] = {}
@@ -104,7 +104,7 @@ def _with_can_split(rng: random.Random, world: World, query: Query) -> Query | N
     groups = [group for group in query.groups if group.suffix]
     unsuffixed = [group for group in query.groups if not group.suffix] or [Group("")]
     group = unsuffixed[0]
-    # What the group asked for before stays now and then, and then it seldom finds all in one tree.
+    # Sometimes keep the other conditions of the group, which then seldom fit in one tree.
     kept = group.resources if rng.random() < 0.4 else {}
     group = replace(group, resources={**kept, **amounts}, can_split=frozenset(amounts))
     if not query.same_subtree and not query.isolate:

@@ -1,7 +1,8 @@
-"""Brute-force `GET /allocation_candidates`, microversions 1.39 and 2.0, from the definitions alone.
+"""A brute-force `GET /allocation_candidates` (microversions 1.39 and 2.0), from definitions alone.
 
-Products first, filters afterwards; the section numbers are those of the API contract's page on
-allocation candidates. Shares no code with the service, so that the two can be compared.
+It builds products first and filters them afterwards; section numbers are those of the API
+contract's page on allocation candidates. It shares no code with the service, so that the two can be
+compared.
 """
 
 import math
@@ -16,7 +17,7 @@ SHARING = "MISC_SHARES_VIA_AGGREGATE"
 
 @dataclass(frozen=True)
 class Inventory:
-    """What a provider has of one class, and how much of it is taken."""
+    """The inventory of one class of a provider, with its usage."""
 
     total: int
     reserved: int = 0
@@ -28,7 +29,7 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """The whole units that may be allocated in all (section 11)."""
+        """The integer capacity (section 11)."""
         return math.floor((self.total - self.reserved) * self.allocation_ratio)
 
     def has_room(self, amount: int) -> bool:
@@ -104,7 +105,7 @@ class Group:
         return [(key + self.suffix, value) for key, value in pairs]
 
     def to_body(self) -> dict[str, Any]:
-        """The group as JSON: what it asks for, and no more."""
+        """The group as JSON, without empty members."""
         body: dict[str, Any] = {
             "resources": dict(self.resources),
             "required": [_one_or_several(names) for names in self.required],
@@ -120,7 +121,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Query:
-    """A whole request (section 2); in `same_subtree`, "!" stands before a negated suffix."""
+    """A whole request (section 2); in `same_subtree`, "!" precedes a negated suffix."""
 
     groups: tuple[Group, ...]
     group_policy: str | None = None
@@ -188,10 +189,11 @@ class Query:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One answer: provider → (class, amount), and suffix → providers.
+    """One candidate: provider → (class, amount), and suffix → providers.
 
-    Equality is the contract's: allocations and mappings, not the anchor (section 8). `split` tells
-    what an answer does not: whether several providers give some class of the unsuffixed group.
+    Equality is that of the contract: allocations and mappings, without the anchor (section 8).
+    `split` is whether several providers serve a class of the unsuffixed group, which a response
+    does not show.
     """
 
     allocations: frozenset[tuple[str, frozenset[tuple[str, int]]]]
@@ -224,7 +226,7 @@ class Match:
 
     @property
     def split(self) -> bool:
-        """Whether several providers give some class."""
+        """Whether several providers serve a class."""
         return len({name for _uuid, name, _amount in self.amounts}) < len(self.amounts)
 
 
@@ -236,12 +238,12 @@ Serving = tuple[tuple[Provider, int], ...]
 
 
 def candidates(world: World, query: Query) -> set[Candidate]:
-    """Every candidate of the query: at each anchor, all combinations, then filtered (section 8)."""
+    """Every candidate of the query: all combinations of each anchor, filtered (section 8)."""
     return {_candidate(choice) for _anchor, choice in _choices(world, query)}
 
 
 def served(world: World, query: Query) -> set[str]:
-    """The anchors that have a candidate, also those where sharing providers serve alone."""
+    """The anchors that have a candidate, also those that only sharing providers serve."""
     return {anchor for anchor, _choice in _choices(world, query)}
 
 
@@ -281,7 +283,7 @@ def summaries(world: World, found: Iterable[Candidate]) -> dict[str, Any]:
 
 
 def lineage(world: World, uuid: str) -> list[str]:
-    """The provider itself, its parent and so on up to its root."""
+    """The provider, its parent and so on up to its root."""
     parent = world[uuid].parent
     return [uuid] if parent is None else [uuid, *lineage(world, parent)]
 
@@ -292,7 +294,7 @@ def root(world: World, uuid: str) -> str:
 
 
 def _anchors(world: World, provider: Provider) -> set[str]:
-    """The roots at which the provider may be used: its own, those it shares with (section 1)."""
+    """The roots at which the provider can be used: its own and shared ones (section 1)."""
     anchors = {root(world, provider.uuid)}
     if SHARING in provider.traits:
         anchors |= {
@@ -304,7 +306,7 @@ def _anchors(world: World, provider: Provider) -> set[str]:
 
 
 def _root_passes(anchor: Provider, query: Query) -> bool:
-    """What is asked of the root, judged on the anchor whether or not it contributes (section 8)."""
+    """The conditions on the root, evaluated even if the root serves nothing (section 8)."""
     return (
         all(anchor.traits & any_of for any_of in query.root_required)
         and not anchor.traits & query.root_forbidden
@@ -322,7 +324,7 @@ def _matches(
 
 
 def _suffixed_matches(world: World, group: Group, pool: Sequence[Provider]) -> Iterator[Match]:
-    """One provider serves the whole group, resourceless or not (section 5)."""
+    """One provider serves the whole group, with or without resources (section 5)."""
     for provider in pool:
         if (
             provider.fits(group.resources)
@@ -341,7 +343,7 @@ def _suffixed_matches(world: World, group: Group, pool: Sequence[Provider]) -> I
 def _unsuffixed_matches(
     world: World, group: Group, anchor: Provider, pool: Sequence[Provider]
 ) -> Iterator[Match]:
-    """Each class from any one provider of the pool (section 6), or in parts where it may be."""
+    """Each class from any provider of the pool (section 6), or in parts if that is allowed."""
     servings = [
         list(_servings(world, group, anchor, pool, name, amount))
         for name, amount in group.resources.items()
@@ -363,7 +365,7 @@ def _unsuffixed_matches(
 
 
 def _meets_alone(world: World, provider: Provider, group: Group, anchor: Provider) -> bool:
-    """Whether the provider meets what each provider of the unsuffixed group must (section 6)."""
+    """Whether the provider satisfies the conditions on each provider of the group (section 6)."""
     return (
         not provider.traits & group.forbidden
         and _spanned_member(world, provider, group, anchor)
@@ -376,7 +378,7 @@ def _meets_alone(world: World, provider: Provider, group: Group, anchor: Provide
 def _servings(
     world: World, group: Group, anchor: Provider, pool: Sequence[Provider], name: str, amount: int
 ) -> Iterator[Serving]:
-    """Who may give the amount of one class: any one provider, or parts (2.0, splits a to d)."""
+    """The ways to serve the amount of one class: one provider, or parts (2.0, splits a to d)."""
     yield from (((provider, amount),) for provider in pool if provider.fits({name: amount}))
     if name not in group.can_split:
         return
@@ -387,7 +389,7 @@ def _servings(
         and name in provider.inventories
         and _meets_alone(world, provider, group, anchor)
     ]
-    splits: dict[frozenset[str], Serving] = {}  # by all who serve together, also those too many
+    splits: dict[frozenset[str], Serving] = {}  # by the set of providers, redundant sets included
     for size in range(1, len(able) + 1):
         for members in combinations(able, size):
             parts = _parts(_by_room(members, name), name, amount)
@@ -399,7 +401,7 @@ def _servings(
 
 
 def _by_room(members: Iterable[Provider], name: str) -> list[Provider]:
-    """The providers in the order in which they take their parts (2.0, splits d)."""
+    """The providers in the order in which they serve their parts (2.0, splits d)."""
 
     def room(provider: Provider) -> int:
         inventory = provider.inventories[name]
@@ -409,7 +411,7 @@ def _by_room(members: Iterable[Provider], name: str) -> list[Provider]:
 
 
 def _parts(members: Sequence[Provider], name: str, amount: int) -> Serving | None:
-    """The first takes the largest part that the others can complete; None where they cannot."""
+    """The first serves the largest part that the others can complete; None if they cannot."""
     if not members:
         return None if amount else ()
     first, *others = members
@@ -422,35 +424,35 @@ def _parts(members: Sequence[Provider], name: str, amount: int) -> Serving | Non
 
 
 def _has_traits(traits: frozenset[str], group: Group) -> bool:
-    """Whether these traits, of one provider or of several together, suit the group."""
+    """Whether these traits, of one provider or of several, satisfy the group."""
     return all(traits & any_of for any_of in group.required) and not traits & group.forbidden
 
 
 def _is_member(provider: Provider, group: Group) -> bool:
-    """Whether the provider itself meets all positive `member_of` terms."""
+    """Whether the provider itself satisfies all positive `member_of` terms."""
     return all(provider.aggregates & any_of for any_of in group.member_of)
 
 
 def _spanned_member(world: World, provider: Provider, group: Group, anchor: Provider) -> bool:
-    """As `_is_member`, but a root that is a member speaks for its whole tree (section 6)."""
+    """As `_is_member`, but aggregates of the root count for its whole tree (section 6)."""
     in_anchor_tree = root(world, provider.uuid) == anchor.uuid
     return _is_member(provider, group) or (in_anchor_tree and _is_member(anchor, group))
 
 
 def _is_in_tree(world: World, provider: Provider, group: Group) -> bool:
-    """Whether the provider is in the tree of the one that `in_tree` names, who may be unknown."""
+    """Whether the provider is in the tree of `in_tree`, which may be unknown."""
     return group.in_tree is None or (
         group.in_tree in world and root(world, group.in_tree) == root(world, provider.uuid)
     )
 
 
 def _is_in_subtree(world: World, provider: Provider, group: Group) -> bool:
-    """Whether the provider is the one that `subtree` names, who may be unknown, or below it."""
+    """Whether the provider is in the subtree of `subtree`, which may be unknown."""
     return group.subtree is None or group.subtree in lineage(world, provider.uuid)
 
 
 def _acceptable(world: World, query: Query, choice: Choice) -> bool:
-    """The filters across groups (section 8)."""
+    """The filters on several groups (section 8)."""
     return (
         (query.group_policy != "isolate" or _is_isolated(choice))
         and all(_is_alone(choice, suffix) for suffix in query.isolate)
@@ -460,7 +462,7 @@ def _acceptable(world: World, query: Query, choice: Choice) -> bool:
 
 
 def _is_isolated(choice: Choice) -> bool:
-    """Whether the suffixed groups use pairwise different providers."""
+    """Whether all suffixed groups use different providers."""
     suffixed = [match.providers for suffix, match in choice.items() if suffix]
     return not any(one & other for one, other in combinations(suffixed, 2))
 
@@ -472,9 +474,9 @@ def _is_alone(choice: Choice, suffix: str) -> bool:
 
 
 def _is_subtree(world: World, choice: Choice, suffixes: Collection[str]) -> bool:
-    """Whether one provider of the listed groups is ancestor-or-self of all of theirs.
+    """Whether one provider of the listed groups is an ancestor of all others, or equal to them.
 
-    And whether the providers of the negated groups are all outside the subtree of that one.
+    And whether the providers of negated groups are outside the subtree of that provider.
     """
     positive = [suffix for suffix in suffixes if not suffix.startswith("!")]
     negated = [suffix.removeprefix("!") for suffix in suffixes if suffix.startswith("!")]
@@ -488,7 +490,7 @@ def _is_subtree(world: World, choice: Choice, suffixes: Collection[str]) -> bool
 
 
 def _has_capacity(world: World, choice: Choice) -> bool:
-    """Whether each provider has room for the sum of what the groups take from it."""
+    """Whether each provider has room for the sum of the groups' amounts."""
     return all(
         world[uuid].inventories[name].has_room(total)
         and total <= world[uuid].inventories[name].max_unit
@@ -497,7 +499,7 @@ def _has_capacity(world: World, choice: Choice) -> bool:
 
 
 def _totals(choice: Choice) -> Counter[tuple[str, str]]:
-    """The sum over all groups per (provider, class)."""
+    """The sum over all groups for each (provider, class)."""
     totals: Counter[tuple[str, str]] = Counter()
     for match in choice.values():
         for uuid, name, amount in match.amounts:
@@ -506,7 +508,7 @@ def _totals(choice: Choice) -> Counter[tuple[str, str]]:
 
 
 def _candidate(choice: Choice) -> Candidate:
-    """What the answer shows of a choice: sums, and who serves which group (section 11)."""
+    """The candidate of a choice: sums, and the providers of each group (section 11)."""
     resources: dict[str, set[tuple[str, int]]] = {}
     for (uuid, name), total in _totals(choice).items():
         resources.setdefault(uuid, set()).add((name, total))
@@ -523,10 +525,10 @@ def _any_of(names: Collection[str]) -> str:
 
 
 def _signed(wanted: Iterable[str], unwanted: Iterable[str]) -> str:
-    """Wanted and unwanted traits as one parameter value."""
+    """Required and forbidden traits as one parameter value."""
     return ",".join([*sorted(wanted), *("!" + name for name in sorted(unwanted))])
 
 
 def _one_or_several(names: Collection[str]) -> str | list[str]:
-    """A set of alternatives as JSON: a name, or a list of them."""
+    """A set of alternatives as JSON: a name, or a list of names."""
     return sorted(names) if len(names) > 1 else next(iter(names))

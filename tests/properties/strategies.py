@@ -1,7 +1,7 @@
-"""Random clouds and valid requests to them, for Hypothesis or, faster, for `random.Random`.
+"""Random clouds and valid requests, for Hypothesis or, faster, for `random.Random`.
 
-Both go through one `Dice`, whose only primitive is an integer of a range, so that bulk runs and
-Hypothesis (which shrinks towards 0, hence towards small and plain) roll the same things.
+Both use one `Dice`, whose only primitive is an integer in a range. So bulk runs and Hypothesis,
+which shrinks towards 0 and hence towards small and simple examples, generate the same things.
 """
 
 import random
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Dice:
-    """Choices, all made of `between(low, high)`; 0 is the plainest."""
+    """Choices, all derived from `between(low, high)`; 0 is the simplest."""
 
     def __init__(self, between: Callable[[int, int], int]) -> None:
         self.between = between
@@ -40,12 +40,12 @@ class Dice:
         return options[self.between(0, len(options) - 1)]
 
     def weighted(self, *weights: int) -> int:
-        """An index, as often as its weight says; the weights add up to 100."""
+        """An index with the probability of its weight; the weights add up to 100."""
         roll = self.between(0, 99)
         return next(i for i in range(len(weights)) if roll < sum(weights[: i + 1]))
 
     def each(self, options: Iterable[T], percent: int) -> list[T]:
-        """Every option with the same chance."""
+        """Each option with the same probability."""
         return [option for option in options if self.chance(percent)]
 
     def some(self, options: Iterable[T], most: int) -> list[T]:
@@ -57,13 +57,13 @@ class Dice:
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
-    """A forest of 1 to 8 providers, each parent before its children."""
+    """A forest of 1 to 8 providers; parents precede their children."""
     return roll_world(Dice(lambda low, high: draw(st.integers(low, high))))
 
 
 @st.composite
 def queries(draw: st.DrawFn, world: World) -> Query:
-    """A request that is valid at 1.39 and has a fair chance of an answer in this world."""
+    """A request that is valid at 1.39 and likely to have candidates in this world."""
     return roll_query(Dice(lambda low, high: draw(st.integers(low, high))), world)
 
 
@@ -104,7 +104,7 @@ def roll_world(dice: Dice) -> World:
 
 
 def _roll_parent(dice: Dice, depths: dict[str, int]) -> str | None:
-    """None for a new root; trees grow side by side, so that their members' ages mix."""
+    """None for a new root; trees grow alternately, so that the ids of their members mix."""
     trees = sum(depth == 1 for depth in depths.values())
     if not depths or (trees < MAX_TREES and dice.chance(32)):
         return None
@@ -126,7 +126,7 @@ def _roll_inventory(dice: Dice) -> Inventory:
 
 
 def roll_query(dice: Dice, world: World) -> Query:
-    """Aims at one tree, and the sharing providers, more often than not."""
+    """A request that usually aims at one tree and the sharing providers."""
     home = _roll_home(dice, world)
     groups = _roll_groups(dice, world, home)
     suffixes = [group.suffix for group in groups if group.suffix]
@@ -146,7 +146,7 @@ def roll_query(dice: Dice, world: World) -> Query:
 
 
 def _roll_home(dice: Dice, world: World) -> list[Provider]:
-    """The providers to aim at, the first of them in the tree that matters most."""
+    """The providers to aim at; the first is in the most important tree."""
     everyone = list(world.values())
     useful = [p for p in everyone if _takable(p)]
     start = _root_of(world, dice.pick(useful or everyone))
@@ -177,7 +177,7 @@ def _roll_groups(dice: Dice, world: World, home: list[Provider]) -> list[Group]:
 
 
 def _roll_unsuffixed(dice: Dice, world: World, home: list[Provider], most: int) -> Group:
-    """One to `most` classes, each aimed at some provider."""
+    """One to `most` classes, each aimed at a provider."""
     resources: dict[str, int] = {}
     aims: list[Provider] = []
     for provider in [dice.pick(_preferred(home)) for _ in range(dice.between(1, most))]:
@@ -205,7 +205,7 @@ def _roll_suffixed(
 
 
 def _takable(provider: Provider) -> list[str]:
-    """The classes of which the provider has some room left."""
+    """The classes of which the provider has room."""
     return [name for name, stock in provider.inventories.items() if stock.has_room(1)]
 
 
@@ -214,7 +214,7 @@ def _preferred(home: list[Provider]) -> list[Provider]:
 
 
 def _roll_resources(dice: Dice, provider: Provider, most: int) -> dict[str, int]:
-    """Amounts that this provider can usually give."""
+    """Amounts that usually fit this provider."""
     resources: dict[str, int] = {}
     for name in dice.some(_takable(provider) or provider.inventories or CLASSES[:2], most):
         amount = dice.weighted(55, 20, 15, 10) + 1
@@ -234,7 +234,7 @@ def _roll_filters(
     aggregates: frozenset[str],
     percent: int,
 ) -> Group:
-    """The group with filters that these traits and aggregates mostly meet."""
+    """The group with filters that these traits and aggregates usually satisfy."""
     required = _roll_terms(dice, traits, TRAITS, percent)
     forbidden = _roll_unwanted(dice, traits, (*TRAITS, SHARING), percent)
     in_tree: str | None = None
@@ -242,7 +242,7 @@ def _roll_filters(
         in_tree = UNKNOWN if dice.chance(5) else aim.uuid
     return replace(
         group,
-        # The names of a term may not all be forbidden.
+        # At least one name of a term must not be forbidden.
         required=tuple(term for term in required if not term <= forbidden),
         forbidden=forbidden,
         member_of=_roll_terms(dice, aggregates, (*AGGREGATES, UNKNOWN), percent),
@@ -254,7 +254,7 @@ def _roll_filters(
 def _roll_terms(
     dice: Dice, met: frozenset[str], known: Sequence[str], percent: int
 ) -> tuple[frozenset[str], ...]:
-    """Any-of terms, seldom more than one, mostly with a member of `met`."""
+    """Any-of terms, seldom more than one, usually with a member of `met`."""
     terms: list[frozenset[str]] = []
     while len(terms) < 3 and dice.chance(percent):
         term = _subset_of(dice, met if met and dice.chance(90) else set(known), 1)
@@ -268,7 +268,7 @@ def _roll_terms(
 def _roll_unwanted(
     dice: Dice, met: frozenset[str], known: Sequence[str], percent: int
 ) -> frozenset[str]:
-    """Names to exclude, mostly none of `met`."""
+    """Names to exclude, usually none of `met`."""
     if not dice.chance(percent):
         return frozenset()
     options = [name for name in known if name not in met] if dice.chance(85) else known
@@ -282,7 +282,7 @@ def _roll_policy(dice: Dice, suffixed: int) -> str | None:
 
 
 def _roll_subtrees(dice: Dice, suffixes: list[str], bare: list[str]) -> tuple[tuple[str, ...], ...]:
-    """Each resourceless group in one; otherwise seldom any."""
+    """Each group without resources in one subtree; otherwise seldom any."""
     subtrees: list[tuple[str, ...]] = []
     if bare:
         others = [suffix for suffix in suffixes if suffix not in bare]

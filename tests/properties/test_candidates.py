@@ -1,7 +1,7 @@
-"""The search against the brute-force oracle, on random clouds and random requests.
+"""The search compared with the brute-force oracle, on random clouds and requests.
 
-Whole from the query string to the JSON answer: same set of candidates, none twice, same
-summaries. The number of examples is printed with the test's name.
+The comparison is end to end, from the query string to the JSON response: the same set of candidates
+without duplicates, and the same summaries. The number of examples is part of the test's name.
 """
 
 import random
@@ -39,14 +39,14 @@ def ask(service: WorldService, query: oracle.Query, **extra: object) -> Mapping[
 def assert_whole(
     body: Mapping[str, Any], world: oracle.World, query: oracle.Query, expected: Any
 ) -> None:
-    """An answer without a limit has the expected candidates, each once, and their summaries."""
+    """A response without a limit has the expected candidates, each once, and their summaries."""
     assert oracle.parse_answer(body) == expected, query.to_params()
     assert len(body["allocation_requests"]) == len(expected), "a candidate came twice"
     assert sorted_traits(body["provider_summaries"]) == oracle.summaries(world, expected)
 
 
 def generating(directory: Path, strategy: str, randomize: bool) -> WorldService:
-    """A service that generates candidates in this way."""
+    """A service with this strategy for the generation of candidates."""
     return WorldService(
         directory,
         placement={
@@ -113,7 +113,7 @@ def test_older_versions_answer_as_much_as_they_can_express(
 
 
 def any_tuning(rng: random.Random) -> SearchTuning:
-    """Sizes that cut small clouds into many pieces, and conditions into few."""
+    """Sizes that split small clouds into many windows, and conditions into few terms."""
     return SearchTuning(
         smallest_window=rng.choice((1, 2)),
         first_window=rng.choice((1, 2)),
@@ -131,7 +131,7 @@ def any_tuning(rng: random.Random) -> SearchTuning:
 def test_windows_of_any_size_lead_to_the_same_answers(
     tmp_path: Path, strategy: str, randomize: bool
 ) -> None:
-    """As they are, a window covers these small clouds, and nothing is asked for in SQL."""
+    """With default sizes, a window covers these small clouds, and SQL has no conditions."""
     service = generating(tmp_path, strategy, randomize)
     rng = seeded(f"{strategy} {randomize}")
     for _ in range(share(40)):
@@ -152,7 +152,7 @@ def test_windows_of_any_size_lead_to_the_same_answers(
 def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
     tmp_path: Path,
 ) -> None:
-    """As in an adopted database, several rows may mean one aggregate."""
+    """In an adopted database, several rows may represent one aggregate."""
     service = WorldService(tmp_path)
     rng = seeded(26)
     answered = 0
@@ -178,7 +178,7 @@ def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
 
 
 def in_aggregates(service: WorldService, query: oracle.Query) -> set[str]:
-    """The providers that are in the aggregates of the first group."""
+    """The providers in the aggregates of the first group."""
     group = oracle.Group(
         "",
         member_of=query.groups[0].member_of,
@@ -190,7 +190,7 @@ def in_aggregates(service: WorldService, query: oracle.Query) -> set[str]:
 
 
 def spelled(rng: random.Random, uuids: Iterable[str]) -> frozenset[str]:
-    """The UUIDs, each in a spelling of its own."""
+    """The UUIDs in random spellings."""
     return frozenset(
         rng.choice((uuid, uuid.replace("-", ""), uuid.upper(), uuid.replace("-", "").upper()))
         for uuid in uuids

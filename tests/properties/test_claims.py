@@ -1,4 +1,4 @@
-"""Claims of several consumers against the oracle: each sees what those before it take, exactly."""
+"""Claims of several consumers compared with the oracle: each search sees the earlier claims."""
 
 import random
 import re
@@ -20,7 +20,7 @@ from tests.properties.test_candidates import any_tuning, generating
 from tests.properties.worlds import WorldService
 
 EXAMPLES = share(600)
-MOST_WAYS = 300  # in which earlier claims may be met, of those that are looked at
+MAX_OUTCOMES = 300  # maximum number of outcomes of earlier claims to consider
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> WorldService:
 
 
 def queries(rng: random.Random, world: oracle.World) -> Sequence[oracle.Query]:
-    """Some requests, of which several are alike: those compete."""
+    """Requests that compete, because several of them are equal."""
     query = seeded_query(rng, world)
     if rng.random() < 0.5:
         query = whole_query(rng, world, query, rng.choice(list(FEATURES))) or query
@@ -38,7 +38,7 @@ def queries(rng: random.Random, world: oracle.World) -> Sequence[oracle.Query]:
 
 
 def after(world: oracle.World, candidate: oracle.Candidate) -> oracle.World:
-    """The world once the candidate is claimed."""
+    """The world after the candidate was claimed."""
     changed = dict(world)
     for uuid, amounts in candidate.allocations:
         inventories = dict(changed[uuid].inventories)
@@ -50,7 +50,7 @@ def after(world: oracle.World, candidate: oracle.Candidate) -> oracle.World:
 
 
 def ways(world: oracle.World, asked: Sequence[oracle.Query]) -> Iterator[oracle.World]:
-    """The worlds that may come of the requests being met one after the other."""
+    """The possible worlds after the requests were served one by one."""
     if not asked:
         yield world
         return
@@ -69,7 +69,7 @@ def body(asked: Sequence[oracle.Query]) -> dict[str, Any]:
 
 
 def check(service: WorldService, world: oracle.World, asked: Sequence[oracle.Query]) -> bool:
-    """Claim, and compare with what may be; returns whether all was met."""
+    """Claim, and compare with the possible outcomes; returns whether all requests were served."""
     sent = body(asked)
     answer = service.send("POST", "/claims", sent, "2.0")
     if answer.status_code == 409:
@@ -77,7 +77,7 @@ def check(service: WorldService, world: oracle.World, asked: Sequence[oracle.Que
         assert refused, answer.text
         position = int(refused[1])
         for number, left in enumerate(ways(world, asked[:position])):
-            if number > MOST_WAYS or not oracle.candidates(left, asked[position]):
+            if number > MAX_OUTCOMES or not oracle.candidates(left, asked[position]):
                 return False
         raise AssertionError(f"claims[{position}] can always be met")
     assert answer.status_code == 201, answer.text
@@ -86,7 +86,7 @@ def check(service: WorldService, world: oracle.World, asked: Sequence[oracle.Que
         assert candidate in oracle.candidates(world, query)
         world = after(world, candidate)
     service.check_used()
-    # The trees that are kept in memory are what they have become.
+    # Cached trees equal the trees of the database.
     found = service.send("POST", "/allocation_candidates", asked[0].to_body(), "2.0").json
     assert oracle.parse_answer(found) == oracle.candidates(world, asked[0])
     for claim in sent["claims"]:
@@ -97,7 +97,7 @@ def check(service: WorldService, world: oracle.World, asked: Sequence[oracle.Que
 def test_each_claim_is_met_by_what_those_before_it_leave(
     service: WorldService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where nobody else writes, what a search finds is never lost."""
+    """Without concurrent writes, a found candidate is never lost."""
     rng = seeded(13)
     told: list[Details] = []
 
@@ -124,7 +124,7 @@ def test_each_claim_is_met_by_what_those_before_it_leave(
 
 @pytest.mark.parametrize("randomize", [False, True])
 def test_windows_of_any_size_lead_to_claims_that_may_be(tmp_path: Path, randomize: bool) -> None:
-    """The database is asked for trees that have room, and knows nothing of the claims before."""
+    """The database selects trees with room, and does not know the earlier claims."""
     rng = seeded(f"claims {randomize}")
     service = generating(tmp_path, "breadth-first", randomize)
     for _ in range(share(60)):

@@ -1,4 +1,4 @@
-"""Explanations against the oracle: what is counted, and what would serve, on random clouds."""
+"""Explanations compared with the oracle on random clouds: the counts and the proposals."""
 
 import random
 import re
@@ -30,7 +30,7 @@ EXAMPLES = share(2000)
 WORLD_QUERIES = 8
 ORDER = list(Refusal)
 
-# What is dropped of a request: keyword, suffix and value, as terms have them.
+# A dropped condition: keyword, suffix and value, as in terms.
 Key = tuple[str, str | None, Any]
 
 
@@ -52,7 +52,7 @@ def roots(world: oracle.World) -> set[str]:
 
 
 def without(query: oracle.Query) -> Iterator[tuple[Key, oracle.Query]]:
-    """The query without each of its single conditions, but for resources."""
+    """The query without each single condition, except resources."""
     for place, group in enumerate(query.groups):
         for changed in group_without(group):
             key, smaller = changed
@@ -103,7 +103,7 @@ def key_of(term: StatedTerm) -> Key:
 
 
 def greedy(rng: random.Random, query: oracle.Query) -> oracle.Query:
-    """The query, which now and then asks for more of something."""
+    """The query, sometimes with a larger amount."""
     if rng.random() < 0.5:
         return query
     place = rng.randrange(len(query.groups))
@@ -141,7 +141,7 @@ def check(world: oracle.World, query: oracle.Query, explanation: Explanation) ->
 
 
 def check_reductions(world: oracle.World, query: oracle.Query, explanation: Explanation) -> None:
-    """Each is the largest amount that serves, and there is one wherever some amount does."""
+    """Each reduction is the largest amount that can be served, and none is missing."""
     reduced = {
         (each.term.suffix, each.term.resource_class): (each.to, each.hosts)
         for each in explanation.relaxations
@@ -177,7 +177,7 @@ def check_counts(world: oracle.World, explanation: Explanation, served: set[str]
 
 
 def check_steps(explanation: Explanation) -> None:
-    """Each chain of steps is in the order of the codes, and each begins where one ended."""
+    """Each chain of steps is in the order of the codes, and starts where another one ended."""
     left = explanation.hosts.looked
     for steps in explanation.groups.values():
         check_chain(steps)
@@ -234,14 +234,14 @@ STEP = re.compile(r'\[""]|\[(?P<place>\d+)]|(?P<name>[^.\[\]]+)')
 
 
 def at(body: Any, path: str) -> Any:
-    """What stands in a body at a path, as programs would read it."""
+    """The value at a path in a body, read as a program would."""
     for step in STEP.finditer(path):
         body = body[int(step["place"]) if step["place"] else step["name"] or ""]
     return body
 
 
 def mixed_up(rng: random.Random, body: dict[str, Any]) -> dict[str, Any]:
-    """The body with the items of its lists, and the members of its objects, in another order."""
+    """The body with the items of lists, and the members of objects, in another order."""
     mixed: dict[str, Any] = {}
     for name in rng.sample(list(body), len(body)):
         value = body[name]
@@ -254,7 +254,7 @@ def mixed_up(rng: random.Random, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_stated(value: Any) -> Any:
-    """A value without what makes no difference to it."""
+    """A value without members that make no difference."""
     if isinstance(value, dict):
         return {name: sorted(suffixes) for name, suffixes in value.items() if suffixes}
     return sorted(value) if isinstance(value, list) else value

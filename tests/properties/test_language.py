@@ -1,4 +1,4 @@
-"""The language of 2.0 against the oracle, each of its features often, alone and with others."""
+"""The request language of 2.0 compared with the oracle: each feature, alone and combined."""
 
 import json
 import random
@@ -35,7 +35,7 @@ def queries(rng: random.Random, world: oracle.World, feature: str) -> Iterator[o
 def check(
     service: WorldService, world: oracle.World, query: oracle.Query, rng: random.Random
 ) -> set[oracle.Candidate]:
-    """Compare the whole answer and a limited one; returns the candidates."""
+    """Compare the whole response and a limited one; returns the candidates."""
     expected = oracle.candidates(world, query)
     params = query.to_params()
     answer = service.search("/allocation_candidates", params, VERSION)
@@ -54,7 +54,7 @@ def check(
 
 
 def in_order(body: Mapping[str, Any], expected: set[oracle.Candidate]) -> int:
-    """Return how many candidates have a split, having seen that they come last."""
+    """Return the number of candidates with a split, after a check that they are last."""
     is_split = {candidate: candidate.split for candidate in expected}
     splits = [
         is_split[candidate]
@@ -109,7 +109,7 @@ def test_every_split_that_is_offered_can_be_claimed(service: WorldService) -> No
 def test_windows_of_any_size_lead_to_the_same_answers(
     tmp_path: Path, strategy: str, randomize: bool
 ) -> None:
-    """As they are, a window covers these small clouds, and nothing is asked for in SQL."""
+    """With default sizes, a window covers these small clouds, and SQL has no conditions."""
     service = generating(tmp_path, strategy, randomize)
     rng = seeded(f"language {strategy} {randomize}")
     for _ in range(share(4)):

@@ -1,4 +1,4 @@
-"""The oracle against the conformance vectors of the contract (candidates, section 12, at 1.39)."""
+"""The oracle compared with the conformance vectors of the contract (candidates, section 12)."""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ def provider(
     aggregates: str = "",
     **inventories: int | Inventory,
 ) -> Provider:
-    """A provider whose UUID is its name; an inventory given as a number is its total."""
+    """A provider whose UUID is its name; a plain number is the total of an inventory."""
     return Provider(
         uuid=name,
         name=name,
@@ -50,7 +50,7 @@ def forest(*providers: Provider) -> World:
 
 
 def e1() -> World:
-    """Flat hosts, one of them beside a sharing provider."""
+    """Flat hosts, one of them with a sharing provider."""
     return forest(
         provider("SS1", traits=SHARING, aggregates="A", DISK_GB=1000),
         provider("SS2", traits=SHARING, DISK_GB=1000),
@@ -60,7 +60,7 @@ def e1() -> World:
 
 
 def e2() -> World:
-    """Nested hosts beside a sharing provider."""
+    """Nested hosts with a sharing provider."""
     return forest(
         provider("SS1", traits=SHARING, aggregates="A", DISK_GB=1000),
         provider("CN1", aggregates="A B", MEMORY_MB=1024, DISK_GB=1000),
@@ -83,7 +83,7 @@ def e2_moved() -> World:
 
 
 def e3() -> World:
-    """One host with two network cards, told apart by traits."""
+    """One host with two network cards with different traits."""
     return forest(
         provider("CN1", traits="R", VCPU=8, MEMORY_MB=1024, DISK_GB=1000),
         provider("NIC1", "CN1", traits="SSL X", SRIOV_NET_VF=8),
@@ -105,13 +105,13 @@ def e4() -> World:
 
 
 def e4_shared() -> World:
-    """E4 beside a sharing provider."""
+    """E4 with a sharing provider."""
     storage = provider("SS", traits=f"S {SHARING}", aggregates="A", DISK_GB=1000)
     return {**e4(), "SS": storage}
 
 
 def e4_marked() -> World:
-    """E4 beside a sharing provider, with a trait on the host's root."""
+    """E4 with a sharing provider, and with a trait on the host's root."""
     world = e4_shared()
     return {**world, "CN": replace(world["CN"], traits=frozenset("M"))}
 
@@ -126,7 +126,7 @@ def e5() -> World:
 
 
 def e5_twins() -> World:
-    """E5 with a second child like the first."""
+    """E5 with a second, equal child."""
     return {**e5(), "C2": provider("C2", "R", VGPU=NEARLY_FULL)}
 
 
@@ -134,7 +134,7 @@ KEY = re.compile("(resources|required|member_of|in_tree)(.*)")
 
 
 def parse(query_string: str) -> Query:
-    """The query that a well-formed query string means (section 2)."""
+    """The query of a well-formed query string (section 2)."""
     groups: dict[str, Group] = {}
     policy: str | None = None
     subtrees: list[tuple[str, ...]] = []
@@ -161,7 +161,7 @@ def parse(query_string: str) -> Query:
 
 
 def extend(group: Group, keyword: str, value: str) -> Group:
-    """The group with one more of its parameters."""
+    """The group with one more parameter."""
     alternatives = frozenset(value.removeprefix("!").removeprefix("in:").split(","))
     match keyword:
         case "resources":
@@ -230,7 +230,7 @@ ON_STORAGE = (
     "resources_A=VCPU:1&required_B=S&resources_C=DISK_GB:1&group_policy=none&same_subtree=_B,_C"
 )
 
-# The expected answer is a number of candidates, the providers of each, or each in full.
+# The expected result is a number of candidates, the providers of each, or each in full.
 VECTORS: list[tuple[Environment, str, int | list[str]]] = [
     (e1, Q, [CN1_ALL, CN2_ALL, CN1_SS1]),
     (e1, "resources=DISK_GB:10", ["CN1", "CN2", "SS1", "SS2"]),

@@ -1,4 +1,4 @@
-"""Offline reshape of random hosts: what the survey lets pass is written, and nothing is lost."""
+"""Offline reshape of random hosts: the survey predicts the writes, and nothing is lost."""
 
 import io
 from collections import Counter
@@ -75,10 +75,10 @@ def test_what_the_survey_lets_pass_the_service_takes(
         client.post("/resource_providers", json={"name": "host", "uuid": HOST}, raise_exc=True)
         _put_inventories(client, stock)
         for number, each in enumerate(amounts):
-            # Those that do not fit are refused.
+            # Hosts that do not fit are rejected.
             uuid = f"cccccccc-0000-0000-0000-{number:012}"
             client.put(f"/allocations/{uuid}", json=claim({HOST: each}))
-        # Hosts may be over-committed, and units may have changed since.
+        # Hosts may be overcommitted, and units may have changed since.
         _put_inventories(client, {name: later.get(name, record) for name, record in stock.items()})
         before = _state(client)
         reshape = Reshape(client, transformation(parts, split, rename))
@@ -101,7 +101,7 @@ def _put_inventories(client: Any, stock: dict[str, Any]) -> None:
 
 
 def _state(client: Any) -> tuple[Any, Any]:
-    """Return inventories, and what each consumer holds, by UUID of the provider."""
+    """Return inventories, and the holdings of each consumer, by provider UUID."""
     listed = client.get("/resource_providers").json()["resource_providers"]
     stock, held = {}, {}
     for uuid in (each["uuid"] for each in listed):
@@ -115,7 +115,7 @@ def _state(client: Any) -> tuple[Any, Any]:
 
 
 def _sums(state: tuple[Any, Any]) -> tuple[Counter[Any], Counter[Any]]:
-    """Return totals by class and by what is reserved, and amounts by consumer and class."""
+    """Return totals by class and reserved amount, and amounts by consumer and class."""
     totals: Counter[Any] = Counter()
     amounts: Counter[Any] = Counter()
     for inventories in state[0].values():

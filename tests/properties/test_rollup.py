@@ -1,4 +1,4 @@
-"""Rollups are what a plain model sums up, on any forest with sharing providers."""
+"""Rollups equal the sums of a simple model, on any forest with sharing providers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROVIDERS = st.builds(
 
 @st.composite
 def clouds(draw: st.DrawFn) -> list[Provider]:
-    """Providers, a parent before its children; claims are from what a provider has."""
+    """Providers, parents before their children; claims fit the inventories of a provider."""
     providers: list[Provider] = []
     for drawn in draw(st.lists(PROVIDERS, min_size=1, max_size=9)):
         parent = (
@@ -48,7 +48,7 @@ def clouds(draw: st.DrawFn) -> list[Provider]:
     return providers
 
 
-CONSUMERS = 2  # of each provider with claims
+CONSUMERS = 2  # for each provider with claims
 
 
 def root_of(providers: Sequence[Provider], number: int) -> int:
@@ -62,7 +62,7 @@ def is_below(providers: Sequence[Provider], number: int, top: int) -> bool:
 
 
 def sums(providers: Sequence[Provider]) -> dict[str, dict[str, int]]:
-    """What these have in all."""
+    """The totals of these providers."""
     found: dict[str, dict[str, int]] = {}
     for provider in providers:
         for name, stock in provider.stock.items():
@@ -91,7 +91,7 @@ def sums(providers: Sequence[Provider]) -> dict[str, dict[str, int]]:
 
 
 def rollup(providers: Sequence[Provider], top: int) -> dict[str, Any]:
-    """What is to be answered about a provider, by its number."""
+    """The expected response for a provider, by its number."""
     numbers = range(1, len(providers) + 1)
     root = root_of(providers, top)
     tree = [number for number in numbers if root_of(providers, number) == root]
@@ -141,7 +141,7 @@ def test_a_rollup_is_what_a_plain_model_sums_up(
 
 
 def forget(service: Service) -> None:
-    """Delete what clouds bring."""
+    """Delete the data of the cloud."""
     with service.database.writer.begin() as conn:
         for table in ("allocations", "consumers", "resource_provider_aggregates"):
             conn.exec_driver_sql(f"DELETE FROM {table}")

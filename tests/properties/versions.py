@@ -1,4 +1,4 @@
-"""What an older microversion can ask and shows, told in terms of the newest (README section 13)."""
+"""What an older microversion can express and shows, in terms of the newest (README section 13)."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -14,7 +14,7 @@ NUMBERED, SUFFIXED = 25, 33  # the first versions of request groups
 
 
 def expressible(query: Query, minor: int) -> Query | None:
-    """The query without what the version 1.`minor` cannot say; None when nothing is left."""
+    """The query without features that version 1.`minor` lacks; None if nothing is left."""
     groups = [
         _without_later_constraints(group, minor)
         for group in query.groups
@@ -42,7 +42,7 @@ def _without_later_constraints(group: Group, minor: int) -> Group:
 
 
 def to_params(query: Query) -> list[tuple[str, str]]:
-    """The query string of a version that reads `required` of a group once."""
+    """The query string of a version that reads only one `required` of a group."""
     pairs: list[tuple[str, str]] = []
     for group in query.groups:
         pairs += replace(group, required=(), forbidden=frozenset()).to_params()
@@ -56,9 +56,9 @@ def to_params(query: Query) -> list[tuple[str, str]]:
 
 
 def amounts(world: World, found: Collection[Candidate], minor: int) -> Counter[Amounts]:
-    """What the version shows of candidates, and how often: those of 1.34 without their mappings.
+    """The candidates as the version shows them, with their number: those of 1.34 without mappings.
 
-    Below 1.29 nothing nested.
+    Below 1.29 without nested providers.
     """
     return Counter(
         candidate.allocations
@@ -73,7 +73,7 @@ def _one_provider_per_tree(world: World, candidate: Candidate) -> bool:
 
 
 def parse_answer(body: Mapping[str, Any], minor: int) -> Counter[Amounts]:
-    """The candidates of a response body, an object from 1.12 on and a list before."""
+    """The candidates of a response body: an object from 1.12, a list before."""
     return Counter(
         frozenset(
             (item["resource_provider"]["uuid"], frozenset(item["resources"].items()))

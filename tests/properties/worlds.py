@@ -1,4 +1,4 @@
-"""A service whose database holds one random world at a time, put there row by row."""
+"""A service whose database has one random world at a time, written row by row."""
 
 import random
 import uuid as uuids
@@ -27,7 +27,7 @@ EMPTIED = (
 
 
 class WorldService(Service):
-    """A service that shows one world at a time."""
+    """A service with one world at a time."""
 
     def search(
         self, path: str, params: Sequence[tuple[str, object]], version: str = NEWEST
@@ -36,7 +36,7 @@ class WorldService(Service):
         return self.send("GET", path, version=version, query_string=urlencode(params))
 
     def claim(self, candidate: Mapping[str, Any]) -> str:
-        """Claim a candidate as it was given, for a new consumer, whose uuid is returned."""
+        """Claim a candidate for a new consumer; returns the consumer's uuid."""
         consumer = str(uuids.uuid4())
         owner = {"project_id": "p", "user_id": "u", "consumer_type": "INSTANCE"}
         body = {**candidate, **owner, "consumer_generation": None}
@@ -48,7 +48,7 @@ class WorldService(Service):
         self.expect(204, "DELETE", f"/allocations/{consumer}")
 
     def renew(self, rng: random.Random) -> None:
-        """Give every tree a revision, without which none is kept in memory."""
+        """Give every tree a revision; trees without one are not cached."""
         provider = t.resource_providers
         with self.database.writer.begin() as conn:
             for row_id in conn.execute(sa.select(provider.c.id)).scalars().all():
@@ -58,7 +58,7 @@ class WorldService(Service):
                 )
 
     def load(self, world: World) -> None:
-        """Make the database hold exactly this world; what is used belongs to one consumer."""
+        """Replace the content of the database by this world; one consumer has all allocations."""
         with self.database.writer.begin() as conn:
             _empty(conn)
             write(conn, _cloud(world))
@@ -75,7 +75,7 @@ def _empty(conn: sa.Connection) -> None:
 
 
 def _cloud(world: World) -> Cloud:
-    """Return the world as rows are made of it."""
+    """Return the world as a cloud to write."""
     ids = {uuid: number for number, uuid in enumerate(world, 1)}
     providers = [
         Provider(
@@ -103,7 +103,7 @@ def _stock(inventory: Inventory) -> Stock:
 
 
 def _use(conn: sa.Connection, world: World) -> None:
-    """Have one consumer use what is used, and have all names be there that queries may use."""
+    """Write the usage as one consumer's, and create all names that queries may use."""
     owners = catalog.ensure(conn, {"project": ["world"], "user": ["world"], "trait": TRAITS})
     consumer = str(uuids.uuid4())
     project_id, user_id = owners["project"]["world"], owners["user"]["world"]
