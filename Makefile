@@ -21,7 +21,7 @@ ARGUMENTS ?=
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help serve reset test soak lint style types imports format docs samples lock audit \
-  screenshots wheel gabbi galera migrations peer client bench
+  screenshots wheel gabbi galera migrations peer client nova bench
 .DEFAULT_GOAL := serve
 
 $(VENV)/pyvenv.cfg:
@@ -139,6 +139,14 @@ peer: $(INSTALLED) ## 22,000 requests compared with openstack-placement 16.0.0: 
 client: export PLACEMENT_CLIENT ?= $(VENV)/openapi-python-client
 client: $(INSTALLED) ## a client generated from the API's document, against the service
 	$(PYTEST) tests/client $(ARGUMENTS)
+
+# nova wants other versions than constraints.txt has, so it gets a virtualenv of its own.
+nova: ## nova's own tests of its report client, in process and over HTTP
+	test -x $(VENV)/nova/bin/python || $(PYTHON) -m venv $(VENV)/nova
+	PIP_CONSTRAINT= $(VENV)/nova/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --editable $(CLIENT) --editable . nova==33.0.2 ddt fixtures oslotest PyMySQL requests-mock \
+	  testscenarios testtools wsgi-intercept
+	$(VENV)/nova/bin/python -m tests.nova
 
 bench: export PLACEMENT_PEER ?= $(VENV)/openstack-placement
 bench: $(INSTALLED) ## compare speed with openstack-placement 16.0.0: docs/development/bench.rst

@@ -1,0 +1,109 @@
+"""nova's own tests of its report client, against this service: in process, and over HTTP.
+
+nova's fixtures extend one of openstack-placement's tests. `_stand_in` supplies that module, so
+openstack-placement need not be installed. Everything else is nova's.
+
+Runs on unittest: nova's base class for tests removes attributes that pytest still needs.
+"""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import fixtures
+from keystoneauth1.adapter import Adapter
+from keystoneauth1.session import Session
+
+from placement.direct import URL, PlacementDirect
+from tests.kit.processes import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+TESTS = "nova.tests.functional.test_report_client"
+PACKAGE = "placement.tests.functional.fixtures"
+
+
+class PlacementFixture(fixtures.Fixture):  # type: ignore[misc]
+    """The base class of nova's fixture: where the service is, and as whom it is called."""
+
+    token = "admin"
+    endpoint = URL
+
+
+def _stand_in() -> None:
+    """Supply the module that nova's fixtures import."""
+    leaf = ModuleType(f"{PACKAGE}.placement")
+    leaf.PlacementFixture = PlacementFixture  # type: ignore[attr-defined]
+    for name in ("placement.tests", "placement.tests.functional", PACKAGE):
+        sys.modules[name] = ModuleType(name)
+    sys.modules[PACKAGE].placement = leaf  # type: ignore[attr-defined]
+    sys.modules[leaf.__name__] = leaf
+
+
+@contextmanager
+def in_process() -> Iterator[Adapter]:
+    """The service in this process, on an empty database."""
+    with PlacementDirect.on_database("sqlite://") as adapter:
+        adapter.default_microversion = None  # nova states one with each request
+        yield adapter
+
+
+@contextmanager
+def over_http() -> Iterator[Adapter]:
+    """A server process on an empty database. nova's service user has the role service."""
+    with TemporaryDirectory() as home:
+        database = f"sqlite:///{home}/placement.db"
+        with serving(Path(home), [database], OS_PLACEMENT_DATABASE__SYNC_ON_STARTUP="true") as [
+            server
+        ]:
+            identity = {"X-Auth-Token": "admin", "X-Roles": "admin,service"}
+            session = Session(auth=None, additional_headers=identity)
+            url = f"http://127.0.0.1:{server.port}"
+            with mock.patch.object(PlacementFixture, "endpoint", url):
+                yield Adapter(session, raise_exc=False)
+
+
+def run(service: Callable[[], AbstractContextManager[Adapter]]) -> bool:
+    """Run nova's tests, each on a service of its own; whether all passed."""
+    from nova.tests.functional import fixtures as nova_fixtures
+
+    set_up = nova_fixtures.PlacementFixture.setUp
+    requests_of_tests: list[int] = []
+
+    def set_up_on_service(self: Any) -> None:
+        set_up(self)
+        context = service()
+        self._client = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        send = self._client.request
+        requests_of_tests.append(0)
+
+        def request(*args: Any, **options: Any) -> Any:
+            requests_of_tests[-1] += 1
+            return send(*args, **options)
+
+        self._client.request = request
+
+    with mock.patch.object(nova_fixtures.PlacementFixture, "setUp", set_up_on_service):
+        suite = unittest.defaultTestLoader.loadTestsFromName(TESTS)
+        result = unittest.TextTestRunner(verbosity=1).run(suite)
+    print(
+        f"{service.__name__}: {result.testsRun} tests, {sum(requests_of_tests)} requests, "
+        f"{len(result.failures)} failures, {len(result.errors)} errors, "
+        f"{len(result.skipped)} skipped"
+    )
+    return result.wasSuccessful() and all((result.testsRun, sum(requests_of_tests)))
+
+
+if __name__ == "__main__":
+    _stand_in()
+    sys.exit(not all([run(in_process), run(over_http)]))
