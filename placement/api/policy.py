@@ -1,5 +1,6 @@
 """Who may do what: rules of oslo.policy, one for each operation or several."""
 
+import ast
 import logging
 import threading
 import time
@@ -22,6 +23,10 @@ MAX_ANSWERS = 1000
 
 # Kinds of checks that ask another service, such as `http`: the answer may differ each time.
 REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
+
+# Kinds of checks that do not compare an attribute of the caller, and attributes that others can.
+_OTHER_KINDS = REMOTE_KINDS | {"role", "rule"}
+_ATTRIBUTES = frozenset(RequestContext(overwrite=False).to_policy_values())
 
 REASON = "the rule is granted to the service role in its own right"
 
@@ -72,7 +77,7 @@ class Policy:
         self._answers: dict[tuple[object, ...], bool] = {}
         # The rules that the cached answers follow from; None: they outdate by themselves.
         self._answered_by: Mapping[str, Any] | None = None
-        # Names of rules in the files that do nothing and have been logged.
+        # Warnings that have been logged.
         self._warned_of: set[str] = set()
         self._values: Callable[[RequestContext], tuple[Any, ...]] | None = None
         self._refresh_at = 0.0
@@ -189,19 +194,35 @@ class Policy:
         if rules == self._answered_by:
             return
         self._answers = {}
-        leaves = list(_leaves(rules.values()))
-        self._warn_of_unknown(leaves)
-        is_remote = any(check.kind in REMOTE_KINDS for check in leaves)
+        for warning in self.warnings():
+            if warning not in self._warned_of:
+                self._warned_of.add(warning)
+                LOG.warning("%s", warning)
+        is_remote = any(check.kind in REMOTE_KINDS for check in _leaves(rules.values()))
         self._answered_by = None if is_remote else rules
 
-    def _warn_of_unknown(self, leaves: Iterable[policy.Check]) -> None:
-        """Log the rules of the files that are of no operation and that no other rule refers to."""
-        known = {*self._enforcer.registered_rules}
-        known |= {check.match for check in leaves if check.kind == "rule"}
-        for name in self._enforcer.file_rules.keys() - known - self._warned_of:
-            self._warned_of.add(name)
-            hint = did_you_mean(nearest(name, known), PARENTHESES)
-            LOG.warning("policy rule %s is not a rule of this service%s; it is ignored", name, hint)
+    def warnings(self) -> list[str]:
+        """Return what the rules in force name and what does not exist, one sentence each.
+
+        These are rules of the files that no operation has and no other rule refers to, rules that
+        are referred to and not defined, and attributes that no caller has.
+        """
+        rules: Mapping[str, Any] = self._enforcer.rules
+        leaves = [(name, leaf) for name, check in rules.items() for leaf in _leaves([check])]
+        used = {*self._enforcer.registered_rules}
+        used |= {leaf.match for _name, leaf in leaves if leaf.kind == "rule"}
+        warnings = [
+            f"policy rule {name} is not a rule of this service{_hint(name, used)}; it is ignored"
+            for name in self._enforcer.file_rules.keys() - used
+        ]
+        for name, leaf in leaves:
+            where = f"policy rule {name}: {leaf}"
+            if leaf.kind == "rule" and leaf.match not in rules:
+                warnings.append(f"{where} is not defined{_hint(leaf.match, rules)}; it is false")
+            elif leaf.kind not in _OTHER_KINDS and not _is_readable(leaf.kind):
+                hint = _hint(leaf.kind, sorted(_ATTRIBUTES | _OTHER_KINDS))
+                warnings.append(f"{where} compares what no caller has{hint}; it is false")
+        return sorted(warnings)
 
     def _load(self) -> None:
         # The library looks at the files only here, not at each question.
@@ -221,6 +242,21 @@ def _leaves(checks: Iterable[Any]) -> Iterator[policy.Check]:
             yield from _leaves([check.rule])
         elif isinstance(check, policy.Check):
             yield check
+
+
+def _hint(unknown: str, names: Iterable[str]) -> str:
+    return did_you_mean(nearest(unknown, names), PARENTHESES)
+
+
+def _is_readable(kind: str) -> bool:
+    """Return whether the left side of a comparison is an attribute of callers, or a constant."""
+    if kind.partition(".")[0] in _ATTRIBUTES:
+        return True
+    try:
+        ast.literal_eval(kind)
+    except (ValueError, SyntaxError):
+        return False
+    return True
 
 
 def _credentials(caller: RequestContext, *more_roles: str) -> dict[str, Any]:

@@ -439,6 +439,43 @@ def test_rules_that_are_misspelt_are_logged_once(
 
 
 @pytest.mark.parametrize(
+    ("rule", "warning"),
+    [
+        (
+            "rolle:admin",
+            "rolle:admin compares what no caller has (did you mean role?); it is false",
+        ),
+        (
+            "role:a or user:x",
+            "user:x compares what no caller has (did you mean user_id?); it is false",
+        ),
+        (
+            "rule:admin_apis",
+            "rule:admin_apis is not defined (did you mean admin_api?); it is false",
+        ),
+        ("not rule:xyz", "rule:xyz is not defined; it is false"),
+        ("1a:x", "1a:x compares what no caller has; it is false"),
+    ],
+)
+def test_what_a_rule_names_and_does_not_exist_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, rule: str, warning: str
+) -> None:
+    rules = policy(tmp_path, f'"placement:traits:list": "{rule}"\n')
+    expected = f"policy rule placement:traits:list: {warning}"
+    assert rules.warnings() == [expected]
+    assert expected in [record.getMessage() for record in caplog.records]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["", "@", "!", "role:a", "user_id:%(user_id)s", "'x':%(project_id)s", "True:%(x)s",
+     "service_roles:a", "is_admin_project:True", "http://127.0.0.1:9/rule", "rule:admin_api"],
+)  # fmt: skip
+def test_what_rules_can_ask_is_known(tmp_path: Path, rule: str) -> None:
+    assert policy(tmp_path, f'"placement:traits:list": "{rule}"\n').warnings() == []
+
+
+@pytest.mark.parametrize(
     ("rule", "asked"),
     [("role:auditor", 1), ("not (role:x or http://127.0.0.1:9/rule)", 2)],
     ids=["rules that stand", "a rule that asks another service"],
