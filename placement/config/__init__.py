@@ -23,6 +23,8 @@ from placement.config.sources import (
     parse,
     register,
     unknown_options,
+    unknown_settings,
+    unknown_variables,
 )
 
 __all__ = [
@@ -46,4 +48,6 @@ __all__ = [
     "settings",
     "setup_logging",
     "unknown_options",
+    "unknown_settings",
+    "unknown_variables",
 ]

@@ -6,7 +6,7 @@ from oslo_config import cfg
 from oslo_log import log as oslo_log
 
 from placement import __version__, logs
-from placement.config.sources import unknown_options
+from placement.config.sources import unknown_settings
 from placement.errors import ConfigurationError
 
 LOG = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ def setup_logging(conf: cfg.ConfigOpts) -> None:
             f"cannot log with [DEFAULT] log_* and use_* as configured: {text}"
         ) from None
     logs.guard()
-    for unknown in unknown_options(conf):
+    for unknown in unknown_settings(conf):
         LOG.warning("%s", unknown)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,9 @@ CONFIG_DIR_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 LIBRARY_GROUPS = frozenset(
     {"DEFAULT", "cors", "keystone_authtoken", "oslo_middleware", "oslo_policy"}
 )
+
+# These groups, as they are written in names of environment variables.
+_LIBRARY_VARIABLES = frozenset(group.upper() for group in LIBRARY_GROUPS)
 
 _BAD_VALUE = re.compile(
     r"Value for option (\w+) from LocationInfo\(location=.*?, detail='(.*?)'\) is not valid: (.*)"
@@ -132,6 +135,12 @@ def describe_error(error: Exception) -> str:
     return f"{location}: {option}: {reason[:1].lower()}{reason[1:]}"
 
 
+def unknown_settings(conf: cfg.ConfigOpts) -> Iterable[str]:
+    """Yield a warning for each setting in the files and in the environment that nothing reads."""
+    yield from map(str, unknown_options(conf))
+    yield from unknown_variables(os.environ)
+
+
 def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
     """Yield unknown groups of the files, and unknown options in groups of this service.
 
@@ -154,6 +163,43 @@ def unknown_options(conf: cfg.ConfigOpts) -> Iterable[UnknownOption]:
             for name in names:
                 if name not in known:
                     yield UnknownOption(path, group, name, nearest(name, known))
+
+
+def unknown_variables(environment: Iterable[str]) -> Iterable[str]:
+    """Yield a warning for each variable that was meant for this service and that nothing reads.
+
+    environment: names of variables. One of another group than this service's is left to other
+    services, unless both its group and its option resemble existing ones.
+    """
+    options_of = {
+        group.upper(): {opt.dest.upper() for opt in opts} for group, opts in OPTIONS.items()
+    }
+    for variable in sorted(environment):
+        group, separator, name = variable.removeprefix("OS_").partition("__")
+        if not variable.startswith("OS_") or name in options_of.get(group, ()):
+            continue
+        if separator:
+            groups = () if group in _LIBRARY_VARIABLES else nearest(group.upper(), options_of)
+            proposals = [
+                f"OS_{known}__{option}"
+                for known in groups
+                for option in nearest(name.upper(), options_of[known])
+            ]
+        else:
+            proposals = _with_two_underscores(variable, options_of)
+        if proposals or (separator and group in options_of):
+            hint = did_you_mean(proposals, PARENTHESES)
+            yield f"environment: {variable} is not an option of this service{hint}; it is ignored"
+
+
+def _with_two_underscores(variable: str, options_of: Mapping[str, set[str]]) -> list[str]:
+    """Return the variable of an option whose name has only one underscore after the group."""
+    return [
+        f"OS_{group}__{name}"
+        for group, names in options_of.items()
+        for name in names
+        if variable == f"OS_{group}_{name}"
+    ]
 
 
 def _files_read(conf: cfg.ConfigOpts) -> list[str]:

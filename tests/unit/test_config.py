@@ -58,6 +58,42 @@ def test_unknown_groups_and_options_are_found_and_those_of_libraries_are_not_loo
     ]
 
 
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("OS_PLACEMENT__MAX_SERCH_STEPS", "OS_PLACEMENT__MAX_SEARCH_STEPS"),
+        ("OS_PLACEMENT__max_search_steps", "OS_PLACEMENT__MAX_SEARCH_STEPS"),
+        ("OS_api__auth_strategy", "OS_API__AUTH_STRATEGY"),
+        ("OS_PLACMENT__MAX_SEARCH_STEPS", "OS_PLACEMENT__MAX_SEARCH_STEPS"),
+        ("OS_DATABASE__CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
+        ("OS_PLACEMENT_DATABASE_CONNECTION", "OS_PLACEMENT_DATABASE__CONNECTION"),
+        ("OS_METRICS__XYZ", ""),
+    ],
+)
+def test_unknown_variables_are_found_with_the_one_that_was_meant(variable: str, meant: str) -> None:
+    hint = f" (did you mean {meant}?)" if meant else ""
+    assert list(config.unknown_variables([variable])) == [
+        f"environment: {variable} is not an option of this service{hint}; it is ignored"
+    ]
+
+
+def test_all_variables_of_options_are_known_and_those_of_other_services_are_left_alone() -> None:
+    ours = [f"OS_{g}__{opt.dest}".upper() for g, opts in config.OPTIONS.items() for opt in opts]
+    others = ["OS_DEFAULT__DEBUG", "OS_NOVA__X", "OS_KEYSTONE_AUTHTOKEN__USERNAME", "OS_CLOUD"]
+    others += ["OS_AUTH_URL", "OS_TOKEN", "OS_METRICS", "OS_PLACEMENT", config.CONFIG_DIR_VARIABLE]
+    others += ["PLACEMENT__MAX_SERCH_STEPS", "OS_CLIENT_CONFIG_FILE", "OS_PLACEMENT_API_VERSION"]
+    assert list(config.unknown_variables([*ours, *others])) == []
+
+
+def test_the_log_warns_of_unknown_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OS_PLACEMENT__MAX_SERCH_STEPS", "3")
+    config.log_to_stderr(load(tmp_path, FILE, monkeypatch))
+    assert "WARNING" in (said := capsys.readouterr().err)
+    assert "environment: OS_PLACEMENT__MAX_SERCH_STEPS is not an option" in said
+
+
 def test_all_groups_of_the_sample_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
