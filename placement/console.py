@@ -1,9 +1,97 @@
-"""Error messages that entry points print for the operator."""
+"""What entry points share: options, commands, and error messages for the operator."""
 
 import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from placement.errors import ConfigurationError, DatabaseUnusable, PlacementError
 from placement.logs import escaped
+from placement.suggestions import did_you_mean, nearest
+
+USAGE = 2  # exit code for a command line that cannot be understood, as argparse has it
+HELP = frozenset(("-h", "--help"))
+
+_WIDTH = 80  # columns
+_INDENT = 29  # columns before what an entry means
+
+OPTIONS = {
+    "-h, --help": "show this help, or the help of the command before it",
+    "--version": "show the version",
+    "--config-file PATH": "read options from this file instead of the default locations",
+    "--config-dir DIR": "also read options from the *.conf files of this directory",
+    "-d, --debug": "log more, on standard error",
+}
+
+_CONFIGURATION = ("--config-file", "--config-dir")
+# Options of oslo.config and oslo.log whose value is the next argument.
+OPTIONS_WITH_VALUE = frozenset(
+    (
+        *_CONFIGURATION, "--log-config-append", "--log-config", "--log_config", "--log-date-format",
+        "--log-dir", "--logdir", "--log-file", "--logfile", "--shell_completion",
+        "--syslog-log-facility",
+    )
+)  # fmt: skip
+
+
+def configuration_first(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with --config-file and --config-dir before the command.
+
+    The parsers of commands do not know them.
+    """
+    moved, rest = [], []
+    following = iter(arguments)
+    for argument in following:
+        name, equals, _value = argument.partition("=")
+        if argument == "--":
+            rest.append(argument)
+            break
+        if name not in _CONFIGURATION:
+            rest.append(argument)
+            continue
+        moved.append(argument)
+        if not equals:
+            moved += [value for value in [next(following, None)] if value is not None]
+    return [*moved, *rest, *following]
+
+
+def unknown_command(arguments: Sequence[str], commands: Mapping[str, Any]) -> str | None:
+    """Return which command does not exist, and which may have been meant; None if all exist.
+
+    commands: each name with the commands below it, a mapping of the same form.
+    """
+    path: list[str] = []
+    for word in _words(arguments):
+        path.append(word)
+        if word not in commands:
+            hint = did_you_mean(nearest(word, commands))
+            return f"there is no command {' '.join(path)}{hint or '; --help lists them'}"
+        commands = commands[word]
+        if not commands:
+            break
+    return None
+
+
+def _words(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the arguments that are neither options of oslo nor their values."""
+    following = iter(arguments)
+    for argument in following:
+        if argument in OPTIONS_WITH_VALUE:
+            next(following, None)
+        elif not argument.startswith("-"):
+            yield argument
+
+
+def entries(meanings: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of a help text: names, and beside them what they mean."""
+    for name, meaning in meanings.items():
+        yield from textwrap.wrap(
+            meaning,
+            _WIDTH,
+            initial_indent=f"  {name}".ljust(_INDENT),
+            subsequent_indent=" " * _INDENT,
+            break_on_hyphens=False,
+        )
 
 
 def is_expected(error: Exception) -> bool:

@@ -1,25 +1,36 @@
 """`placement-status upgrade check`: whether a deployment is ready to be upgraded.
 
 The exit code is that of the worst result (0 success, 1 warning, 2 failure), or 255 if the checks
-cannot be run.
+cannot be run. An unknown command is 2.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from oslo_config import cfg
 from oslo_upgradecheck import common_checks, upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 from sqlalchemy.engine import Connection
 
-from placement import config, console
+from placement import __version__, config, console
 from placement.api import policy
+from placement.api.routes import GUARDED
 from placement.db import schema
 from placement.db.engine import Database
 from placement.errors import ConfigurationError, PlacementError
 from placement.objects import online_migrations
 
 UNEXPECTED = 255
+COMMANDS: dict[str, Any] = {"upgrade": {"check": {}}}
+HELP = """\
+usage: placement-status [OPTION …] upgrade check [--json]
+
+Says whether a deployment is ready to be upgraded: its database, options and policy
+rules. Exit code: 0 success, 1 a warning, 2 a failure, 255 the checks could not be
+run.
+
+options (options of oslo.log are accepted as well):"""
 NO_TABLES = "The database has no tables of this service. Run placement-manage db sync."
 REMEDY = "Run placement-manage db online_data_migrations."
 
@@ -60,6 +71,19 @@ class Checks(upgradecheck.UpgradeCommands):
         fault = "consumers with allocations have no record"
         return self._count(online_migrations.count_unrecorded, Code.WARNING, fault)
 
+    def _options(self) -> Result:
+        try:
+            config.settings(self._conf)
+        except ConfigurationError as error:
+            return Result(Code.FAILURE, console.describe(error))
+        return _warn_of(config.unknown_settings(self._conf))
+
+    def _rules(self) -> Result:
+        try:
+            return _warn_of(policy.Policy(self._conf, GUARDED).warnings())
+        except ConfigurationError as error:
+            return Result(Code.FAILURE, console.describe(error))
+
     _upgrade_checks = (
         ("Missing Root Provider IDs", _roots),
         ("Incomplete Consumers", _consumers),
@@ -67,17 +91,39 @@ class Checks(upgradecheck.UpgradeCommands):
             "Policy File JSON to YAML Migration",
             lambda self: common_checks.check_policy_json(self, self._conf),
         ),
+        ("Options", _options),
+        ("Policy Rules", _rules),
     )
 
 
+def _warn_of(warnings: Iterable[str]) -> Result:
+    details = "\n".join(warnings)
+    return Result(Code.WARNING, details) if details else Result(Code.SUCCESS)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the checks; return the worst result, or 255."""
+    """Run the checks; return the worst result, or another code of the module's docstring."""
+    arguments = console.configuration_first(sys.argv[1:] if argv is None else argv)
+    unknown = console.unknown_command(arguments, COMMANDS)
+    if unknown is not None:
+        console.fail(Exception(unknown))
+        return console.USAGE
+    if console.HELP & set(arguments) or not {"upgrade", "--version"} & set(arguments):
+        print("\n".join((HELP, *console.entries(console.OPTIONS))))
+        return 0 if console.HELP & set(arguments) else console.USAGE
+    if "--version" in arguments:
+        print(__version__)
+        return 0
+    return _check(arguments)
+
+
+def _check(arguments: Sequence[str]) -> int:
     conf = config.options()
     policy.register_options(conf)
     checks = Checks(conf)
     upgradecheck.register_cli_options(conf, checks)
     try:
-        config.parse(conf, sys.argv[1:] if argv is None else argv)
+        config.parse(conf, arguments)
         config.log_to_stderr(conf)
         checks.connect()
         upgradecheck.CONF = conf  # from which the library reads --json

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from placement import __version__, console
-from placement.cli.commands import COMMANDS, describe
+from placement.cli.commands import COMMANDS, describe, names
 
 INTERRUPTED = 130  # exit codes of a process that a signal ends: SIGINT
 OUTPUT_CLOSED = 141  # SIGPIPE
-_HELP = frozenset(("-h", "--help"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,10 +35,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Run the command of the arguments, or print help; return the exit code."""
+    arguments = console.configuration_first(arguments)
+    unknown = console.unknown_command(arguments, names())
+    if unknown is not None:
+        console.fail(Exception(unknown))
+        return console.USAGE
     leading = set(takewhile(lambda argument: argument not in COMMANDS, arguments))
-    if not arguments or leading & _HELP:
+    if not arguments or leading & console.HELP:
         print(describe())
-        return int(not arguments)
+        return 0 if arguments else console.USAGE
     if "--version" in leading:
         print(__version__)
         return 0

@@ -1,19 +1,10 @@
 """The commands of `placement-manage`: their help, and the modules that implement them."""
 
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-_WIDTH = 80  # columns
-_INDENT = 29  # columns before the help of an entry
-
-_OPTIONS = {
-    "-h, --help": "show this help, or the help of the command before it",
-    "--version": "show the version",
-    "--config-file PATH": "read options from this file instead of the default locations",
-    "--config-dir DIR": "also read options from the *.conf files of this directory",
-    "-d, --debug": "log more, on standard error",
-}
+from placement.console import OPTIONS, entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +50,11 @@ COMMANDS = {
 }
 
 
+def names(commands: Mapping[str, Command] = COMMANDS) -> dict[str, Any]:
+    """Return the name of each command with those below it, as `console.unknown_command` wants."""
+    return {name: names(command.actions) for name, command in commands.items()}
+
+
 def describe() -> str:
     """Return the help of `placement-manage`: usage, commands, options."""
     return "\n".join(
@@ -68,10 +64,10 @@ def describe() -> str:
             "Manages a placement service: its database, and the cloud data of a server.",
             "",
             "commands (placement-manage COMMAND --help shows the arguments of a command):",
-            *_entries({name: command.help for name, command in _leaves(COMMANDS)}),
+            *entries({name: command.help for name, command in _leaves(COMMANDS)}),
             "",
             "options, before the command (options of oslo.log are accepted too):",
-            *_entries(_OPTIONS),
+            *entries(OPTIONS),
         )
     )
 
@@ -83,15 +79,3 @@ def _leaves(commands: Mapping[str, Command]) -> Iterator[tuple[str, Command]]:
             yield f"{name} {action}", below
         if not command.actions:
             yield name, command
-
-
-def _entries(meanings: Mapping[str, str]) -> Iterator[str]:
-    for name, meaning in meanings.items():
-        first = f"  {name}".ljust(_INDENT)
-        yield from textwrap.wrap(
-            meaning,
-            _WIDTH,
-            initial_indent=first,
-            subsequent_indent=" " * _INDENT,
-            break_on_hyphens=False,
-        )

@@ -6,7 +6,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from placement import config
+from placement import config, console
 from placement.cli.commands import COMMANDS, Command
 
 
@@ -42,7 +42,7 @@ def _add_commands(
 
 def _set_up(parser: Any, command: Command, arguments: Container[str]) -> None:
     if command.actions:
-        parser.set_defaults(action=lambda _conf: parser.print_help() or 0)
+        parser.set_defaults(action=lambda _conf: parser.print_help() or console.USAGE)
         _add_commands(parser.add_subparsers(title="actions"), command.actions, arguments)
     else:
         module, _, name = command.setup.partition(":")

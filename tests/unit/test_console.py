@@ -1,0 +1,150 @@
+"""What entry points share: commands that do not exist, and options after the command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from placement import cli, config, console, status
+
+COMMANDS = {"db": {"sync": {}, "check": {}}, "load": {}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("lod", "there is no command lod; did you mean load?"),
+        ("db chek", "there is no command db chek; did you mean check?"),
+        ("--config-file db -d xyzzy", "there is no command xyzzy; --help lists them"),
+        ("--config-dir=db lod", "there is no command lod; did you mean load?"),
+        ("load chek", None),
+        ("db --help", None),
+        ("--log-file lod db sync", None),
+        ("--version", None),
+        ("", None),
+    ],
+)
+def test_the_command_that_was_meant_is_proposed(arguments: str, message: str | None) -> None:
+    assert console.unknown_command(arguments.split(), COMMANDS) == message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ordered"),
+    [
+        ("db sync --config-dir d", "--config-dir d db sync"),
+        ("load x --config-file=f --yes", "--config-file=f load x --yes"),
+        ("--config-file a db sync --config-file b", "--config-file a --config-file b db sync"),
+        ("load -- --config-file x", "load -- --config-file x"),
+        ("db sync --config-dir", "--config-dir db sync"),
+        ("load x", "load x"),
+    ],
+)
+def test_options_that_name_the_configuration_come_first(arguments: str, ordered: str) -> None:
+    assert console.configuration_first(arguments.split()) == ordered.split()
+
+
+def test_all_options_of_oslo_that_take_a_value_are_known() -> None:
+    conf = config.options()
+    config.parse(conf, [], files=[])
+    taking_values = {
+        name
+        for action in conf._oparser._actions
+        if action.nargs is None and not isinstance(action, argparse._VersionAction)
+        for name in action.option_strings
+        if action.option_strings and action.default != argparse.SUPPRESS
+    }
+    assert {name for name in taking_values if name.startswith("--")} == console.OPTIONS_WITH_VALUE
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments", "meant"),
+    [
+        (cli.main, ["db", "chek"], "check"),
+        (cli.main, ["load-clod", "x.yaml"], "load-cloud"),
+        (status.main, ["upgrade", "chek"], "check"),
+        (status.main, ["upgrad", "check"], "upgrade"),
+    ],
+)
+def test_an_unknown_command_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], main: object, arguments: list[str], meant: str
+) -> None:
+    assert callable(main)
+    assert main(arguments) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith(f"did you mean {meant}?")
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments", "code"),
+    [
+        (cli.main, [], 2),
+        (cli.main, ["db"], 2),
+        (cli.main, ["--help"], 0),
+        (status.main, [], 2),
+        (status.main, ["--help"], 0),
+        (status.main, ["upgrade", "check", "--help"], 0),
+    ],
+)
+def test_help_is_short_and_its_exit_code_says_whether_it_was_asked_for(
+    capsys: pytest.CaptureFixture[str], main: object, arguments: list[str], code: int
+) -> None:
+    assert callable(main)
+    assert main(arguments) == code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("usage: ")
+    assert 3 < len(lines) < 45
+    assert all(len(line) <= 88 for line in lines)
+
+
+@pytest.mark.parametrize("main", [cli.main, status.main], ids=["manage", "status"])
+def test_the_directory_of_the_configuration_may_follow_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], main: object
+) -> None:
+    text = "[placement_database]\nconnection = nosuchengine://\n"
+    (tmp_path / "placement.conf").write_text(text)
+    command = ["db", "version"] if main is cli.main else ["upgrade", "check"]
+    assert callable(main)
+    main([*command, "--config-dir", str(tmp_path)])
+    assert "nosuchengine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "rules", "expected"),
+    [
+        ("", '"placement:traits:list": "role:a"', {"Options": "", "Policy Rules": ""}),
+        (
+            "[placement]\nmax_serch_steps = 3\n",
+            '"placement:traits:list": "rolle:a"',
+            {"Options": "did you mean max_search_steps?", "Policy Rules": "did you mean role?"},
+        ),
+        ("[placement]\nmax_search_steps = many\n", "x: [", {"Options": "many", "Policy Rules": ""}),
+    ],
+    ids=["right", "misspelt", "unusable"],
+)
+def test_the_check_before_an_upgrade_covers_options_and_rules(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: str,
+    rules: str,
+    expected: dict[str, str],
+) -> None:
+    (tmp_path / "policy.yaml").write_text(rules)
+    (tmp_path / "placement.conf").write_text(
+        f"[placement_database]\nconnection = sqlite:///{tmp_path}/p.db\n{options}"
+        f"[oslo_policy]\npolicy_file = {tmp_path}/policy.yaml\n"
+    )
+    cli.main(["--config-dir", str(tmp_path), "db", "sync"])
+    capsys.readouterr()
+    arguments = ["--config-dir", str(tmp_path), "upgrade", "check", "--json"]
+    code = status.main(arguments)
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    found = {check["check"]: check for check in checks if check["check"] in expected}
+    levels = {"right": (0, 0), "misspelt": (1, 1), "unusable": (2, 2)}
+    kind = "unusable" if "many" in options else "misspelt" if options else "right"
+    assert (found["Options"]["result"], found["Policy Rules"]["result"]) == levels[kind]
+    assert code == max(levels[kind])
+    for name, words in expected.items():
+        assert words in (found[name]["details"] or "")
