@@ -12,7 +12,7 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # Until gunicorn handles Ctrl-C, exit without a traceback, even during imports.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
-from placement.wsgi.master import child_exit, on_starting  # noqa: F401
+from placement.wsgi.master import child_exit, on_starting, when_ready  # noqa: F401
 
 bind = "127.0.0.1:8778"
 wsgi_app = "placement.wsgi.api:application"

@@ -187,12 +187,18 @@ class Served:
         max_body_size: bytes; a request with a longer body is refused unread.
         metrics: the metrics of the service; None if they are disabled.
         metrics_address: host and port of their separate listener; None if they have none.
+        database: name and version of the database.
     """
 
     def __init__(
-        self, application: "WSGIApplication", settings: Settings, metrics: Metrics | None
+        self,
+        application: "WSGIApplication",
+        settings: Settings,
+        metrics: Metrics | None,
+        database: str,
     ) -> None:
         self._application = application
+        self.database = database
         self.max_body_size = settings.max_body_size
         self.metrics = metrics
         self.metrics_address = None if metrics is None else settings.metrics.address
@@ -220,14 +226,16 @@ def serve(*, patient: bool = True) -> Served:
     config.load_for_service(conf)
     config.setup_logging(conf)
     settings = config.settings(conf)
+    if settings.auth_strategy == "noauth2":
+        LOG.warning("[api] auth_strategy is noauth2: every token is believed, for tests only")
     taints = settings.candidates.taints
     metrics = Metrics(settings.metrics, taints) if settings.metrics.enabled else None
-    application, _database = start(settings, patient=patient, metrics=metrics)
+    application, database = start(settings, patient=patient, metrics=metrics)
     if metrics is None:
         stop_listening()
     else:
         metrics.listen()
-    return Served(application, settings, metrics)
+    return Served(application, settings, metrics, database.product)
 
 
 def start(

@@ -5,7 +5,7 @@ The exit code is 0 if nothing is wrong, 3 if something is, and 1 for errors.
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ BATCH = 100  # consumers that are deleted in one transaction
 HOUR = 3600
 
 Findings = Mapping[str, Sequence[Row]]  # by the name of the check
+LeftOut = Mapping[str, int]  # consumers that were not judged, by the name of the check
 
 
 def set_up(parser: Any) -> None:
@@ -79,8 +80,10 @@ def _audit(conf: cfg.ConfigOpts) -> int:
     _refuse_unsafe(options)
     owners = _owners(options)
     database = connect(conf)
-    findings = _find(database, _checks(options), owners)
-    FORMATS[options.format](findings)
+    findings, left_out = _find(database, _checks(options), owners)
+    FORMATS[options.format](findings, left_out)
+    for note in _notes(options, left_out):
+        print(note, file=sys.stdout if options.format == "table" else sys.stderr)
     orphans = findings.get(audit.WITHOUT_OWNER, ())
     if options.delete and orphans and (options.yes or _agreed(len(orphans))):
         remaining = _delete(database, orphans)
@@ -123,12 +126,25 @@ def _checks(options: Any) -> list[AuditCheck]:
     return [check for check in audit.CHECKS if check.name in names]
 
 
-def _find(database: Database, checks: Iterable[AuditCheck], owners: Owners | None) -> Findings:
-    """Return the findings of the checks, all from one snapshot."""
+def _find(
+    database: Database, checks: Iterable[AuditCheck], owners: Owners | None
+) -> tuple[Findings, LeftOut]:
+    """Return the findings of the checks, all from one snapshot, and the consumers left out."""
     with database.read() as conn:
         schema.check(conn)
         inquiry = Inquiry(conn, owners)
-        return {check.name: list(check.find(inquiry)) for check in checks}
+        return {check.name: list(check.find(inquiry)) for check in checks}, inquiry.left_out
+
+
+def _notes(options: Any, left_out: LeftOut) -> Iterator[str]:
+    """Yield what the audit has not looked at, though the operator may believe so."""
+    if not options.owners and not options.check:
+        yield "Owners of consumers were not checked: --owners FILE names them."
+    for count in left_out.values():
+        yield (
+            f"{count:,} consumers younger than {options.older_than:,} seconds were left out "
+            "(--older-than)."
+        )
 
 
 def _can_ask() -> bool:
@@ -157,7 +173,7 @@ def _delete(database: Database, orphans: Sequence[Row]) -> int:
 # -- output ---------------------------------------------------------------------------------
 
 
-def _print_table(findings: Findings) -> None:
+def _print_table(findings: Findings, _left_out: LeftOut) -> None:
     for check in audit.CHECKS:
         rows = findings.get(check.name)
         if rows:
@@ -169,17 +185,18 @@ def _print_table(findings: Findings) -> None:
         print("Nothing was found.")
 
 
-def _print_values(findings: Findings) -> None:
+def _print_values(findings: Findings, _left_out: LeftOut) -> None:
     for check in audit.CHECKS:
         for row in findings.get(check.name, ()):
             print(check.name, *_texts(check, row))
 
 
-def _print_json(findings: Findings) -> None:
+def _print_json(findings: Findings, left_out: LeftOut) -> None:
     document = {
         check.name: {
             "meaning": check.meaning,
             "wrong": check.wrong,
+            "left_out": left_out.get(check.name, 0),
             "rows": [
                 {column: row[column] for column in check.columns} for row in findings[check.name]
             ],

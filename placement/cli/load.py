@@ -32,7 +32,7 @@ def set_up_load(parser: Any) -> None:
         "already, the command asks before it writes."
     )
     parser.add_argument("file", help="YAML; etc/demo-cloud.yaml shows the format")
-    _add_server(parser)
+    _add_server(parser, named=True)
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
         "--if-empty", action="store_true", help="do nothing if the server has other providers"
@@ -49,10 +49,11 @@ def set_up_dump(parser: Any) -> None:
     parser.add_argument("file", nargs="?", default="-", help="default: standard output")
     _add_server(parser)
     parser.add_argument("--without-consumers", action="store_true", help="omit the allocations")
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
-def _add_server(parser: Any) -> None:
-    server.add_arguments(parser)
+def _add_server(parser: Any, *, named: bool = False) -> None:
+    server.add_arguments(parser, named=named)
     parser.add_argument(
         "--wait", type=float, default=0.0, help="seconds to wait for the server to answer"
     )
@@ -103,5 +104,6 @@ def _dump(conf: cfg.ConfigOpts) -> int:
         server.caller(options),
         path=options.file,
         with_consumers=not options.without_consumers,
+        replace=options.force,
         wait=options.wait,
     )

@@ -19,6 +19,7 @@ CONTENTS = (
     "placement.conf.sample",
     "policy.yaml.sample",
     "gunicorn.conf.py",
+    "constraints.txt",
     "deploy",
     "grafana-dashboard.json",
     "prometheus-rules.yaml",
@@ -31,7 +32,7 @@ CONTENTS = (
 def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     parser.description = (
-        "Writes configurations, files for systemd, proxies, containers and Kubernetes, a "
+        "Writes configurations, constraints for pip, files for systemd, proxies, containers and Kubernetes, a "
         "dashboard, alerts and cloud files. The directory must be new or empty."
     )
     parser.set_defaults(action=_write)

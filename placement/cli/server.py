@@ -9,12 +9,20 @@ from falcon_placement_client.identity import DEFAULT_TOKEN, DEFAULT_URL, Identit
 _NAMING = ("OS_CLOUD", "OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
 
 
-def add_arguments(parser: Any) -> None:
-    """Add --url, --token and --os-cloud to the parser of a command."""
+def add_arguments(parser: Any, *, named: bool = False) -> None:
+    """Add --url, --token and --os-cloud to the parser of a command.
+
+    named: whether the command wants a named server (`is_named`), and has no default.
+    """
+    default = (
+        "needed unless --os-cloud or the environment names that"
+        if named
+        else f"or {DEFAULT_URL} if the environment names none"
+    )
     parser.add_argument(
         "--url",
-        help="URL of the API; default: from the catalogue of the identity service, or "
-        f"{DEFAULT_URL} if the environment names none",
+        help="URL of the API; default: from the catalogue of the identity service, "
+        + default,
     )
     identity = parser.add_mutually_exclusive_group()
     identity.add_argument(

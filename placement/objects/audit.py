@@ -3,6 +3,7 @@
 Faults of the database itself are in `integrity`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,9 +37,12 @@ class Owners:
 class Inquiry:
     """The input of an audit of one snapshot."""
 
+    # In the transaction that reads the snapshot.
     conn: Connection
     # None if no list of owners was supplied.
     owners: Owners | None = None
+    # How many consumers a check has not judged, by its name.
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +68,11 @@ def _without_owner(inquiry: Inquiry) -> Iterator[Row]:
     if owners is None:
         return
     for row in _consumers(inquiry.conn):
-        young = row.created is not None and row.created >= owners.created_before
         consumer_type = row.type or UNKNOWN_CONSUMER_TYPE
-        if young or (owners.types and consumer_type not in owners.types):
+        if owners.types and consumer_type not in owners.types:
+            continue
+        if row.created is not None and row.created >= owners.created_before:
+            inquiry.left_out[WITHOUT_OWNER] += 1
             continue
         if (identifiers.canonical(row.consumer) or row.consumer) not in owners.uuids:
             yield row._asdict() | {"type": consumer_type}

@@ -1,16 +1,20 @@
 """Hooks for gunicorn's master process; etc/gunicorn.conf.py names them."""
 
 import ctypes
+import logging
 import socket
 import struct
 from contextlib import suppress
 from typing import Any
 
+from placement import __version__
 from placement.app import serve
 from placement.compat import gunicorn
 from placement.console import fail
 from placement.errors import ConfigurationError
 from placement.wsgi import memory
+
+LOG = logging.getLogger(__name__)
 
 SO_ATTACH_FILTER = 26  # Linux
 _RETURN = 0x06  # packet filter instruction: how many bytes of a packet to accept
@@ -31,6 +35,18 @@ def on_starting(master: Any) -> None:
     gunicorn.after_setup(master, lambda: _bind_metrics(master))
     gunicorn.before_stop(master, shut_all)
     gunicorn.before_reload(master, lambda: rebuild(master))
+
+
+def when_ready(master: Any) -> None:
+    """Log that the service has started: its release, database, workers and addresses."""
+    application = gunicorn.get_application(master)
+    LOG.info(
+        "placement %s on %s: %d workers, listening at %s",
+        __version__,
+        getattr(application, "database", "no database"),
+        master.cfg.workers,
+        ", ".join(map(str, master.LISTENERS)),
+    )
 
 
 def child_exit(master: Any, _worker: Any) -> None:

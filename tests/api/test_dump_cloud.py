@@ -54,7 +54,9 @@ def empty(tmp_path: Path) -> Iterator[Server]:
 
 def dump(url: str, path: Path, **options: Any) -> str:
     out = io.StringIO()
-    assert dump_cloud(url, "admin", path=str(path), out=out, **options) == 0, out.getvalue()
+    assert dump_cloud(url, "admin", path=str(path), out=out, replace=True, **options) == 0, (
+        out.getvalue()
+    )
     return path.read_text()
 
 
@@ -353,6 +355,19 @@ def test_a_file_that_cannot_be_written(server: Server, tmp_path: Path) -> None:
     assert out.getvalue().splitlines()[-1] == (
         f"{path}: cannot be written: No such file or directory"
     )
+
+
+def test_a_file_that_exists_is_replaced_on_request_only(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cloud.yaml"
+    path.write_text("mine")
+    command = ["dump-cloud", "--url", server[1], str(path)]
+    assert main(command) == 1
+    assert capsys.readouterr().err == f"{path}: exists; --force replaces it\n"
+    assert path.read_text() == "mine"
+    assert main([*command, "--force"]) == 0
+    assert path.read_text() == dump(server[1], tmp_path / "other.yaml")
 
 
 def test_no_server(tmp_path: Path) -> None:

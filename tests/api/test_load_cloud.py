@@ -640,3 +640,13 @@ def test_apply_raises_and_shows_progress(live_server: str, tmp_path: Path) -> No
     with pytest.raises(LoadError, match=":2: provider a: "):
         apply(load_file(path), client, progress)
     client.close()
+
+
+def test_the_help_names_no_server_that_would_be_written_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["load-cloud", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "127.0.0.1" not in said
+    assert "needed unless --os" in said

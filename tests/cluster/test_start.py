@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from placement import cli
+from placement import __version__, cli
 from placement.objects import catalog
 from tests.kit.builders import database_url
 from tests.kit.engines import ENGINE, empty_database, server
@@ -67,3 +67,18 @@ def test_a_process_that_starts_before_its_database_waits_for_it(tmp_path: Path) 
         process.await_answer()
     finally:
         process.stop()
+
+
+def test_a_good_start_is_one_line_and_a_warning_of_believed_tokens(tmp_path: Path) -> None:
+    process = Process(tmp_path / "server", database_url(tmp_path), workers=2)
+    try:
+        process.await_answer()
+        [ready] = [line for line in process.log().splitlines() if "listening at" in line]
+        [warning] = [line for line in process.log().splitlines() if " WARNING " in line]
+    finally:
+        process.stop()
+    product = {"sqlite": "SQLite", "mariadb": "MariaDB", "postgresql": "PostgreSQL"}[ENGINE]
+    assert " INFO placement.wsgi.master " in ready
+    assert f"placement {__version__} on {product} " in ready
+    assert ready.endswith(f"2 workers, listening at http://127.0.0.1:{process.port}")
+    assert "[api] auth_strategy is noauth2: every token is believed" in warning

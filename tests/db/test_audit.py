@@ -25,6 +25,8 @@ FIRST, SECOND, SHARED = provider_uuid(1), provider_uuid(3), provider_uuid(4)
 
 FUTURE = datetime(2100, 1, 1)
 
+UNCHECKED = "Owners of consumers were not checked: --owners FILE names them.\n"
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -93,10 +95,25 @@ def rows(output: str, name: str) -> Any:
 
 def test_a_sound_cloud_has_nothing_to_tell(service: Service, run: Run, tmp_path: Path) -> None:
     known = use(service, 1, (FIRST, "VCPU", 8), (provider_uuid(2), "VGPU", 1))
-    assert run() == (0, "Nothing was found.\n", "")
+    assert run() == (0, f"Nothing was found.\n{UNCHECKED}", "")
+    assert run("-f", "value") == (0, "", UNCHECKED)
+    assert run("--check", "several-trees") == (0, "Nothing was found.\n", "")
     every = ("--owners", owners(tmp_path, known), "--older-than=-60")
     assert run(*every) == (0, "Nothing was found.\n", "")
     assert run(*every, "-f", "value") == (0, "", "")
+
+
+def test_the_number_of_young_consumers_that_were_left_out_is_shown(
+    service: Service, run: Run, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        use(service, number, (FIRST, "VCPU", 1), project="p", user="u", kind="MIGRATION")
+    use(service, 3, (FIRST, "VCPU", 1), project="p", user="u", kind="INSTANCE")
+    listed = ("--owners", owners(tmp_path, provider_uuid(9)))
+    left_out = "consumers younger than 3,600 seconds were left out (--older-than).\n"
+    assert run(*listed) == (0, f"Nothing was found.\n3 {left_out}", "")
+    code, out, err = run(*listed, "--consumer-type", "MIGRATION", "-f", "json")
+    assert (code, json.loads(out)["without-owner"]["left_out"], err) == (0, 2, f"2 {left_out}")
 
 
 def test_providers_over_capacity_are_told_with_by_how_much(service: Service, run: Run) -> None:
@@ -114,7 +131,7 @@ def test_providers_over_capacity_are_told_with_by_how_much(service: Service, run
             "excess": 2,
         }
     ]
-    assert run("-f", "value") == (3, f"over-capacity {FIRST} host1 VCPU 6 4 2\n", "")
+    assert run("-f", "value") == (3, f"over-capacity {FIRST} host1 VCPU 6 4 2\n", UNCHECKED)
     assert run("--check", "several-trees")[0] == 0
     table = run()[1].splitlines()
     assert table[0] == "over-capacity: 1 inventories whose usage exceeds their capacity"
@@ -212,7 +229,7 @@ def test_empty_projects_are_told_and_not_wrong(service: Service, run: Run) -> No
     uuid = use(service, 1, (FIRST, "VCPU", 1), project="left")
     use(service, 2, (FIRST, "VCPU", 1), project="busy")
     service.expect(204, "DELETE", f"/allocations/{uuid}")
-    assert run("-f", "value") == (0, "empty-projects left\n", "")
+    assert run("-f", "value") == (0, "empty-projects left\n", UNCHECKED)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from placement import cli, config, console, status
 
-COMMANDS = {"db": {"sync": {}, "check": {}}, "load": {}}
+COMMANDS: dict[str, Any] = {"db": {"sync": {}, "check": {}}, "load": {}}
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,7 @@ def test_options_that_name_the_configuration_come_first(arguments: str, ordered:
 def test_all_options_of_oslo_that_take_a_value_are_known() -> None:
     conf = config.options()
     config.parse(conf, [], files=[])
+    assert conf._oparser is not None
     taking_values = {
         name
         for action in conf._oparser._actions

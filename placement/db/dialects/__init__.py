@@ -6,6 +6,7 @@ No other code depends on the name of an engine. To add an engine, add a module a
 from collections.abc import Mapping
 
 from sqlalchemy.engine import URL, Connection
+from sqlalchemy.engine import Dialect as EngineDialect
 
 from placement.db.dialects.mysql import MySql
 from placement.db.dialects.postgresql import PostgreSql
@@ -20,11 +21,20 @@ __all__ = [
     "dialect_named",
     "dialect_of",
     "dialect_of_url",
+    "product",
 ]
 
 DIALECTS: tuple[Dialect, ...] = (Sqlite(), MySql(), PostgreSql())
 
 _BY_NAME: Mapping[str, Dialect] = {name: each for each in DIALECTS for name in each.names}
+
+# Names of the databases, by that of SQLAlchemy's dialect.
+_PRODUCTS = {
+    "mariadb": "MariaDB",
+    "mysql": "MySQL",
+    "postgresql": "PostgreSQL",
+    "sqlite": "SQLite",
+}
 
 
 def dialect_named(name: str) -> Dialect:
@@ -50,3 +60,10 @@ def dialect_of_url(url: URL) -> Dialect:
 def dialect_of(conn: Connection) -> Dialect:
     """Return the dialect of a connection."""
     return dialect_named(conn.dialect.name)
+
+
+def product(dialect: EngineDialect) -> str:
+    """Return the name of a database, and its version once there was a connection."""
+    numbers = [str(part) for part in dialect.server_version_info or () if isinstance(part, int)]
+    name = _PRODUCTS["mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name]
+    return f"{name} {'.'.join(numbers)}".rstrip()
