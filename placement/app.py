@@ -21,6 +21,7 @@ from placement.api.routes import GUARDED, OPERATIONS, PUBLIC_PATHS
 from placement.candidates import DEFAULT_TUNING, SearchTuning, TreeCache
 from placement.config import MetricsSettings, Settings
 from placement.db import schema
+from placement.db.dialects import product
 from placement.db.dialects.errors import RIGHT
 from placement.db.engine import Database
 from placement.db.messages import one_line
@@ -235,7 +236,7 @@ def serve(*, patient: bool = True) -> Served:
         stop_listening()
     else:
         metrics.listen()
-    return Served(application, settings, metrics, database.product)
+    return Served(application, settings, metrics, product(database.writer.dialect))
 
 
 def start(

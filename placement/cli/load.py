@@ -1,6 +1,7 @@
 """`placement-manage load-cloud` and `dump-cloud`: load a server from cloud files, and dump it."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from oslo_config import cfg
@@ -99,11 +100,12 @@ def _unconfirmed(_cloud: Cloud, client: RestClient) -> str:
 
 def _dump(conf: cfg.ConfigOpts) -> int:
     options = conf.category
+    if options.file != "-" and not options.force and Path(options.file).exists():
+        raise ConfigurationError(f"{options.file}: exists; --force replaces it")
     return dump_cloud(
         options.url,
         server.caller(options),
         path=options.file,
         with_consumers=not options.without_consumers,
-        replace=options.force,
         wait=options.wait,
     )

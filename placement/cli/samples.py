@@ -32,8 +32,8 @@ CONTENTS = (
 def set_up(parser: Any) -> None:
     """Give the parser of the command its arguments and its action."""
     parser.description = (
-        "Writes configurations, constraints for pip, files for systemd, proxies, containers and Kubernetes, a "
-        "dashboard, alerts and cloud files. The directory must be new or empty."
+        "Writes configurations, constraints for pip, files for systemd, proxies, containers and "
+        "Kubernetes, a dashboard, alerts and cloud files. The directory must be new or empty."
     )
     parser.set_defaults(action=_write)
     parser.add_argument("directory", metavar="DIR", help="where to write them")

@@ -23,7 +23,7 @@ from sqlalchemy.engine import Connection
 from placement import deadline, events, stopwatch
 from placement.config import DatabaseSettings
 from placement.db import codes
-from placement.db.dialects import Role, dialect_of, dialect_of_url, product
+from placement.db.dialects import Role, dialect_of, dialect_of_url
 from placement.db.failures import permanent_fault, translate_read_errors, unusable_error
 from placement.db.messages import masked_url, one_line
 from placement.db.pools import how_to_install, make_pool, parse_url
@@ -102,11 +102,6 @@ class Database:
     def tears_views(self) -> bool:
         """Whether a view may be torn, so that each statement of `read_trees` has its own view."""
         return dialect_of_url(self.reader.url).tears_views
-
-    @property
-    def product(self) -> str:
-        """The name and version of the database, known since the first connection."""
-        return product(self.writer.dialect)
 
     def limit_statements(self) -> None:
         """Set `statement_timeout` for all further statements, unless it is 0.

@@ -54,9 +54,7 @@ def empty(tmp_path: Path) -> Iterator[Server]:
 
 def dump(url: str, path: Path, **options: Any) -> str:
     out = io.StringIO()
-    assert dump_cloud(url, "admin", path=str(path), out=out, replace=True, **options) == 0, (
-        out.getvalue()
-    )
+    assert dump_cloud(url, "admin", path=str(path), out=out, **options) == 0, out.getvalue()
     return path.read_text()
 
 
@@ -364,7 +362,7 @@ def test_a_file_that_exists_is_replaced_on_request_only(
     path.write_text("mine")
     command = ["dump-cloud", "--url", server[1], str(path)]
     assert main(command) == 1
-    assert capsys.readouterr().err == f"{path}: exists; --force replaces it\n"
+    assert capsys.readouterr().err == f"placement: {path}: exists; --force replaces it\n"
     assert path.read_text() == "mine"
     assert main([*command, "--force"]) == 0
     assert path.read_text() == dump(server[1], tmp_path / "other.yaml")
