@@ -21,8 +21,7 @@ def add_arguments(parser: Any, *, named: bool = False) -> None:
     )
     parser.add_argument(
         "--url",
-        help="URL of the API; default: from the catalogue of the identity service, "
-        + default,
+        help="URL of the API; default: from the catalogue of the identity service, " + default,
     )
     identity = parser.add_mutually_exclusive_group()
     identity.add_argument(
