@@ -25,7 +25,7 @@ from typing import IO
 from tests.kit.engines import SERVERS, installed
 
 ENGINES = ("sqlite", *SERVERS)
-# Part -> its folders. Those that wait come first, so that others compute at the same time.
+# Part -> its folders. Parts that wait come first, so that others compute at the same time.
 PARTS: Mapping[str, Sequence[str]] = {
     "processes": ("tests/cluster", "tests/deploy", "tests/explorer"),
     "properties": ("tests/properties",),
@@ -49,13 +49,13 @@ class Job:
     engine: str
     # Arguments of pytest that name tests.
     tests: Sequence[str]
-    # Variables besides those of this process.
+    # Variables in addition to the environment of this process.
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class OnMariaDB:
-    """A run besides those on the engines, when a variable of the environment asks for it."""
+    """An additional run, selected by a variable of the environment."""
 
     asked_by: str
     tests: Sequence[str]

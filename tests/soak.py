@@ -1,8 +1,8 @@
 """`python -m tests.soak`: long runs, of which the gate has a small share; for hours.
 
-They run one after the other on each installed engine, or on those that `PLACEMENT_ENGINES` names.
-The seed decides on random examples, hostile requests and what writers do. Without `--seed` it is
-another one each time. It is printed first, and with each run that fails.
+They run one after the other on each installed engine, or on the engines in `PLACEMENT_ENGINES`. The
+seed determines random examples, hostile requests and the actions of writers. Without `--seed` it is
+random. It is printed at the start, and with each run that fails.
 """
 
 import argparse
@@ -26,7 +26,7 @@ class LongRun:
     name: str
     # Folders and files.
     tests: Sequence[str]
-    # What is tried, and how often; "{seed}" stands for the seed.
+    # The run and its size; "{seed}" is replaced by the seed.
     environment: Mapping[str, str]
     # Engines on which it differs from a run on another one; empty: all.
     engines: Sequence[str] = field(default=())

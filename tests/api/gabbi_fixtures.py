@@ -4,10 +4,10 @@ A gabbit names one fixture. ``ModelingInTreeCloud`` is the cloud drawn in
 ``gabbits/clouds/modeling-in-tree.yaml``, and so on for every file there; ``EmptyDatabase`` is
 a service without providers.
 
-Each file gets a service of its own, in this process and on a fresh SQLite database. With
-``PLACEMENT_URL`` set the same tests go to that server instead. It must hold no providers,
-except those that an interrupted run of the gabbits left behind. After each file its providers, and
-the classes and traits that it brought, are deleted.
+Each file gets its own service, in this process and on a new SQLite database. With
+``PLACEMENT_URL`` set the same tests go to that server instead. It must have no providers,
+except leftovers of an interrupted run of the gabbits. After each file its providers, and
+the classes and traits that it created, are deleted.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ CLOUDS = GABBITS / "clouds"
 TOKEN = "admin"
 LIVE_URL = os.environ.get("PLACEMENT_URL", "").rstrip("/")
 
-# Providers of the gabbits have readable UUIDs, such as no real provider has. By them the
-# leftovers of an interrupted run are told from providers that somebody needs.
+# Providers of the gabbits have readable UUIDs, unlike real providers. This distinguishes leftovers
+# of an interrupted run from providers in use.
 OWN_UUIDS = "00000000-0000-0000-0000-"
 
 # Group -> option -> value.
@@ -129,7 +129,7 @@ class EmptyDatabase(GabbiFixture):  # type: ignore[misc]
 
 
 class LiveServer:
-    """A server that somebody else started."""
+    """A server that runs outside of the tests."""
 
     def __init__(self, url: str) -> None:
         self._url = url

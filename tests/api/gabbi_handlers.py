@@ -6,10 +6,10 @@
     - CN1{VCPU:1,MEMORY_MB:512} + SS1{DISK_GB:500}
     - FPGA1_0{FPGA:1} + FPGA1_1{FPGA:1} | _NUMA=NUMA1 _ACCEL1=FPGA1_0 _ACCEL2=FPGA1_1
 
-What follows the bar are the mappings: each group and its providers, joined by commas, the
-unsuffixed group as ``""``. Where they are left out any mappings will do, and a line stands as
-often as there are candidates that differ in their mappings only. An empty list means that
-there are none.
+The mappings follow the bar: each group and its providers, joined by commas, with the
+unsuffixed group as ``""``. Without them any mappings are accepted, and a line is repeated
+for each candidate that differs only in its mappings. An empty list means that there are
+none.
 
 ``response_summaries`` is the exact set of providers in the summaries, by name.
 """
@@ -92,7 +92,7 @@ class Candidate:
 def differences(expected: list[Candidate], answered: list[Candidate]) -> list[str]:
     """What to change in the answer to make it the expected one; nothing when they agree."""
     extra = Counter(answered)
-    # Older versions show no mappings, and candidates that differ in nothing else look alike.
+    # Older versions show no mappings, so candidates that differ only in these are equal.
     twice = (c for c, times in extra.items() if times > 1 and c.mappings is not None)
     lines = [f"  twice   {c}" for c in twice]
     for candidate in sorted(expected, key=lambda c: c.mappings is None):
@@ -106,7 +106,7 @@ def differences(expected: list[Candidate], answered: list[Candidate]) -> list[st
 
 
 class _Unset(list[Any]):
-    """Tells a test that does not use a check from one that expects an empty list."""
+    """Distinguishes a test without a check from one that expects an empty list."""
 
 
 class _ListHandler(ResponseHandler):  # type: ignore[misc]
@@ -155,7 +155,7 @@ class SummariesHandler(_ListHandler):
 
 
 def _names(test: HTTPTestCase) -> dict[str, str]:
-    """The providers of the cloud of this file, and those that the file itself creates."""
+    """The providers of this file's cloud, and of the file itself."""
     names: dict[str, str] = {}
     for fixture in test.fixtures:
         if getattr(fixture, "cloud", None):

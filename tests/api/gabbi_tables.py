@@ -10,7 +10,7 @@ A request, and what is answered to it in each version::
 
 is four of gabbi's tests. The first line has the name and the request. A key of versions sends it
 in each (``1.0-1.9``: all of these); ``answer`` sends it in the version that the defaults of the
-file state. JSON paths that stand beside them, and all keys of gabbi, hold for every version.
+file state. JSON paths next to them, and all keys of gabbi, apply to every version.
 
 An **answer** is a text of words, or a list of such texts, of ``/patterns/`` that the detail of an
 error must match, and of mappings: JSON paths, or keys of gabbi. Words are a status, a name of
@@ -83,7 +83,7 @@ NUMBERS = {"tag:yaml.org,2002:float", "tag:yaml.org,2002:int"}
 
 
 class _Loader(yaml.CSafeLoader):
-    """Reads keys such as 1.10 as the texts that they are, and refuses one that stands twice."""
+    """Reads keys such as 1.10 as text, and refuses duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -107,7 +107,7 @@ def load(path: Path) -> Test:
 def replace_names(value: Any, names: Mapping[str, Any]) -> Any:
     """Copy what was read, with the values of names in every text and key.
 
-    A text that is nothing but a name becomes the value, whatever its type. Names of gabbi stay.
+    A text that is only a name becomes the value, of any type. Names of gabbi stay.
     """
     if isinstance(value, dict):
         replaced = {
@@ -133,7 +133,7 @@ def _text(match: re.Match[str], names: Mapping[str, Any]) -> str:
 
 
 def expand(test: Test, default_version: str) -> Iterator[Test]:
-    """Turn a test in the short form, or an arc of them, into those that gabbi runs."""
+    """Expand a test in the short form, or an arc of them, into tests of gabbi."""
     if "each_version" in test:
         yield from _expand_versions(test)
         return
@@ -158,7 +158,7 @@ def expand(test: Test, default_version: str) -> Iterator[Test]:
 
 
 def spoken_version(header: str) -> str:
-    """Return the version that a header states, empty where it takes the service to tell."""
+    """Return the version of a header; empty if only the service knows it."""
     stated = _STATED.fullmatch(header)
     return stated[1] if stated else ""
 

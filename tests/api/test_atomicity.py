@@ -134,7 +134,7 @@ def test_a_write_broken_at_any_statement_changes_nothing(service: Service, name:
 def test_a_write_that_reaches_its_deadline_at_any_moment_changes_nothing(
     service: Service, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second passes each time that somebody looks at the clock."""
+    """Each read of the clock advances it by a second."""
     monkeypatch.setattr(deadline, "monotonic", count().__next__)
     before = service.dump()
     refused = 0

@@ -1,4 +1,4 @@
-"""Who calls: what noauth2 believes, what the identity service says, and who is turned away."""
+"""Authentication: noauth2, the identity service, and rejected callers."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_rules_see_all_that_the_identity_service_says(tmp_path: Path) -> None:
         ({"X-Auth-Token": "u:"}, {"user_id": "u", "project_id": "u"}),
         ({"X-Auth-Token": "u", "X-Project-Id": "h"}, {"user_id": "u", "project_id": "h"}),
         ({"X-Auth-Token": "u:p", "X-Project-Id": "h"}, {"user_id": "u", "project_id": "h"}),
-        # The token names the user, whatever the header says.
+        # The token determines the user, not the header.
         ({"X-Auth-Token": "u", "X-User-Id": "h"}, {"user_id": "u"}),
         ({"X-Auth-Token": "u", "X-User-Domain-Id": "h"}, {"user_domain_id": "h"}),
         ({"X-Auth-Token": "u", "X-Project-Domain-Id": "h"}, {"project_domain_id": "h"}),

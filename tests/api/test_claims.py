@@ -1,4 +1,4 @@
-"""Find and claim in one request: who is refused, who is not, and what is left of a refusal."""
+"""Find and claim in one request: permissions, and the state after a refusal."""
 
 import random
 import uuid as uuids
@@ -568,7 +568,7 @@ def test_claims_for_the_same_look_once_at_hosts_that_are_full(tmp_path: Path) ->
     with LargeCloud(tmp_path, full=400, free=100) as cloud:
         first, *others = cloud.claim(201, 100)
         assert first >= 32
-        # A search looks at those of its 16 candidates, and at hosts that those before have taken.
+        # A search looks at its own 16 candidates, and at hosts that earlier claims have taken.
         assert sum(others) <= 99 * (16 + 2)
         cloud.check_used()
 

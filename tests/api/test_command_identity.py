@@ -1,4 +1,4 @@
-"""As whom commands over REST call a server, and where they find it."""
+"""Identity of commands over REST, and how they find a server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Dump = Callable[..., tuple[int, str]]
 
 
 class Keystone:
-    """An identity service: who knows the secret gets TOKEN and the catalogue."""
+    """An identity service: the secret is exchanged for TOKEN and the catalogue."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -78,7 +78,7 @@ def watched(application: WSGIApplication, tokens: set[str]) -> WSGIApplication:
 
 @pytest.fixture
 def tokens() -> set[str]:
-    """Those that the server has been sent."""
+    """The tokens that were sent to the server."""
     return set()
 
 

@@ -202,7 +202,7 @@ def test_a_claim_that_is_rolled_back_is_neither_counted_nor_cached(service: Serv
 
 
 def test_dry_runs_beside_writes_change_nothing(service: Service) -> None:
-    """The generation of a provider counts its writes: those that were made, and no other."""
+    """The generation of a provider counts its real writes, and no dry runs."""
     rounds, writers = 15, 2
 
     def write(number: int) -> None:

@@ -1,4 +1,4 @@
-"""Entity tags: whatever changes an answer changes its tag, and nothing else does."""
+"""Entity tags: a change of a response changes its tag, and nothing else does."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def check(world: World, before: Mapping[str, Seen]) -> set[str]:
-    """Assert that tags are those of what is shown; return the paths whose answer has changed."""
+    """Assert that tags match the responses; return the paths whose response has changed."""
     after = world.look()
     asked = world.look({path: seen.tag for path, seen in before.items()})
     # Pages are partly out of memory, single providers are not.

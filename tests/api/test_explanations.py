@@ -1,4 +1,4 @@
-"""Who may ask why, and what the log says of empty answers."""
+"""Permissions for explanations, and the log of empty results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOWHERE = "99999999-0000-0000-0000-000000000001"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A host with 8 VCPU, in a service where everybody may ask for candidates."""
+    """A host with 8 VCPU, in a service where any caller may request candidates."""
     directory = tmp_path_factory.mktemp("explanations")
     policy = directory / "policy.yaml"
     policy.write_text('"placement:allocation_candidates:list": "@"')

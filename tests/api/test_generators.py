@@ -136,7 +136,7 @@ def test_a_configuration_is_validated(tmp_path: Path) -> None:
     path = tmp_path / "placement.conf"
     for text, fine in (
         (SAMPLE.read_text(), True),
-        ("[DEFAULT]\nauth_strategy = noauth2\n", True),  # where it once stood
+        ("[DEFAULT]\nauth_strategy = noauth2\n", True),  # the former group
         ("[placement]\nmax_candidates = 3\n", False),
     ):
         path.write_text(text)

@@ -205,7 +205,7 @@ def test_the_list_of_all_is_the_text_of_each_in_the_order_of_their_rows(
     [
         ("resources=VCPU:1", False),
         ("resources=DISK_GB:1010", False),
-        ("resources=VCPU:1000000", True),  # more than anybody gives, and than a row holds
+        ("resources=VCPU:1000000", True),  # more than any host provides, and than a row holds
         (f"resources=VCPU:{2**31}", True),
         (f"required=HW_CPU_X86_AVX2&resources=VCPU:1&member_of={aggregate_uuid(1)}", False),
         ("required=HW_CPU_X86_AVX2,!COMPUTE_NODE", False),

@@ -83,7 +83,7 @@ def load(live_server: str) -> Load:
 
 @pytest.fixture
 def api(live_server: str) -> Iterator[Api]:
-    """Send one request to the server beside the loader; the JSON answer."""
+    """Send one request to the server independently of the loader; returns the JSON response."""
     with requests.Session() as session:
         session.headers.update(HEADERS)
 

@@ -1,4 +1,4 @@
-"""The page of the metrics: where it is, who may read it, and what its labels can be."""
+"""The page of the metrics: its location, permissions, and possible labels."""
 
 from __future__ import annotations
 

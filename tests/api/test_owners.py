@@ -1,4 +1,4 @@
-"""Who owns what clients of the first versions allocate, who name no owner."""
+"""Owners of allocations from clients of the first versions, which send no owner."""
 
 from __future__ import annotations
 

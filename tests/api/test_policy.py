@@ -204,7 +204,7 @@ PROJECT_VALUES = {
 
 
 def test_the_values_that_rules_may_look_at_are_known() -> None:
-    others = {"system_scope", "domain_id"}  # of callers whom no rule allows anything
+    others = {"system_scope", "domain_id"}  # of callers without any permission
     assert PROJECT_VALUES.keys() | others == set(caller().to_policy_values())
 
 

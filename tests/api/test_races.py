@@ -1,4 +1,4 @@
-"""Many writers at once, on one database: what fits is admitted, exactly; nobody gets a 500."""
+"""Concurrent writers of one database: exactly what fits is admitted, and no client gets a 500."""
 
 import uuid as uuids
 from collections import Counter

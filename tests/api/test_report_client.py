@@ -137,7 +137,7 @@ def test_what_was_changed_is_written_and_nothing_else(
 def test_what_goes_away_goes_before_what_comes_wherever_it_stands(
     client: ReportClient, recorder: Recorder
 ) -> None:
-    """Or the same device would be offered twice meanwhile."""
+    """Otherwise the same device would be offered twice for a moment."""
     client.report(HOST, describe_host)
     tree = client.get_provider_tree(HOST)
     # The one that gains is the first of the tree, and the ones that lose come after it.
@@ -402,7 +402,7 @@ def edited(base: TreeSnapshot, tree: TreeSnapshot) -> ProviderTree:
 
 
 def delete_all(recorder: Recorder) -> None:
-    """Delete all providers, whatever an example that failed has left."""
+    """Delete all providers, also leftovers of a failed example."""
     while providers := shown(recorder, "/resource_providers")["resource_providers"]:
         for each in providers:
             recorder.delete(f"/resource_providers/{each['uuid']}")
@@ -659,7 +659,7 @@ def test_a_scheduler_never_sees_moved_inventory_without_its_allocations(
     recorder.requests.clear()  # what follows is the reshape alone
     seen: list[tuple[int, bool]] = []
     done = threading.Event()
-    looks = threading.Semaphore(0)  # those of the scheduler that asks all the while
+    looks = threading.Semaphore(0)  # reads of the scheduler, which polls continuously
 
     def offers(adapter: Adapter, amount: int) -> list[set[str]]:
         answer = adapter.get(

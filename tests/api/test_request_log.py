@@ -1,4 +1,4 @@
-"""What the log tells of a request: its ids, its caller, one line when it is answered."""
+"""The log of a request: its ids, its caller, and one line when it is answered."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_the_line_is_not_made_where_nobody_reads_it(monkeypatch: pytest.MonkeyPa
     assert len(uris) == 1
 
 
-# -- what a line counts, and who is left out ------------------------------------------------
+# -- counts of a line, and requests without one ---------------------------------------------
 
 
 def test_a_line_says_how_many_statements_the_database_got(tmp_path: Path, lines: list[str]) -> None:

@@ -24,14 +24,14 @@ QUERIES = {
     "/allocations": "?in_tree=a0000000-0000-4000-8000-000000000001",
 }
 
-# Those that would take something away are asked of a provider that does not exist.
+# Deletions are requested for a provider that does not exist.
 DELETED = {
     "/resource_providers/{uuid}",
     "/resource_providers/{uuid}/inventories",
     "/resource_providers/{uuid}/traits",
 }
 
-# What is answered to those who may; nothing is changed, for every body is an empty object.
+# Responses to permitted callers; nothing changes, because every body is an empty object.
 STATUSES = {"GET": 200, "POST": 400, "PUT": 400, "DELETE": 404}
 OTHER_STATUSES = {
     ("GET", "/traits/{name}"): 204,
@@ -40,7 +40,7 @@ OTHER_STATUSES = {
     ("DELETE", "/traits/{name}"): 400,
 }
 
-# Caller -> the headers that say who it is.
+# Caller -> the headers that identify it.
 PROJECT = {"X-Auth-Token": "user:own"}
 CALLERS = {
     "admin": {**PROJECT, "X-Roles": "admin"},
@@ -56,7 +56,7 @@ CALLERS = {
 }
 POWERFUL = {"admin", "service"}
 
-# Usages are asked for by project, and a reader may see those of its own.
+# Usages are requested by project, and a reader may see its own project.
 USAGES = {
     "/usages?project_id=own": ({*POWERFUL, "reader"}, 200),
     "/usages?project_id=other": (POWERFUL, 200),
@@ -65,7 +65,7 @@ USAGES = {
 
 
 def requests() -> Iterator[tuple[str, str, str, set[str], int]]:
-    """Yield method, path, rule, who may, and the status that those get."""
+    """Yield method, path, rule, permitted callers, and the status that they get."""
     for (method, path), rule in RULES.items():
         if path == "/usages":
             for asked, (allowed, status) in USAGES.items():

@@ -1,4 +1,4 @@
-"""What stands around the application: CORS, the headers of a proxy."""
+"""The layers around the application: CORS, the headers of a proxy."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ Allocations = dict[str, dict[str, int]]  # provider -> class -> amount
 
 CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB")
 STOCK = {"VCPU": 24, "MEMORY_MB": 40, "DISK_GB": 30}
-# Writes by clients that state what they know, of which nobody else changes anything: what may
-# refuse them is that the room is gone, never that others were faster.
+# Writes by clients with complete knowledge of objects that only they change: these may fail for
+# lack of room, but never because of concurrent writes.
 RESTING = frozenset({"claim", "demand", "delete", "move"})
 
 SETTLES = 1.0  # seconds after which a database has ended what a dead server had begun
@@ -40,8 +40,8 @@ class ViolationError(AssertionError):
 class Shared:
     """What all writers work on.
 
-    hosts: roots of constant inventories. movable: providers of all writers, each of which moves
-    its own, with whatever is below it then, under a host or under another's.
+    hosts: roots with constant inventories. movable: providers of all writers. Each writer moves its
+    own ones, with their descendants, below a host or below another writer's provider.
     """
 
     ports: Sequence[int]
@@ -108,9 +108,9 @@ class Writer:
         version: str = "",
         refusals: frozenset[int] = frozenset({409}),
     ) -> bool:
-        """Send a write and tell whether it was done.
+        """Send a write, and return whether it was done.
 
-        What it did is taken from the answer, or, when there is none, from what `happened` reads.
+        The result is that of the response; without a response, `happened` reads it.
         """
         method, path, body = request
         try:
@@ -209,7 +209,7 @@ class Writer:
             before = self.own.consumers.get(consumer, {})
             if found not in (allocations, before):
                 raise ViolationError(f"{consumer} has {found}: neither {allocations} nor {before}")
-            # The same allocations written again are told apart by the generation alone.
+            # A repeated write of the same allocations can only be distinguished by the generation.
             return found == allocations
 
         return happened
@@ -237,7 +237,7 @@ class Writer:
             self.own.consumers[consumer] = allocations
         else:
             self.own.consumers.pop(consumer, None)
-            self.own.seen.pop(consumer, None)  # a new life begins anew
+            self.own.seen.pop(consumer, None)  # it starts from scratch
 
     def _pick(self) -> str | None:
         free = [each for each in self.own.consumers if each not in self.own.reshaped]
@@ -467,9 +467,9 @@ class Model:
         return sum(self.shared.operations.values())
 
     def run(self, operations: int, meanwhile: Callable[[], None] | None = None) -> None:
-        """Have every writer act until so many operations are done in all; raise what they raise.
+        """Run every writer until a number of operations are done; raise their errors.
 
-        `meanwhile` runs beside them; they go on at least until it is through.
+        `meanwhile` runs concurrently; the writers continue at least until it has finished.
         """
         goal = self.operations + operations
         disturbing = meanwhile is not None
@@ -493,7 +493,7 @@ class Model:
                 each.result()
 
     def check(self, database: str) -> None:
-        """Raise ViolationError unless the cloud is what the writers were told."""
+        """Raise ViolationError unless the cloud agrees with the responses to the writers."""
         for writer in self.writers:
             writer.check()
         engine = sa.create_engine(database, poolclass=sa.NullPool)

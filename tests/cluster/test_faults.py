@@ -158,7 +158,7 @@ def test_connections_that_are_cut_during_commit(
 
         endure(f"cut: {cut.value}", url, processes, disturb, capsys)
         assert proxy.cuts > 10
-        # Those of writes: reads end with COMMIT, too.
+        # ROLLBACKs of writes: reads end with COMMIT.
         assert sum(process.log().count("a COMMIT was lost") for process in processes) > 10
         settled = "had happened" if cut is Cut.AFTER_COMMIT else "had not happened"
         assert any(settled in process.log() for process in processes)

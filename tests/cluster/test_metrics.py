@@ -1,4 +1,4 @@
-"""A scrape of real servers: every value is that of a known load, whoever answered which request."""
+"""A scrape of real servers: every value follows from a known load, for any process that answers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def send_all(port: int, requests: Sequence[Request]) -> Counter[int]:
 
 
 def brew(port: int) -> int:
-    """Use a method that nobody knows; the status."""
+    """Send an unknown method; returns the status."""
     with connected(port) as connection:
         connection.request("BREW", "/traits", headers=HEADERS)
         answer = connection.getresponse()

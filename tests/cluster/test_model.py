@@ -1,4 +1,4 @@
-"""Many writers against a model of what they were told.
+"""Concurrent writers compared with a model of their responses.
 
 `PLACEMENT_MODEL` says how many operations (default 400) are done with each of the seeds that
 `PLACEMENT_SEEDS` lists (default 1).

@@ -26,7 +26,7 @@ ROUNDS = int(os.environ.get("PLACEMENT_RACES", "4"))
 PROCESSES = [int(number) for number in os.environ.get("PLACEMENT_PROCESSES", "2").split(",")]
 CLIENTS = 8
 ROOM = 20
-# Who loses a race tries again; on a busy machine that may take its time.
+# A writer that loses a race tries again, which may take long on a busy machine.
 PATIENT = {"OS_PLACEMENT_DATABASE__WRITE_TIMEOUT": "120"}
 
 
@@ -120,7 +120,7 @@ CALLERS = 160
 def test_callers_for_the_last_places_get_exactly_these_and_the_others_hear_that_nothing_is_left(
     racers: Racers,
 ) -> None:
-    """Nobody hears of a conflict, whoever was faster where."""
+    """No client gets a conflict, in any order of the requests."""
     hosts = [new_host(racers.port, VCPU=amount) for amount in (1, 2, 3, 4) * (PLACES // 10)]
 
     def call(_number: int, port: int) -> list[Answer]:
@@ -140,7 +140,7 @@ def test_callers_for_the_last_places_get_exactly_these_and_the_others_hear_that_
 
 
 def test_several_claims_at_once_are_met_as_long_as_all_of_them_fit(racers: Racers) -> None:
-    """Who asks for three places is refused where two are left."""
+    """A request for three units is refused if two are left."""
     hosts = [new_host(racers.port, VCPU=amount) for amount in (1, 2, 3, 4) * 5]
 
     def until_full(_number: int, port: int) -> list[Answer]:

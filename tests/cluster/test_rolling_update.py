@@ -75,7 +75,7 @@ def next_release(directory: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     for part in ("placement", "etc"):
         shutil.copytree(REPOSITORY / part, code / part, ignore=ignored)
-    # As in a wheel, for an editable installation knows those of this tree alone.
+    # As in a wheel, because an editable installation has only the scripts of this tree.
     migrations = code / "placement" / "migrations"
     shutil.copytree(REPOSITORY / "migrations", migrations, ignore=ignored)
     assert schema.newest() == "0003", "the next revision has another number now"
@@ -113,8 +113,8 @@ class Load:
         self.ports: list[int] = []
         self.counts: collections.Counter[str] = collections.Counter()
         self.held: set[str] = set()  # consumers whose claim was acknowledged
-        self.released: set[str] = set()  # and of whom giving back was, too
-        self.unknown: set[str] = set()  # those of whom a request was not
+        self.released: set[str] = set()  # consumers whose deletion was acknowledged, too
+        self.unknown: set[str] = set()  # consumers with a request of unknown outcome
         self.lost: list[str] = []
         self._hosts = hosts
         self._over = False
@@ -245,7 +245,7 @@ def test_a_release_is_rolled_out_and_back_under_load_and_nothing_is_lost(
             said = sync(later, url)
             assert said.startswith(f"schema: {NEXT}{'' if update else ', was 0003'}")
             load.go_on()
-            # A process of this release that is started again meanwhile serves.
+            # A process of this release that restarts concurrently works.
             fleet.replace(1, this)
             fleet.replace(2, later)
             # And back, as after a release that was not good: its migration stays.
@@ -260,7 +260,7 @@ def test_a_release_is_rolled_out_and_back_under_load_and_nothing_is_lost(
 
 
 def check(url: str, hosts: list[str], load: Load) -> None:
-    """Compare the tables with what clients were told."""
+    """Compare the tables with the responses to the clients."""
     with sa.create_engine(url, poolclass=sa.NullPool).connect() as conn:
         assert not list(complaints(conn, hosts))
         rows = conn.exec_driver_sql("SELECT DISTINCT consumer_id FROM allocations")

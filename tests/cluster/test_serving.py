@@ -30,7 +30,7 @@ from tests.kit.processes import (
     serving,
 )
 
-MANY = 20  # clients that misbehave alike: more than there are threads
+MANY = 20  # misbehaving clients: more than there are threads
 CLIENTS = 8
 DEVICES = 24  # whose candidates are more than the kernel keeps for a client that does not read
 STOPS = int(os.environ.get("PLACEMENT_STOPS", "5"))

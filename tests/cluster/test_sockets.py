@@ -57,7 +57,7 @@ def test_a_broken_body_is_400_and_ends_the_connection(process: Process, name: st
     request = BROKEN[name].encode() + (b"" if ends_early else follower)
     found = answer(process, request)
     assert found.startswith(b"HTTP/1.1 400 "), found
-    # What follows is no request of anybody's: the body of one answer is the end.
+    # No request follows: the body of one response is the end.
     (error,) = orjson.loads(found.partition(b"\r\n\r\n")[2])["errors"]
     assert "the body" in error["detail"]
     assert send(process.port, "GET", "/resource_providers").body == {"resource_providers": []}

@@ -117,7 +117,7 @@ class Tree:
                 self.contents[answer.headers["ETag"]][text] += 1
 
     def torn(self) -> int:
-        """How many answers differ from most of those with the same tag."""
+        """The number of responses that differ from most others with the same tag."""
         return sum(sum(texts.values()) - max(texts.values()) for texts in self.contents.values())
 
     def passed_over(self) -> int:

@@ -29,7 +29,7 @@ STOCK: Mapping[str, int | Stock] = {
 }
 CLAIM = {"VCPU": 2, "MEMORY_MB": 2048}
 AGGREGATES = 20
-TREE = 5  # providers of a host with NUMA nodes; three hosts without stand before it
+TREE = 5  # providers of a host with NUMA nodes; three hosts precede it
 
 
 def mixed(hosts: int) -> Cloud:
@@ -76,8 +76,8 @@ class Step:
 
 HOST, NEXT, NESTED = (provider_uuid(provider_id(number)) for number in (400, 402, 403))
 PROVIDERS = "/resource_providers"
-# Rows that may be read: of some tables by their keys; with a small catalogue read whole; with the
-# trees of a window, which nobody has read yet. The smallest table that grows has 8,000.
+# Rows that may be read: rows of some tables by key, a small catalogue as a whole, and the trees of
+# a window that is not cached. The smallest table that grows has 8,000.
 FEW, SOME, SEARCH = 300, 1000, 4500
 CANDIDATES = "/allocation_candidates?"
 FLAVOR = "resources=VCPU:1,MEMORY_MB:64,DISK_GB:5"

@@ -354,7 +354,7 @@ def test_a_consumer_that_changes_meanwhile_stays(service: Service) -> None:
         use(service, number, (FIRST, "VCPU", 1)) for number in range(1, 5)
     )
     listed = found_without_owner(service)
-    # One is written again; one is deleted and claimed anew; one goes.
+    # One is written again, one is deleted and claimed again, and one is deleted.
     body = claim({FIRST: {"VCPU": 2}}, generation=1)
     service.expect(204, "PUT", f"/allocations/{written}", body)
     for uuid in (again, gone):

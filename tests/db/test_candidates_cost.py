@@ -112,7 +112,7 @@ def test_rare_matches_are_found_without_reading_the_rest(tmp_path: Path, hosts: 
 def test_of_what_few_trees_have_the_database_checks_nothing_else(
     tmp_path: Path, number: int
 ) -> None:
-    """Those with the traits have no room, but for two of them."""
+    """Only two of the hosts with the traits have room."""
 
     def fill(cloud: CloudBuilder) -> None:
         for place in range(TUNING.first_window):
@@ -155,7 +155,7 @@ def test_what_few_have_together_is_found_though_many_have_each(tmp_path: Path, a
         (provider_uuid(number + 1),) for number in (500, 800, 999)
     ]
     assert trees == TUNING.first_window + 3
-    # names and a window, its trees and their traits; those with both, and theirs
+    # names and a window, its trees and their traits; the hosts with both, and their trees
     assert statements == 6
 
 
@@ -302,7 +302,7 @@ def test_a_subtree_is_read_alone(tmp_path: Path) -> None:
 
 
 def test_an_amount_that_few_can_split_is_found_without_reading_the_rest(tmp_path: Path) -> None:
-    """A window, then those with any of the class: once for whole amounts, once for parts."""
+    """A window, then the hosts with any of the class: once for whole amounts, once for parts."""
 
     def fill(cloud: CloudBuilder) -> None:
         for number in range(1000):

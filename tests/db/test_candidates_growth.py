@@ -106,7 +106,7 @@ def test_like_devices_cost_a_few_steps_a_candidate(
     found, _statements, _trees = cloud.find(limited(devices(groups), 1000))
     assert len(found.candidates) == 1000
     assert found.stats.steps <= 2 * groups * 1000
-    # All hosts take part alike.
+    # All hosts are used equally.
     by_host = [tree.uuid for candidate in found.candidates for tree in candidate.trees]
     assert {by_host.count(uuid) for uuid in set(by_host)} == {10}
     assert len(set(by_host)) == 100

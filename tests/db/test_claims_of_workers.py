@@ -1,4 +1,4 @@
-"""Workers that claim beside each other, each with trees of its own in memory."""
+"""Concurrent claims of several workers, each with its own cached trees."""
 
 import random
 import uuid as uuids

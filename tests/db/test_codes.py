@@ -1,6 +1,6 @@
-"""What the service does about each code of an engine's driver, injected in the driver.
+"""Handling of each error code of an engine's driver, with simulated errors.
 
-The codes of all engines are listed; those of the engine under test happen.
+The codes of all engines are listed; those of the engine under test are simulated.
 """
 
 import uuid as uuids
@@ -76,7 +76,7 @@ STATEMENTS: Mapping[str, Mapping[object, Then]] = {
         "40003": Then.AGAIN,
         "40P01": Then.AGAIN,  # deadlock
         "55P03": Then.AGAIN,  # waited too long for a lock
-        "08000": Then.ELSEWHERE,  # connections, as a proxy tells of them
+        "08000": Then.ELSEWHERE,  # connections, as reported by a proxy
         "08001": Then.ELSEWHERE,
         "08003": Then.ELSEWHERE,
         "08004": Then.ELSEWHERE,

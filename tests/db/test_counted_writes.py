@@ -148,7 +148,7 @@ class Scene:
         self.service.make("PUT", f"/allocations/{self.new}", self.claim(None, VCPU=1, DISK_GB=1))
 
     def look(self) -> str:
-        """What the API tells of all this, without the names."""
+        """The API's view of all this, without the names."""
         paths = [
             f"/resource_providers?in_tree={self.host}",
             *(f"{self.path}/{what}" for what in ("inventories", "traits", "aggregates", "usages")),

@@ -1,4 +1,4 @@
-"""What an explanation costs: statements, and what it keeps of hosts, whatever the cloud."""
+"""Cost of an explanation: statements, and memory for hosts, for clouds of any size."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -237,7 +237,7 @@ def test_a_request_without_a_term_is_planned_once_for_all_hosts(
 def test_amounts_that_are_tried_in_vain_are_counted(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How much less a host could give beside any sum that other groups may take."""
+    """The amount that a host can still provide after any sum that other groups may take."""
     looked_at = 0
     largest = reductions._largest
 
@@ -303,7 +303,7 @@ def test_the_bound_counts_what_each_of_many_groups_takes(
 
 
 def test_looking_for_smaller_amounts_leaves_work_for_other_hosts(directory: Path) -> None:
-    """Each group fits alone and no two hosts are alike, so there is much to try on each of them."""
+    """Each group fits alone and all hosts differ, so there is much to try on each of them."""
     members = [Provider({"VCPU": 200 + host}) for host in range(100)]
     searcher = loaded(directory, Cloud("sizes", lambda: members))
     groups = "&".join(f"resources_{amount}=VCPU:{amount}" for amount in range(20, 40))

@@ -1,4 +1,4 @@
-"""What a transaction sees of others: a read nothing new, a write whatever is committed."""
+"""Visibility of other transactions: a read sees nothing new, a write sees all commits."""
 
 from pathlib import Path
 

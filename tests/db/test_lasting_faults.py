@@ -1,4 +1,4 @@
-"""What no retry mends: a right that is missing, a column, a database that lets nobody in."""
+"""Permanent faults: a missing privilege or column, and a database that refuses the login."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.migrations.conftest import ENVIRONMENT
 
 
 def as_reader(url: str) -> tuple[Settings, Database]:
-    """The database as somebody sees it who may read only."""
+    """The database for a user with read access only."""
     made = sa.make_url(url)
     if ENGINE == "sqlite":
         made = made.set(database=f"file:{made.database}", query={"mode": "ro", "uri": "true"})
@@ -51,7 +51,7 @@ def as_reader(url: str) -> tuple[Settings, Database]:
 
 
 def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """The lines of the log, but for those that each request has."""
+    """The lines of the log, without the lines of requests."""
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 

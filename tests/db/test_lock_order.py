@@ -1,4 +1,4 @@
-"""Who waits for a tree holds nothing of it that whoever has locked it may yet want."""
+"""A transaction that waits for a tree holds no other lock in it, so there is no deadlock."""
 
 import time
 import uuid as uuids
@@ -120,6 +120,6 @@ def wait_for_a_waiting_claim(service: Service) -> None:
         with service.database.read() as conn:
             if conn.exec_driver_sql(WAITING[ENGINE]).scalar_one():
                 return
-        # InnoDB renews what it tells of transactions only after nobody has asked for 0.1 s.
+        # InnoDB refreshes its view of transactions only after 0.1 s without a query of it.
         time.sleep(0.3)
     raise AssertionError("nobody waits for the tree")

@@ -1,6 +1,6 @@
-"""What MariaDB says and does reaches us alike through each driver: values, limits, real faults.
+"""Equal behaviour of MariaDB through each driver: values, limits, real faults.
 
-`PLACEMENT_MYSQL_DRIVER` chooses the driver.
+`PLACEMENT_MYSQL_DRIVER` selects the driver.
 """
 
 import socket
@@ -94,7 +94,7 @@ def test_an_expression_has_one_type(database: Database, expression: str) -> None
 
 
 def test_a_number_of_rows_is_that_of_those_matched(database: Database) -> None:
-    """Of those that an UPDATE has found, and not of those that it has changed."""
+    """The number of rows that an UPDATE matches, not of rows that it changes."""
     with database.writer.connect() as conn:
         same = conn.exec_driver_sql("UPDATE traits SET name = name")
         assert same.rowcount == conn.execute(COUNT).scalar_one() > 0
@@ -184,7 +184,7 @@ def test_a_parameter_that_the_driver_does_not_know_is_named(database: Database) 
 
 @contextmanager
 def killed(how: str, conn: sa.Connection) -> Iterator[None]:
-    """Have the server told so of a connection as soon as that sleeps."""
+    """Kill a connection on the server as soon as it sleeps."""
     name = number(conn)
     watcher = sa.create_engine(server().url(server().admin), isolation_level="AUTOCOMMIT")
     look = f"SELECT info FROM information_schema.processlist WHERE id = {name}"

@@ -103,7 +103,7 @@ def test_an_owner_that_the_database_does_not_distinguish_is_refused(
         assert_error(answer, "placement.undefined_code", one, other)
     else:
         assert answer.status_code == 204
-    # The usages of the one are not those of the other.
+    # The usages of the two are separate.
     for name, expected in ((one, 1), (other, 0 if FOLDS else 1)):
         if owner == "project_id":
             assert used(client, name) == expected
@@ -223,7 +223,7 @@ def test_what_the_database_cannot_hold_is_refused_and_the_field_named(
 def test_a_row_that_no_client_can_have_made_stands_for_no_other_name(
     client: Service, kind: str
 ) -> None:
-    """Names of traits and classes are in capitals; somebody has written to the table."""
+    """Names of traits and classes are in capitals, unless other software has written them."""
     with client.database.writer.begin() as conn:
         insert(conn, kind, {"id": 20000, "name": "custom_low"})
     path = f"/{kind}/CUSTOM_LOW"

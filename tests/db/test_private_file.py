@@ -1,4 +1,4 @@
-"""Who may read a database that is a file."""
+"""Permissions of a database file."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,7 @@
 """What a request reads follows its answer, not the cloud: rows counted by the database.
 
 The cloud is large enough for planners to choose as they do at scale, and known to them. A change of
-a statement or of an index that has a table read whole shows here, whatever its plan looks like.
+a statement or index that causes a full scan of a table is detected here, for any plan.
 """
 
 from collections.abc import Iterator, Mapping
@@ -120,7 +120,7 @@ def test_a_row_that_is_read_is_counted(
 def test_a_rare_trait_is_looked_up_also_where_the_usual_trait_is_one_of_all_hosts(
     tmp_path: Path,
 ) -> None:
-    """By statistics, a trait of hosts that are all alike is no place to begin."""
+    """If all hosts have a trait, its statistics make it a bad start."""
     hosts, usual = 4000, sorted(os_traits.get_traits())[:50]
     rare = {hosts // 3, hosts // 2, hosts - 4}
 

@@ -227,8 +227,8 @@ def aggregates(*spellings: str) -> dict[str, object]:
     return {"aggregates": spellings}
 
 
-# What becomes of a host, in this order: request, body, and statements. The host is its own root.
-# A PUT gets its generation, and an aggregate that nobody has seen is `new`.
+# Steps in the life of a host: request, body, and statements. The host is its own root. A PUT gets
+# the current generation, and `new` is an aggregate without a row.
 LIFE_OF_A_HOST: Sequence[tuple[str, str, Mapping[str, object] | None, int]] = [
     ("POST", "", {"name": "{host}", "uuid": "{host}"}, 3),
     ("PUT", "/inventories", records(VCPU=8, MEMORY_MB=64), 3),

@@ -58,7 +58,7 @@ def test_a_search_takes_as_many_statements_with_taints(
 def test_a_request_that_tolerates_all_taints_sends_the_same_statements(
     both: tuple[Searcher, Searcher],
 ) -> None:
-    """But for the look-up of names, which has those that the request tolerates."""
+    """Except for the lookup of names, which includes tolerated ones."""
     searcher = both[1]
     request = CandidateRequest(
         (RequestGroup("", (("VCPU", 9),)),), tolerate=frozenset(["CUSTOM_MAINTENANCE"])

@@ -1,4 +1,4 @@
-"""Which requests leave their statements to SQLAlchemy: none of those that come all the time."""
+"""Requests whose statements SQLAlchemy executes: none of the frequent ones."""
 
 import uuid as uuids
 from collections.abc import Iterator
@@ -72,5 +72,5 @@ def test_from_the_second_time_on_statements_go_to_the_driver_as_text(service: Se
     first, second = rounds
     assert all(first[:-1])
     ((insert,), *others) = second
-    assert insert.startswith("INSERT INTO resource_providers")  # it tells the id of its row
+    assert insert.startswith("INSERT INTO resource_providers")  # returns the id of its row
     assert others == [[]] * (len(second) - 1)

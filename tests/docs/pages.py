@@ -18,7 +18,7 @@ IMPORTED = re.compile(r"""(?:@import\s+|url\(\s*)['"]?(?P<url>(?:https?:)?//[^'"
 
 @dataclass
 class Page(HTMLParser):
-    """One page. links: of all kinds; fetched: those that a browser follows by itself."""
+    """One page. links: of all kinds; fetched: links that a browser follows automatically."""
 
     path: Path
     links: list[str] = field(default_factory=list)

@@ -45,7 +45,7 @@ def test_a_link_to_a_file_that_was_moved_is_noticed() -> None:
 
 
 def files_linked(text: str) -> Iterator[str]:
-    """The targets of a document's links, but for those to other hosts."""
+    """The targets of a document's links within this host."""
     for match in re.finditer(r"`[^`]*<(.+?)>`_|^\.\. _.+?: (\S+)$", text, re.MULTILINE):
         target = match[1] or match[2]
         if "://" not in target:
@@ -72,7 +72,7 @@ def test_names_beside_those_of_nova_are_names_of_the_client() -> None:
 
 
 def test_examples_of_a_cloud_are_in_a_gabbit_that_asks_that_cloud() -> None:
-    """A drawing beside examples is the one of their gabbit."""
+    """A drawing next to examples is the drawing of their gabbit."""
     text = (DOCS / "modelling.rst").read_text()
     shown = re.findall(r"^\.\. (cloud|worked-example):: (\S+)", text, re.MULTILINE)
     drawn = ""

@@ -65,7 +65,7 @@ class Watch:
         return self.page
 
     def check(self) -> None:
-        """Assert that nothing failed unseen, and that nobody else was asked."""
+        """Assert that there were no hidden errors and no requests to other hosts."""
         unexpected = [
             error for error in self.errors if not any(text in error for text in self.allowed)
         ]

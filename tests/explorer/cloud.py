@@ -20,7 +20,7 @@ PROJECTS = ("web", "batch", "ci")
 
 @dataclass(frozen=True)
 class Demo:
-    """A server with the cloud. consumers: those that hold something."""
+    """A server with the cloud. consumers: the consumers with allocations."""
 
     process: Process
     url: str

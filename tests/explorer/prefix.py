@@ -1,4 +1,4 @@
-"""A proxy that serves everything below /placement, as those before a cloud's services do."""
+"""A proxy that serves everything below /placement, as in front of a cloud's services."""
 
 from __future__ import annotations
 

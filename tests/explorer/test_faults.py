@@ -1,4 +1,4 @@
-"""Services that are broken, slow, refuse, or stand behind something; and names that are scripts."""
+"""Services that are broken, slow, or refuse, and services behind proxies; scripts as names."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_slow_service_shows_that_something_goes_on(watch: Watch) -> None:
     page.route("**/resource_providers*", lambda route: held.append(route))
     watch.open()
     expect(page.get_by_role("progressbar", name="Loading providers")).to_be_visible()
-    # Whoever goes elsewhere meanwhile does not wait for it.
+    # A user who navigates elsewhere does not wait for it.
     page.unroute("**/resource_providers*")
     page.get_by_role("link", name="Consumer").click()
     expect(page.get_by_role("heading", name="Consumer", exact=True)).to_be_visible()

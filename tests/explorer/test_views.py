@@ -1,4 +1,4 @@
-"""Each view, as somebody who looks at the demonstration cloud uses it."""
+"""Each view, used as on the demonstration cloud."""
 
 from __future__ import annotations
 

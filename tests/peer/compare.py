@@ -24,7 +24,7 @@ PHRASES = (
     "Inventory for .* on resource provider .* in use",
 )
 
-# What they look for as well, and what may stand in more of our texts than in the peer's.
+# Further words to look for, and words that may additionally occur in our texts.
 LAST_LINE = (
     "No inventory of class .* for ",
     "No inventory of class .* found for delete",

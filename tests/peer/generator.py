@@ -42,7 +42,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def all_headers(self) -> dict[str, str]:
-        """What is sent beside the body; an empty value leaves a header out."""
+        """Headers of the request; an empty value omits a header."""
         given = {
             "X-Auth-Token": "admin",
             "X-Roles": "admin,service",
@@ -172,7 +172,7 @@ class Generator:
         return {uuid: {"resources": amounts} for uuid, amounts in found.items()}
 
     def claim(self, consumer: str, minor: int, least: int = 0) -> Any:
-        """What the consumer shall hold, in the form of the version."""
+        """The new allocations of the consumer, in the form of the version."""
         form = minor if self.maybe(0.97) else self.rng.randint(0, LATEST)
         known = self.ask(f"/allocations/{consumer}").get("allocations")
         body: dict[str, Any] = {
@@ -280,12 +280,12 @@ class Generator:
         return self.send("PUT", f"/resource_providers/{uuid}/aggregates", minor, self.slip(body))
 
     def put_allocations(self) -> Request:
-        """Say all that a consumer shall hold."""
+        """Write all allocations of a consumer."""
         minor, consumer = self.minor(), self.rng.choice(self.consumers)
         return self.send("PUT", f"/allocations/{consumer}", minor, self.claim(consumer, minor))
 
     def post_allocations(self) -> Request:
-        """Say all that several consumers shall hold."""
+        """Write all allocations of several consumers."""
         minor = self.minor(13)
         chosen = self.rng.sample(self.consumers, self.rng.choice([1, 2, 2, 3]))
         body = {consumer: self.claim(consumer, minor, 13) for consumer in chosen}

@@ -1,4 +1,4 @@
-"""Everything that a server tells: each GET of its API, about whatever it holds."""
+"""Everything that a server returns: each GET of its API, for all its objects."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def settled(before: Answers, after: Answers) -> dict[Request, str]:
 def disagreements(
     ours: Answers, peer: Answers, modified: Mapping[Request, str]
 ) -> tuple[list[str], set[str]]:
-    """Where two servers tell different things of one state, and the warts that explain others."""
+    """Differences of two servers in the same state, and the warts that explain others."""
     found = [f"only one was asked {each}" for each in ours.keys() ^ peer.keys()]
     warts: set[str] = set()
     for request in ours.keys() & peer.keys():

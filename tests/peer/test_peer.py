@@ -1,4 +1,4 @@
-"""Our answers against those of openstack-placement 16.0.0, request by request.
+"""Our responses compared with openstack-placement 16.0.0, request by request.
 
 Run with ``tox -e peer``. ``PLACEMENT_PEER`` names the peer's virtualenv, which is made when it is
 not there; ``PLACEMENT_PEER_SEEDS`` (1,2,3,4) and ``PLACEMENT_PEER_REQUESTS`` (5500 a seed) say how

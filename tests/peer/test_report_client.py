@@ -1,6 +1,6 @@
-"""Our `ReportClient` on openstack-placement: the tests of ``tests/api`` once more.
+"""Our `ReportClient` on openstack-placement: runs the tests of ``tests/api`` again.
 
-All but those of what 2.0 alone can do.
+Tests that need 2.0 are excluded.
 """
 
 from __future__ import annotations

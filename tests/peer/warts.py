@@ -1,7 +1,7 @@
-"""Where our answers may differ from the peer's: faults of the peer that we do not repeat.
+"""Allowed differences from the peer's responses: faults of the peer that we do not repeat.
 
-Numbers are those of the contract's wart register (README section 12), whose verdict on each of
-these is "free" or "fix". A difference that no row explains fails the comparison.
+Numbers refer to the contract's wart register (README section 12), whose verdict on each of these is
+"free" or "fix". A difference that no row explains fails the comparison.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Known vulnerabilities of what is locked: `python -m tests.supply.audit pip-audit`.
+"""Known vulnerabilities of locked packages: `python -m tests.supply.audit pip-audit`.
 
-pip-audit answers "no known vulnerabilities" also where the index could tell it nothing at all.
-Here, what was not audited is said. That fails only with `AUDIT=required` in the environment: a gate
-without a network still stands.
+pip-audit also reports "no known vulnerabilities" if the index returned no data. Here, packages that
+were not audited are listed. This is an error only with `AUDIT=required` in the environment, so that
+a gate without a network succeeds.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 from tests.supply import locked
 
 SECONDS = 300
-SHOWN = 5  # names of those that were not audited
+SHOWN = 5  # maximum number of names of packages that were not audited
 
 
 def judge(document: Mapping[str, Any]) -> tuple[int, int, list[str]]:

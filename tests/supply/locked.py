@@ -14,7 +14,7 @@ CONSTRAINTS = ROOT / "constraints.txt"
 SERVICE = ROOT / "locked" / "service.txt"  # all that the service may need, whichever the engine
 DEVELOPMENT = ROOT / "locked" / "development.txt"  # that, and what tests, lints and measures it
 CLIENT = ROOT / "locked" / "client.txt"  # what the client needs without a service
-# What is asked for by name alone: it has to be built, and its licence asks more of who gives it on.
+# Installed by name only: it has to be built, and its licence restricts redistribution.
 MYSQLCLIENT = ROOT / "locked" / "mysqlclient.txt"
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)( *;)?", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The figures that documents show are those that are kept, and every one is traceable."""
+"""The figures in documents are the stored ones, and each can be traced."""
 
 from __future__ import annotations
 

@@ -188,8 +188,8 @@ def test_listeners_are_those_that_no_other_master_has(shared: str) -> None:
 
 
 def test_gunicorn_has_no_hook_before_it_stops_or_that_can_refuse_a_reload() -> None:
-    # Offered would be hooks of those moments. `on_reload` runs when the new settings are in use,
-    # and whatever it raises ends the master; `on_exit` when the listeners are closed.
+    # There are hooks close to these moments. `on_reload` runs after the new settings have taken
+    # effect, and its exceptions end the master; `on_exit` runs after the listeners were closed.
     hooks = {each.name for each in KNOWN_SETTINGS if each.section == "Server Hooks"}
     assert hooks == {
         "child_exit",
@@ -223,7 +223,7 @@ def test_waitress_has_no_option_for_deadlines_framing_or_a_loop() -> None:
     options = {name for name, _convert in Adjustments._params}
     assert not {name for name in options if "timeout" in name} - {
         "asyncore_loop_timeout",
-        "channel_timeout",  # of a connection, whatever its client does; looked at now and then
+        "channel_timeout",  # of a connection, regardless of its client's activity; polled
     }
     assert not {name for name in options if "keep" in name or "strict" in name or "class" in name}
     assert {name for name in options if "loop" in name or "poll" in name} == {
@@ -340,8 +340,8 @@ def test_parameters_are_counted() -> None:
 
 
 def test_sqlalchemy_tells_the_functions_of_parameters_nowhere_else() -> None:
-    # Offered would be all functions that values pass on their way, with the expanded state, which
-    # has those of lists alone.
+    # Public alternatives return all functions that convert values, with the expanded state, which
+    # has only the functions of lists.
     assert ExpandedState._fields == (
         "statement",
         "parameters",

@@ -1,4 +1,4 @@
-"""What happens inside is told to whoever listens, and to the log with debugging on."""
+"""Internal events reach their listeners, and the log at debug level."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whatever is logged, one record is one line, and nothing in it moves a terminal's cursor."""
+"""Every record is logged as one line, and its content cannot move a terminal's cursor."""
 
 import io
 import logging

@@ -1,4 +1,4 @@
-"""What is built of a checkout has all packages; `migrations` and `etc` are those of `placement`.
+"""Built packages are complete; `migrations` and `etc` are part of `placement`.
 
 The client is a distribution of its own, which the service needs and which does not need it.
 """
@@ -84,7 +84,7 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def in_package(names: list[str]) -> set[str]:
-    """Return the files of `placement.migrations` among those of a wheel."""
+    """Return the files of `placement.migrations` in a wheel."""
     return {name for name in names if name.startswith("placement/migrations/")}
 
 

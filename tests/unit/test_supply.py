@@ -97,7 +97,7 @@ SKIPPED = {"name": "c", "skip_reason": "Dependency not found on PyPI"}
 
 @pytest.fixture
 def pip_audit(tmp_path: Path) -> Path:
-    """A program that answers with the file beside it."""
+    """A program that prints the file next to it."""
     path = tmp_path / "pip-audit"
     path.write_text(f'#!/bin/sh\ncat "{tmp_path}/answer" || echo "no route to host" >&2\n')
     path.chmod(0o755)

@@ -17,7 +17,7 @@ from placement.candidates.explanation import CODES
 from placement.candidates.trace import Refusal
 from placement_docs import text
 
-# What a caller does about each code. A test compares the codes with those of the errors.
+# Advice for callers about each code. A test compares the codes with the codes of the errors.
 WHAT_TO_DO: Mapping[str, str] = {
     errors.UNDEFINED: "The status and ``detail`` say it all: do what the detail asks for. "
     "No retry helps before that.",
@@ -82,7 +82,7 @@ def classes() -> Iterator[type[errors.PlacementError]]:
 
 
 def codes() -> list[str]:
-    """Return every code, those of single errors before the one that says nothing."""
+    """Return every code; the codes of single errors precede the generic one."""
     names = {
         value
         for name, value in vars(errors).items()

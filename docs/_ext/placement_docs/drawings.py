@@ -43,9 +43,9 @@ def picture(folder: Path, path: Path, names: list[str], title: str) -> nodes.ima
     cloud = load_file(path)
     if names:
         cloud = only(cloud, names)
-    # Examples name providers, also those that are alike.
+    # Examples name providers, also equal ones.
     drawing = draw(cloud, title=title, collapse=False)
-    # Pages are read in several processes: what is drawn has a name of its own.
+    # Pages are read in several processes, so each picture has a unique name.
     name = f"{path.stem}-{hashlib.sha256(drawing.encode()).hexdigest()[:12]}.svg"
     target = Path(folder) / FOLDER / name
     if not target.exists():

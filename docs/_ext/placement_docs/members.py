@@ -7,14 +7,14 @@ Schema = Mapping[str, Any]
 Row = tuple[str, str]
 
 ANY_KEY = "{…}"
-DEEPEST = 6  # levels of members that are told
+DEEPEST = 6  # maximum nesting of documented members
 
 
 def body_members(schema: Schema, path: str = "", level: int = 0) -> Iterator[Row]:
     """Return a row for each member at any depth: its path, and what its values are.
 
     In paths `{…}` is any key of an object, and `[]` any item of a list. Of a body that has several
-    forms, the first is told in full.
+    forms, the first is documented in full.
     """
     if "oneOf" in schema and not path:
         schema, *others = schema["oneOf"]

@@ -10,7 +10,7 @@ from placement_docs import text
 
 
 def rule_tables() -> str:
-    """Return two tables: rules that others are made of, and those of operations."""
+    """Return two tables: the rules that other rules use, and the rules of operations."""
     made_of = [rule for rule in rules() if not isinstance(rule, policy.DocumentedRuleDefault)]
     asked = [rule for rule in rules() if isinstance(rule, policy.DocumentedRuleDefault)]
     base = text.table(

@@ -22,7 +22,7 @@ from tests.api.gabbi_fixtures import provider_names
 
 GABBITS = service.ROOT / "gabbits"
 METHODS = ("GET", "POST", "PUT")
-SAFE = ":,!"  # what reads better as it is, and may stand so in a query
+SAFE = ":,!"  # characters that are readable and allowed in a query
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Named schemas of the document, and the examples that are made of those of their leaves."""
+"""Named schemas of the document, and examples that are built from the examples of their leaves."""
 
 from __future__ import annotations
 

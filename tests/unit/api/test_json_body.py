@@ -1,4 +1,4 @@
-"""Bodies are refused in few words and for little, whatever is in them."""
+"""Bodies with any content are refused with short messages and at low cost."""
 
 import tracemalloc
 from collections.abc import Iterator, Mapping

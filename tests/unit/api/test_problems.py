@@ -1,4 +1,4 @@
-"""Errors as HTTP: the status and the envelope of each, and what a client is not told."""
+"""Errors as HTTP: the status and the envelope of each, and details hidden from clients."""
 
 import logging
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def descendants(kind: type[errors.PlacementError]) -> Iterator[type[errors.Place
 
 
 class Raising:
-    """A resource that fails in the way that it was told."""
+    """A resource that fails in the selected way."""
 
     error: Exception
 

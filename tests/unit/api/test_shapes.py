@@ -1,4 +1,4 @@
-"""Shapes render and describe a value alike, at each version."""
+"""Shapes render and describe a value consistently, at each version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates are kept as positions and spelled out when they are told."""
+"""Candidates are stored as positions and rendered on output."""
 
 from hypothesis import given
 from hypothesis import strategies as st

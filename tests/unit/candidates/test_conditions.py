@@ -39,9 +39,9 @@ def stats(
 @pytest.mark.parametrize(
     ("members", "root", "seen", "place", "driver"),
     [
-        # Nobody was refused: the first condition, which is taken for the rarest.
+        # No host was rejected: use the first condition, which is expected to be the rarest.
         ([CPU, CPU_WITH_TRAIT], ROOT, stats(), 0, Driver.RESOURCES),
-        # The one that most trees lacked, whatever its place.
+        # The condition that most trees lacked, at any index.
         ([CPU, CPU_WITH_TRAIT], ROOT, stats(3, 60, with_capacity=(0, 60)), 1, Driver.TRAITS),
         ([CPU, CPU_WITH_TRAIT], ROOT, stats(60, 3), 0, Driver.RESOURCES),
         # As many: the earlier one.
@@ -49,7 +49,7 @@ def stats(
         # Aggregates before traits before resources, where the capacity was there.
         ([CPU_IN_AGGREGATE], ROOT, stats(60, with_capacity=(60,)), 0, Driver.AGGREGATES),
         ([CPU_WITH_TRAIT], ROOT, stats(60, with_capacity=(31,)), 0, Driver.TRAITS),
-        # Where it was there in at most half of those trees, it is the capacity that is rare.
+        # If at most half of these trees lacked it, the capacity is the rare condition.
         ([CPU_WITH_TRAIT], ROOT, stats(60, with_capacity=(30,)), 0, Driver.RESOURCES),
         ([CPU_IN_AGGREGATE], ROOT, stats(60), 0, Driver.RESOURCES),
         # What sharing providers may bring, and what can only be forbidden, lead to no tree.

@@ -14,7 +14,7 @@ from placement.candidates.search.result import interleave, unique
 
 
 class Scripted:
-    """A search with these candidates; `told` says with the last one that no other comes."""
+    """A search with these candidates; with `told` the last one is marked as the last."""
 
     def __init__(self, candidates: Sequence[str], *, told: bool = True) -> None:
         self._candidates = list(candidates)
@@ -84,7 +84,7 @@ def test_every_candidate_of_every_search_comes_once(
 
 
 class Providers:
-    """As much of a candidate as tells it from others."""
+    """The part of a candidate that identifies it."""
 
     def __init__(self, *providers: str) -> None:
         self.providers = providers

@@ -72,7 +72,7 @@ def test_a_refusal_names_the_condition_that_nothing_met(group: RequestGroup, cod
 
 @pytest.mark.parametrize("suffix", ["", "_A"])
 def test_of_sharing_providers_the_anchor_s_aggregates_may_refuse_all(suffix: str) -> None:
-    """Those of its root count for the unsuffixed group; what is told once is told for each."""
+    """Aggregates of the root count for the unsuffixed group; one report covers all members."""
     barred = frozenset(["barred"])
     disk = Tree(2, "disk", 1, (member(),), frozenset())
     asked = requirement(RequestGroup(suffix, (("VCPU", 2),), terms=(NotMemberOf("barred"),)))

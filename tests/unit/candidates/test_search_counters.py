@@ -101,7 +101,7 @@ def test_groups_that_fit_nowhere_together_are_refused_before_the_first_step() ->
 
 @pytest.mark.parametrize("devices", [8, 16])
 def test_unlike_groups_that_cannot_fit_are_refused_before_the_first_step(devices: int) -> None:
-    """A device of 3 units takes one group of 2; a group of 1 beside them changes nothing."""
+    """A device of 3 units takes one group of 2; a further group of 1 changes nothing."""
     one = RequestGroup("_one", (("VGPU", 1),))
     request = CandidateRequest((one, *like_groups(devices + 1, 2)))
     found, budget = search(request, [tree("host", [3] * devices)])
@@ -340,7 +340,7 @@ def test_hosts_beside_the_same_disks_are_searched_once() -> None:
 
 
 def test_a_host_of_the_same_disks_whose_tree_is_larger_is_searched_anew() -> None:
-    """The disk stands elsewhere in its pool."""
+    """The disk has another index in its pool."""
     disk = beside("disk", {"DISK_GB": 100}, "rack")
     small = beside("small", {"VGPU": 1}, "rack")
     large = tree("large", [1])
@@ -495,7 +495,7 @@ def test_hosts_of_one_shape_are_searched_once_for_all_their_candidates() -> None
     )
     assert len(candidates) == 1200
     assert len({candidate.assignment for candidate in candidates}) == 12
-    # What another one of them has found is a step to tell.
+    # To report a result that another one found is a step.
     assert budget.steps == of_one.steps + 99 * 12
 
 

@@ -130,7 +130,7 @@ def names(*each: str) -> frozenset[str]:
         ([MemberOf(names("7")), MemberOf(names("9"))], False),
         ([NotMemberOf("8")], False),
         ([NotMemberOf("9")], True),
-        # It stands in another tree.
+        # It is in another tree.
         ([InTree("elsewhere")], True),
     ],
 )

@@ -123,7 +123,7 @@ def test_large_numbers_cost_what_their_sets_have_members(amount: int, rooms: lis
 
 
 def test_each_sum_that_is_made_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No two providers are alike, so that each set takes sums of its own."""
+    """All providers differ, so each set computes its own sums."""
     made = 0
     make = sums._sums
 

@@ -77,7 +77,7 @@ EXPLANATION |= {
 
 
 def test_what_a_code_means_is_said_as_the_server_says_it() -> None:
-    """Also of codes that the command has never heard of; without a meaning the code is shown."""
+    """Also for unknown codes; without a meaning the code is shown."""
     step = {"code": "new", "meaning": "something new", "detail": "", "before": 2, "after": 1}
     bare = {"code": "newer", "detail": "", "before": 1, "after": 0}
     text = told({**EXPLANATION, "groups": {"": [step, bare]}})

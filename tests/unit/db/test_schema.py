@@ -6,7 +6,7 @@ import pytest
 
 from placement.db import schema
 
-# Those of before releases could go on beside later ones.
+# Revisions from before releases could coexist with later ones.
 WITHOUT = ["0001", "0002", "0003"]
 
 
@@ -17,7 +17,7 @@ WITHOUT = ["0001", "0002", "0003"]
         ("0006_since_0005", True),
         ("0007_since_0005", True),
         ("0007_since_0006", False),  # only releases that know 0006
-        ("0006", False),  # only those that know it
+        ("0006", False),  # only releases that know it
         ("0005", False),
         ("0005_since_0003", False),  # the own one, under another name
         ("0004_since_0003", False),  # an earlier one

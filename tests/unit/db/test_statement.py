@@ -59,7 +59,7 @@ def test_a_write_that_matches_another_number_of_rows_is_noticed(
 
 
 def test_what_is_noticed_shows_the_statement_as_it_was_sent(conn: sa.Connection) -> None:
-    """Without a connection nobody could say how an engine spells it."""
+    """Without a connection, the form of a statement on an engine is unknown."""
     insert = insert_unless_present(NUMBERS).values([{"number": 8}, {"number": 9}])
     with pytest.raises(Unmatched, match=r"2 rows instead of 1: INSERT .* ON CONFLICT DO NOTHING"):
         Write(insert, matches=1, allow_fewer=True).execute(conn)

@@ -20,7 +20,7 @@ HOSTS = sa.Table(
 )
 NOON, LATER = datetime(2030, 1, 2, 12), datetime(2030, 1, 2, 13)
 _AMONG = sa.select(HOSTS.c.id).where(bulk.in_list(HOSTS.c.id)).order_by(HOSTS.c.id)
-# Two lists, a value that is used twice, and beside them a constant and two lists of its own.
+# Two lists, a value that is used twice, a constant, and two literal lists.
 _TWICE = (
     sa.select(HOSTS.c.id, HOSTS.c.name, sa.literal(7).label("seven"))
     .where(HOSTS.c.name != sa.bindparam("name"), bulk.in_list(HOSTS.c.id))

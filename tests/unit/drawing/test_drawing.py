@@ -39,7 +39,7 @@ def all_cards(roots: list[Card]) -> list[Card]:
 
 
 def unused() -> Cloud:
-    """The demonstration cloud before anything is used: many of its hosts are alike."""
+    """The demonstration cloud without allocations: many of its hosts are equal."""
     return replace(load_file(DEMO), consumers=())
 
 

@@ -85,7 +85,7 @@ def clouds(draw: st.DrawFn) -> Cloud:
 
 
 def content(cloud: Cloud) -> object:
-    """Return what a cloud says, whatever the lines and the order of its entries."""
+    """Return the content of a cloud, independent of lines and the order of its entries."""
     return (
         {provider.uuid: dataclasses.replace(provider, line=0) for provider in cloud.providers},
         {consumer.uuid: dataclasses.replace(consumer, line=0) for consumer in cloud.consumers},

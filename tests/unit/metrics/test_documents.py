@@ -1,4 +1,4 @@
-"""What stands in files about the metrics names what is declared, and nothing else."""
+"""Files about the metrics use exactly the declared names."""
 
 from __future__ import annotations
 

@@ -124,9 +124,9 @@ def site(running: Site) -> Site:
 
 
 def ask(site: Site, sent: bytes) -> tuple[list[int], list[str]]:
-    """Send a request with another one behind it; the statuses, and the paths that were seen.
+    """Send a request followed by another one; returns the statuses, and the received paths.
 
-    Meanwhile another client has a connection, to which no answer but its own may come.
+    Another client is connected at the same time, and must receive only its own responses.
     """
     with site.connect(b"GET /other HTTP/1.1\r\n") as other:
         found = statuses(site.answer(sent + SECOND))

@@ -7,7 +7,7 @@ from placement.wsgi import memory
 
 
 class _Node:
-    """Something that stands in a cycle."""
+    """An object in a reference cycle."""
 
     def __init__(self) -> None:
         self.itself = self

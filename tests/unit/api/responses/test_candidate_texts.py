@@ -100,7 +100,7 @@ def test_hosts_that_serve_in_the_same_way_are_rendered_once() -> None:
 
 
 def test_ways_are_rendered_by_who_serves_together_not_by_who_they_are() -> None:
-    """More ways than are remembered, all of one provider, or of one beside another."""
+    """More combinations than are cached, all with one provider, or with one next to another."""
     places = range(2 * WAYS)
     assignments = [(place, place, place, place, place) for place in places]
     assignments += [(place, place, 0, 0, place) for place in places[1:]]

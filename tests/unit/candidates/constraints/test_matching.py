@@ -55,7 +55,7 @@ def test_a_slot_is_placed_just_where_the_others_can_still_be_seated(
             after = {**left, provider: max(left[provider] - 1, 0)}
             possible = left[provider] > 0 and can_be_seated(others, after)
             if left[provider] == 0:
-                continue  # whoever places asks for room first
+                continue  # the caller checks the room first
             taken_back = matching.place(slot, provider, after[provider])
             assert (taken_back is not None) == possible
             if taken_back is not None:

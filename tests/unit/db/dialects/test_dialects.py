@@ -1,4 +1,4 @@
-"""What each engine is told, without any engine."""
+"""Settings for each engine, without a database."""
 
 from dataclasses import replace
 from typing import Any, cast

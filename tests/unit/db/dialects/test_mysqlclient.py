@@ -1,4 +1,4 @@
-"""What mysqlclient is told besides what is in the URL."""
+"""Options for mysqlclient in addition to the URL."""
 
 import sys
 from typing import Any
