@@ -1,8 +1,9 @@
 """`python -m tests`: the whole suite on SQLite, and of each server what depends on it.
 
-Without `PLACEMENT_ENGINES`, a sample runs on each server that is installed. The variable names the
-engines that must run, with everything: `PLACEMENT_ENGINES=sqlite,mariadb,postgresql`; a missing
-server fails then. `tests/selection.py` has the tests that servers do not run, and the sample.
+Without `PLACEMENT_ENGINES`, a sample runs on each server that is installed, and a quarter of the
+random examples everywhere. The variable names the engines that must run, with everything:
+`PLACEMENT_ENGINES=sqlite,mariadb,postgresql`; a missing server fails then. `tests/selection.py` has
+the tests that servers do not run, and the sample.
 `PLACEMENT_GALERA` adds the tests on a cluster, and `PLACEMENT_MYSQLCLIENT` the tests of the
 database and its faults with that driver.
 
@@ -25,17 +26,19 @@ from typing import IO
 from tests.kit.engines import SERVERS, installed
 
 ENGINES = ("sqlite", *SERVERS)
-# Part -> its folders. Parts that wait come first, so that others compute at the same time.
+# Part -> its folders. The first waits most of the time; the others compute, the longest first.
 PARTS: Mapping[str, Sequence[str]] = {
     "processes": ("tests/cluster", "tests/deploy", "tests/explorer"),
-    "properties": ("tests/properties",),
     "api": ("tests/api",),
     "rest": (),
+    "properties": ("tests/properties",),
 }
 NAMED = [folder for folders in PARTS.values() for folder in folders]
 REST = ("tests", *(f"--ignore={folder}" for folder in NAMED))
 JOBS = int(os.environ.get("PLACEMENT_JOBS", 2 * (os.cpu_count() or 1) + 1))
 SHOW = 20.0  # seconds between two looks at how far the runs are
+# Each developer waits for `make test`, often.
+FEW_EXAMPLES = {"PLACEMENT_EXAMPLES": os.environ.get("PLACEMENT_EXAMPLES", "0.25")}
 NOTHING_SELECTED = 5  # what pytest ends with then
 _PROGRESS = re.compile(rb"\[ *(\d+)%\]")
 
@@ -122,12 +125,13 @@ def jobs(arguments: Sequence[str]) -> Iterator[Job]:
         parts = {part: folders or REST for part, folders in PARTS.items()}
     for part, tests in parts.items():
         for engine in engines:
+            name = f"{engine} {part}".strip()
             if engine == "sqlite":
-                yield Job(f"{engine} {part}".strip(), engine, tests)
+                yield Job(name, engine, tests, {} if named else FEW_EXAMPLES)
             elif named:
-                yield Job(f"{engine} {part}".strip(), engine, ["--selection=whole", *tests])
+                yield Job(name, engine, ["--selection=whole", *tests])
             elif part in {"api", ""}:
-                yield Job(f"{engine} sample", engine, ["--selection=sample"])
+                yield Job(f"{engine} sample", engine, ["--selection=sample"], FEW_EXAMPLES)
         for name, each in besides.items():
             if part == next(iter(parts)):
                 tests = ["--selection=whole", *each.tests]

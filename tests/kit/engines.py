@@ -35,9 +35,8 @@ MYSQL_DRIVER = os.environ.get("PLACEMENT_MYSQL_DRIVER", "pymysql")
 # (`placement/objects/revisions.py`).
 TEARS_VIEWS = ENGINE == "mariadb"
 START = 180  # seconds for the start of a server
-SHARE = 4  # servers run one of this many random examples; SQLite, the fastest engine, runs all
-# Factor for the number of random examples; each engine then runs as many as SQLite.
-EXAMPLES = int(os.environ.get("PLACEMENT_EXAMPLES", "0"))
+# Factor for the number of random examples that a test states. SQLite is the fastest engine.
+EXAMPLES = float(os.environ.get("PLACEMENT_EXAMPLES", "1" if ENGINE == "sqlite" else "0.25"))
 # Seed for other random examples; without it they are the same in every run.
 SEED = os.environ.get("PLACEMENT_SEED", "")
 
@@ -287,9 +286,7 @@ def server(engine: str = ENGINE) -> Server:
 
 def share(number: int) -> int:
     """Return how many of the random examples to run on this engine."""
-    if EXAMPLES:
-        return number * EXAMPLES
-    return number if ENGINE == "sqlite" else number // SHARE
+    return max(1, int(number * EXAMPLES))
 
 
 def seeded(name: str | int) -> random.Random:
