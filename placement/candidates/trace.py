@@ -6,37 +6,48 @@ The search writes a trace and never reads it, so that whatever explains an answe
 from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+
+class Form(NamedTuple):
+    """A sentence with fields in braces, which `explanation.wording` fills in."""
+
+    frame: str
+    # The field `items` of the frame: this for each of the terms, or of the sums.
+    item: str = "{value}"
+    # What joins the items.
+    between: str = " or "
+
+
+NO_FORM = Form("")
 
 
 class Reason(NamedTuple):
-    """The words for one code: the only table of them, for answers, commands and documents.
-
-    `explanation.wording` fills in the fields in braces.
-    """
+    """The words for one code: the only table of them, for answers, commands and documents."""
 
     # A clause that is true of a host which the code leaves out.
     meaning: str
-    # The detail of a reason: what was asked, and what the providers of a host have instead. Of a
-    # code that joins groups: what is asked of them together.
-    refused: str = ""
+    # The detail of a reason: what the request asks, and what the providers of a host have instead.
+    refused: Form = NO_FORM
     # The same as the predicate of so many hosts, in the text of an explanation.
-    lacking: str = ""
+    lacking: Form = NO_FORM
+    # What a code that joins groups asks of them together.
+    asked: str = ""
 
 
 class Refusal(StrEnum):
-    """A reason: its stable code, and the words for it.
+    """A stable code for why a host is left out, with the words for it.
 
-    They stand in the order in which conditions are looked at.
+    The codes are in the order in which conditions are looked at.
     """
 
     reason: Reason
 
-    def __new__(cls, code: str, meaning: str, refused: str = "", lacking: str = "") -> "Refusal":
-        """Make the member of a code and its words, which are the fields of its reason."""
+    def __new__(cls, code: str, *words: Any) -> "Refusal":
+        """Return the member of a code; words: the fields of its reason."""
         member = str.__new__(cls, code)
         member._value_ = code
-        member.reason = Reason(meaning, refused, lacking)
+        member.reason = Reason(*words)
         return member
 
     @property
@@ -51,157 +62,158 @@ class Refusal(StrEnum):
     TAINTED = (
         "tainted",
         "the root has a taint that the request does not tolerate",
-        "{value}",
-        "{have} the taint {value}",
+        Form("{items}", between=", "),
+        Form("{have} the taint {items}", between=" and "),
     )
     ROOT_TRAIT_MISSING = (
         "root_trait_missing",
         "the root lacks a required trait",
-        "the root lacks {value}",
-        "{have} a root without {noun}",
+        Form("a root without {items}", "{noun}"),
+        Form("{have} a root without {items}", "{noun}"),
     )
     ROOT_TRAIT_FORBIDDEN = (
         "root_trait_forbidden",
         "the root has a forbidden trait",
-        "the root has {value}",
-        "{have} a root with {noun}",
+        Form("a root with {items}", "the forbidden {noun}", " and "),
+        Form("{have} a root with {items}", "the forbidden {noun}", " and "),
     )
     ROOT_AGGREGATE = (
         "root_aggregate",
         "the root is in the wrong aggregates",
-        "the root is {within} {value}",
-        "{have} a root {within} {noun}",
+        Form("a root {items}", "{within} {noun}", " and "),
+        Form("{have} a root that is {items}", "{within} {noun}", " and "),
     )
     # each provider of a tree, for one group
     NO_INVENTORY = (
         "no_inventory",
         "no provider has inventory of every class",
-        "no inventory of {name}",
-        "{have} no inventory of {name}{group}",
+        Form("no inventory of {items}", "{name}"),
+        Form("{have} no inventory of {items}{group}", "{name}"),
     )
     MIN_UNIT = (
         "min_unit",
         "the amount is below min_unit",
-        "{value} asked, the least min_unit is {there}{advice}",
-        "{have} no provider that gives as little as {value}{group} (the least is {there}{advice})",
+        Form("{items}", "{value} asked, the smallest min_unit is {there}{advice}", ", and "),
+        Form(
+            "{have} no provider whose min_unit allows {items}{group}",
+            "{value} (the smallest is {there}{advice})",
+        ),
     )
     MAX_UNIT = (
         "max_unit",
         "the amount is above max_unit",
-        "{value} asked, the largest max_unit is {there}",
-        "{have} no provider that gives {value} at once{group} (the most is {there})",
+        Form("{items}", "{value} asked, the largest max_unit is {there}", ", and "),
+        Form(
+            "{have} no provider whose max_unit allows {items}{group}",
+            "{value} (the largest is {there})",
+        ),
     )
     STEP_SIZE = (
         "step_size",
         "the amount is no multiple of step_size",
-        "{value} asked, the least step_size is {there}{advice}",
-        "{have} no provider that gives {value} in its steps{group} "
-        "(the least step_size is {there}{advice})",
+        Form("{items}", "{value} asked, the smallest step_size is {there}{advice}", ", and "),
+        Form(
+            "{have} no provider whose step_size allows {items}{group}",
+            "{value} (the smallest is {there}{advice})",
+        ),
     )
     CAPACITY = (
         "capacity",
         "no provider has that much left",
-        "{value} asked, the most free is {there}",
-        "{have} no provider with {value} free{group} (the most is {there})",
+        Form("{items}", "{value} asked, the most free is {there}", ", and "),
+        Form("{have} no provider with {items}{group}", "{value} free (the most is {there})"),
     )
     TRAIT_MISSING = (
         "trait_missing",
         "no provider with room has the required traits",
-        "{value} {missing}",
-        "{have} no provider with room and {noun}{group}",
+        Form("no provider with {items}", "{noun}"),
+        Form("{have} no provider with {items}{group}", "{noun}"),
     )
     TRAIT_FORBIDDEN = (
         "trait_forbidden",
         "every provider with room has a forbidden trait",
-        "{value} is forbidden",
-        "{have} room only where {noun} is forbidden{group}",
+        Form("{only} with the forbidden {items}", "{noun}"),
+        Form("{have} {only} with the forbidden {items}{group}", "{noun}"),
     )
     NOT_IN_AGGREGATE = (
         "not_in_aggregate",
         "no provider with room is in the aggregates",
-        "not in {value}",
-        "{have} no provider with room in {noun}{group}",
+        Form("not in {items}", "{noun}"),
+        Form("{are} not in {items}{requires}", "{noun}"),
     )
     IN_FORBIDDEN_AGGREGATE = (
         "in_forbidden_aggregate",
         "every provider with room is in a forbidden aggregate",
-        "in {value}",
-        "{have} room only in {noun}, which is forbidden{group}",
+        Form("{only} in the forbidden {items}", "{noun}"),
+        Form("{have} {only} in the forbidden {items}{group}", "{noun}"),
     )
     IN_TREE = (
         "in_tree",
         "no provider with room is in the tree",
-        "not in the tree of {value}",
-        "{have} no provider with room in the tree of {value}{group}",
+        Form("not in {items}", "{tree}"),
+        Form("{are} not in {items}{requires}", "{tree}"),
     )
     SUBTREE = (
         "subtree",
         "no provider with room is in the subtree",
-        "neither {value} nor below it",
-        "{have} no provider with room that is {value} or below it{group}",
+        Form("not in the subtree of {items}", "{place}"),
+        Form("{are} not in the subtree of {items}{requires}", "{place}"),
     )
     # several groups together
     COLLECTIVE_TRAITS = (
         "collective_traits",
         "no combination of providers has all required traits",
-        "{traits}",
-        "{have} no combination of providers with all required traits ({traits})",
+        Form("no combination of providers that fit and have {traits} between them"),
+        Form("{have} no combination of providers that fit and have {traits} between them"),
+        "{trait_names}",
     )
     CAPACITY_SUM = (
         "capacity_sum",
-        "the sum of the groups does not fit",
-        "{sums} for all groups together",
-        "{have} room for each group, but not for all together ({sums})",
+        "not enough room for all amounts together",
+        Form(
+            "room for each group, but not for {together} ({items})",
+            "{value} asked, {most}{there} free{scattered}",
+            " and ",
+        ),
+        Form(
+            "{have} room for each group, but not for {together} ({items})",
+            "{value} asked, {most}{there} free{scattered}",
+            " and ",
+        ),
+        "{sums}",
     )
     ONE_PER_TREE = (
         "one_per_tree",
         "several providers of one tree, which the request does not combine",
+        Form("one provider of each tree"),
+        Form("would need several providers of one tree"),
         "one provider of each tree",
-        "would need several providers of one tree",
     )
     ISOLATE = (
         "isolate",
         "too few providers to keep groups apart",
-        "{isolated}: providers that serve no other of the suffixed groups",
-        "{have} too few providers for the isolated groups",
+        Form("{fitting} for {isolated}"),
+        Form("{have} {fitting} for {isolated}"),
+        "{suffixes}: providers that serve no other of the suffixed groups",
     )
     SAME_SUBTREE = (
         "same_subtree",
         "no subtree serves these groups together",
-        "{subtrees}",
-        "{have} no subtree as same_subtree asks",
+        Form("no subtree that serves {subtrees} together with the other conditions"),
+        Form("{have} no subtree that serves {subtrees} together with the other conditions"),
+        "{rules}",
     )
     # the search itself
     BUDGET = (
         "budget",
         "not decided: the bound on work was reached",
+        Form("not decided within the bound on work"),
+        Form("took too long to decide"),
         "not decided within the bound on work",
-        "took too long to decide",
     )
     ELSEWHERE = "elsewhere", "only sharing providers of other trees could serve"
     FILTERED = "filtered", "left out by the database"
 
-
-# Groups whose sum does not fit, where something else than the room stands in the way.
-SUMS_BY: Mapping[Refusal, Reason] = {
-    Refusal.MAX_UNIT: Reason(
-        Refusal.CAPACITY_SUM.meaning,
-        "{sums} for all groups together, the largest max_unit is {there}",
-        "{have} no provider whose max_unit allows the groups together "
-        "({sums} asked, the largest max_unit is {there})",
-    ),
-    Refusal.ISOLATE: Reason(
-        Refusal.CAPACITY_SUM.meaning,
-        "{sums} for all groups together, and too few providers to keep {isolated} apart",
-        "{have} too few providers for the isolated groups ({isolated})",
-    ),
-    # Where amounts may be served in parts.
-    Refusal.CAPACITY: Reason(
-        Refusal.CAPACITY_SUM.meaning,
-        "{sums} for all groups together",
-        "{have} too little room for all groups together, in parts or not ({sums})",
-    ),
-}
 
 # Those after which no provider is left that has the room.
 WITHOUT_CAPACITY = frozenset(

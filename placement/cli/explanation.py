@@ -5,7 +5,7 @@ why the others were rejected, and which conditions could be relaxed.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -51,9 +51,9 @@ def lines(
         yield from _funnel(title, conditions, steps, terminal)
     if explanation.get("together"):
         conditions = _conditions(request)
-        yield from _funnel("All groups together", conditions, explanation["together"], terminal)
-    joins = {step["code"] for step in explanation.get("together", ())}
-    yield from _reasons(explanation["blocked"], joins, terminal, name_of)
+        title = "All groups together" if len(explanation["groups"]) > 1 else "Group as a whole"
+        yield from _funnel(title, conditions, explanation["together"], terminal)
+    yield from _reasons(explanation["blocked"], terminal, name_of)
     yield from _relaxations(explanation["relaxations"], terminal)
     if "providers" in explanation:
         steps = chain(*explanation["groups"].values(), explanation["blocked"])
@@ -124,16 +124,9 @@ def _meaning(step: Mapping[str, Any]) -> str:
 
 
 def _reasons(
-    blocked: Sequence[Mapping[str, Any]],
-    joins: Collection[str],
-    terminal: Terminal,
-    name_of: NameOf,
+    blocked: Sequence[Mapping[str, Any]], terminal: Terminal, name_of: NameOf
 ) -> Iterator[str]:
-    """Yield the reasons for which hosts were rejected, each with the names of some hosts.
-
-    The detail of a code in `joins` is what the request states. Other details also have what the
-    hosts have instead, and get a line for each cause.
-    """
+    """Yield the reasons for which hosts were rejected, a line for each cause, and some names."""
     if not blocked:
         return
     yield ""
@@ -143,10 +136,7 @@ def _reasons(
         group = f" (group {entry['group']})" if entry.get("group") else ""
         first = f"  {entry['hosts']:>{digits},}  "
         indent = " " * len(first)
-        if entry["code"] in joins or not entry["detail"]:
-            causes = [_reason(entry)]
-        else:
-            causes = entry["detail"].split(BETWEEN_CAUSES)
+        causes = (entry["detail"] or _meaning(entry)).split(BETWEEN_CAUSES)
         causes[0] += f"{group}  [{entry['code']}]"
         for number, cause in enumerate(causes):
             yield from terminal.wrap(cause, indent, indent if number else first)

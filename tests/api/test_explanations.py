@@ -83,7 +83,7 @@ def test_the_line_of_an_explained_answer_has_its_text(
         answer = service.get(f"{TOO_MUCH}&explain=summary", "2.0")
     (line,) = said(caplog)
     assert line.endswith(answer["explanation"]["text"])
-    assert "With 8 VCPU 1 host would serve." in line
+    assert "With 8 VCPU, 1 host would serve." in line
 
 
 def test_what_ends_a_search_before_it_begins_is_told(

@@ -144,7 +144,7 @@ def test_few_verdicts_kept_at_a_time_change_nothing(
 ) -> None:
     cloud = trees if path in (FOUR_GROUPS, APART) else clouds[0]
     whole, _statements = explained(cloud, path)
-    monkeypatch.setattr(tally, "MOST_VERDICTS", 1)
+    monkeypatch.setattr(tally, "MAX_VERDICTS", 1)
     assert explained(cloud, path)[0] == whole
 
 

@@ -34,7 +34,7 @@ TEXT_OF_ALL = Json(
         "type": "string",
         "examples": [
             "None of 1,000 hosts can serve the request. 990 have no provider with 64 VCPU free "
-            "(the most is 48); 10 have no inventory of VCPU. With 48 VCPU 12 hosts would serve."
+            "(the most is 48); 10 have no inventory of VCPU. With 48 VCPU, 12 hosts would serve."
         ],
     }
 )

@@ -18,6 +18,7 @@ from placement.candidates.explanation.tally import Tally
 from placement.candidates.explanation.text import text
 from placement.candidates.explanation.value import Explanation, Hosts
 from placement.candidates.model import Root, Tree
+from placement.candidates.trees.inventories import read_names
 from placement.candidates.trees.scan import AnchorReader, Scan
 from placement.candidates.trees.sharing import roots_of
 from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
@@ -71,7 +72,10 @@ def explain(
                     reductions.add(pool, verdict)
         except (BudgetSpentError, DeadlineExceeded):
             spent = True  # the rest is only counted
-    tally.end()
+    uuids = tally.end()
+    if uuids:
+        with deadline.waiting():
+            tally.name(read_names(scan.conn, sorted(uuids)))
     explanation = _explanation(
         tally, reductions, hosts, spent=spent, several=len(question.groups) > 1
     )
@@ -119,7 +123,6 @@ def _explanation(
             blocked,
             relaxations,
             several=several,
-            pools=tally.pools,
-            named=tally.named,
+            mentions=tally.mentions(),
         ),
     )

@@ -1,25 +1,29 @@
-"""Where the groups of a request fall out on a host, each by itself, and what is to blame."""
+"""Where each group of a request loses its last provider on a host, and which terms are to blame."""
 
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_, or_
 
+from placement.candidates.explanation.manners import Manner
+from placement.candidates.explanation.nouns import is_forbidden
 from placement.candidates.explanation.profiles import Fall, FallCause, first_fall
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
 from placement.candidates.terms import Masks, bits, each_mask, lowest
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
+
+# (position, mask) of each way in which a provider may serve a slot.
+PositionMasks = Sequence[tuple[int, int]]
 
 
 class GroupFalls:
-    """The falls of one host, by the masks of its providers.
-
-    missing: traits that several providers may bring, and that none with room has.
-    """
+    """The falls of one host, by the masks of its providers."""
 
     def __init__(self, question: Question, pool: Pool, masks: Sequence[Masks]) -> None:
+        # Traits that several providers may have together, and that none with room has.
         self.missing: set[StatedTerm] = set()
         self._question = question
         self._pool = pool
@@ -28,17 +32,18 @@ class GroupFalls:
     def of_group(self, suffix: str) -> Sequence[Fall]:
         """Return where the slots of a group fall out, of those that do at the first code."""
         slots = self._question.groups[suffix]
-        falls = [*map(self._of_slot, slots), self._of_missing_traits(slots)]
+        falls = [fall for slot in slots for fall in self._of_slot(slot)]
+        falls += self._of_missing_traits(slots)
         first = first_fall(falls)
-        return [fall for fall in falls if fall and first and fall.code is first.code]
+        return [fall for fall in falls if first and fall.code is first.code]
 
-    def _of_slot(self, slot: int) -> Fall | None:
-        """Return the term at which the last provider falls out; None where one serves."""
+    def _of_slot(self, slot: int) -> Sequence[Fall]:
+        """Return why the last provider of a slot falls out; empty if a provider serves it."""
         screen = self._question.screens[slot]
         masks = each_mask(self._masks[self._question.place[slot]])
         first = [lowest(mask & screen.hard) for _position, mask in masks]
         if not all(first):
-            return None
+            return ()
         last = max(first)
         term = screen.term(last)
         at_code = [
@@ -46,62 +51,83 @@ class GroupFalls:
             for (position, mask), bit in zip(masks, first, strict=True)
             if screen.term(bit).code is term.code
         ]
-        terms = self._blamed(slot, screen, last, [mask for _position, mask, _bit in at_code])
-        if not terms:
-            return None
-        sharing: tuple[int, ...] = ()
-        classes: tuple[str, ...] = ()
-        if not last & screen.stock:
-            sharing, classes = self._only_sharing(screen, masks, first)
-        return Fall(
+        blamed = self._blamed(slot, screen, last, [mask for _position, mask, _bit in at_code])
+        if not blamed:
+            return ()
+        fall = Fall(
             term.code,
             term.suffix,
-            FallCause(terms, classes, bool(sharing)),
+            FallCause(),
             slot,
             tuple(dict.fromkeys(position for position, _mask, bit in at_code if bit == last)),
             tuple(dict.fromkeys(position for position, _mask, _bit in at_code)),
-            sharing,
         )
+        if last & screen.stock:
+            # All providers at the code lack each of the classes, or each of them lacks some.
+            each = reduce(and_, [mask for _position, mask, _bit in at_code])
+            manner = None if blamed & each else Manner.APART
+            return (fall._replace(cause=FallCause(_terms(screen, blamed), manner=manner)),)
+        return self._of_checks(fall, screen, masks, blamed)
 
-    def _only_sharing(
-        self, screen: Screen, masks: Sequence[tuple[int, int]], failed: Sequence[int]
-    ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """Return the providers with room, and of what, where all are sharing ones; else nothing.
+    def _of_checks(
+        self, fall: Fall, screen: Screen, masks: PositionMasks, blamed: int
+    ) -> Sequence[Fall]:
+        """Return a fall at terms other than amounts, for each manner in which they are not met.
 
-        failed: the first term that each provider fails, by its bit.
+        fall: without its cause. blamed: the bits of its terms.
         """
-        with_room: dict[int, None] = {}
-        for (position, _mask), bit in zip(masks, failed, strict=True):
-            if not bit & screen.stock:
-                with_room[position] = None
-        if self._pool.anchor is None or min(with_room) < self._pool.local:
-            return (), ()
-        return tuple(with_room), tuple([name for name, _units in screen.resources])
+        terms = _terms(screen, blamed)
+        amounts = tuple(Amount(*resource) for resource in screen.resources)
+        with_room = [(position, mask) for position, mask in masks if not mask & screen.stock]
+        all_fail = all(mask & blamed for _position, mask in with_room)
+        local = [mask for position, mask in masks if position < self._pool.local]
+        shared = all_fail and min(position for position, _mask in with_room) >= self._pool.local
+        # A host outside the tree that the group names is just that, wherever its room is.
+        is_outside = reduce(and_, local) & blamed & screen.places
+        if shared and not is_outside:
+            sharing = tuple(dict.fromkeys(position for position, _mask in with_room))
+            cause = FallCause(terms, amounts, Manner.SHARED)
+            return (fall._replace(cause=cause, sharing=sharing),)
+        if is_forbidden(terms[0]):
+            manner = None if all_fail else Manner.ELSEWHERE
+            return (fall._replace(cause=FallCause(terms, amounts, manner)),)
+        common = reduce(and_, [mask for position, mask in masks if position in fall.at_code])
+        if blamed & common:
+            causes = _causes(screen, local, blamed)
+        elif meeting := [mask for mask in local if not mask & blamed]:
+            causes = [_elsewhere(screen, meeting, blamed)]
+        else:
+            causes = [FallCause(terms, manner=Manner.APART)]
+        return [fall._replace(cause=cause) for cause in causes]
 
-    def _blamed(
-        self, slot: int, screen: Screen, last: int, masks: Sequence[int]
-    ) -> tuple[StatedTerm, ...]:
-        """Return the terms to blame at the code of the last one; none where several share it.
+    def _blamed(self, slot: int, screen: Screen, last: int, masks: Sequence[int]) -> int:
+        """Return the bits of the terms to blame at the code of the last one.
 
-        masks: what providers fail that fall out there.
+        0 if several slots share the blame. masks: of the providers that fall out there.
         """
         if screen.collective & last and screen.term(last).code is Refusal.TRAIT_MISSING:
-            # Where each trait has a provider with room, that none has all of them joins these.
-            return tuple(map(screen.term, bits(self._missing_of([slot]))))
-        # What all of them fail is to blame by itself; else what they fail between them.
-        return screen.terms_at(last, reduce(and_, masks)) or screen.terms_at(
-            last, reduce(or_, masks)
-        )
+            # If each trait has a provider with room, the group lacks them only together.
+            return self._missing_of([slot])
+        # Terms that all of the providers fail come first; else the terms that some fail.
+        return screen.at_code(last, reduce(and_, masks)) or screen.at_code(last, reduce(or_, masks))
 
-    def _of_missing_traits(self, slots: Sequence[int]) -> Fall | None:
+    def _of_missing_traits(self, slots: Sequence[int]) -> Sequence[Fall]:
         """Return the traits of the unsuffixed group that no provider with room has."""
         first = self._question.screens[slots[0]]
         missing = self._missing_of(slots) if first.soft else 0
         if not missing:
-            return None
-        terms = tuple(map(first.term, bits(missing)))
+            return ()
+        terms = _terms(first, missing)
         self.missing = set(terms)
-        return Fall(Refusal.TRAIT_MISSING, terms[0].suffix, FallCause(terms), slots[0])
+        # A provider may serve any of the slots, and lacks the room for all of them.
+        local = {
+            slot: self._masks[self._question.place[slot]][0][: self._pool.local] for slot in slots
+        }
+        screens = [self._question.screens[slot] for slot in slots]
+        by_term: dict[FallCause, None] = {}
+        for screen, masks in zip(screens, local.values(), strict=True):
+            by_term |= dict.fromkeys(_causes(screen, masks, missing))
+        return [Fall(Refusal.TRAIT_MISSING, terms[0].suffix, cause, slots[0]) for cause in by_term]
 
     def _missing_of(self, slots: Sequence[int]) -> int:
         """Return the bits of collective terms that no provider with room for a slot meets."""
@@ -114,3 +140,34 @@ class GroupFalls:
             if not mask & screen.stock
         ]
         return reduce(and_, missing) if missing else 0
+
+
+def _terms(screen: Screen, mask: int) -> tuple[StatedTerm, ...]:
+    return tuple(map(screen.term, bits(mask)))
+
+
+def _causes(screen: Screen, local: Sequence[int], blamed: int) -> list[FallCause]:
+    """Return a cause for terms that no provider of a host meets, and one for the others.
+
+    local: the masks of the host's own providers. blamed: the bits of the terms.
+    """
+    nowhere = blamed & reduce(and_, local)
+    causes = [FallCause(_terms(screen, nowhere))] if nowhere else []
+    somewhere = blamed & ~nowhere
+    if somewhere:
+        meeting = [mask for mask in local if somewhere & ~mask]
+        causes.append(_elsewhere(screen, meeting, somewhere))
+    return causes
+
+
+def _elsewhere(screen: Screen, meeting: Sequence[int], blamed: int) -> FallCause:
+    """Return the cause for terms that only unsuitable providers of a host meet.
+
+    meeting: the masks of these providers. blamed: the bits of the terms.
+    """
+    amounts: tuple[Amount, ...] = ()
+    if all(mask & screen.stock for mask in meeting):
+        missing = reduce(and_, meeting) & screen.missing
+        is_bare = missing == screen.missing
+        amounts = tuple(Amount(name, 0 if is_bare else units) for name, units in screen.resources)
+    return FallCause(_terms(screen, blamed), amounts, Manner.ELSEWHERE)

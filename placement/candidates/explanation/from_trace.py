@@ -6,10 +6,10 @@ looked at, and not what they had; the database may have ruled out others.
 
 from collections.abc import Sequence
 
-from placement.candidates.explanation import wording
+from placement.candidates.explanation import nouns
 from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group, of_root
 from placement.candidates.explanation.text import text
-from placement.candidates.explanation.value import Blocked, Explanation, Hosts
+from placement.candidates.explanation.value import Blocked, Clause, Explanation, Hosts
 from placement.candidates.request import CandidateRequest, RequestGroup
 from placement.candidates.trace import Refusal, Trace
 
@@ -30,9 +30,9 @@ def _blocked(
     request: CandidateRequest, group: RequestGroup | None, code: Refusal, hosts: int
 ) -> Blocked:
     terms = _terms(request, group, code)
-    clause = f"{hosts:,} {wording.because(code, terms, len(request.groups) > 1)}"
+    clause = Clause(hosts, nouns.because(code, terms, len(request.groups) > 1))
     suffix = terms[0].suffix if terms else None
-    return Blocked(code, suffix, wording.asked(terms), hosts, (), [clause])
+    return Blocked(code, suffix, nouns.asked(terms), hosts, (), [clause])
 
 
 def _terms(

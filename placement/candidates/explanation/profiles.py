@@ -4,8 +4,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.terms import Masks
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
 if TYPE_CHECKING:
@@ -19,12 +21,14 @@ class FallCause(NamedTuple):
 
     # The terms of one code that the last providers fail; none for codes that join groups.
     terms: tuple[StatedTerm, ...] = ()
-    # The classes concerned: those of the sharing providers, or those whose sums do not fit.
-    classes: tuple[str, ...] = ()
-    # No provider has room but sharing ones.
-    shared: bool = False
-    # Of sums that do not fit: what stands in the way instead of the room; None: the room.
-    by: Refusal | None = None
+    # The room concerned: what unsuitable providers lack or suitable ones have, or the sums that do
+    # not fit. Units are 0 where providers have no inventory of the class at all.
+    amounts: tuple[Amount, ...] = ()
+    # How the code comes about; None: in the way that the code itself says.
+    manner: Manner | None = None
+    # Suffixes of isolated groups, and the number of providers that fit any of them.
+    groups: tuple[str, ...] = ()
+    providers: int = 0
 
 
 class Fall(NamedTuple):
@@ -82,6 +86,8 @@ class Verdict:
     options: Sequence[Sequence[int]] = ()
     undecided: bool = False
     root_refused: bool = False
+    # No provider is in a tree or subtree that a group names.
+    is_outside: bool = False
     # How many there are, and how many of them the text mentions by themselves.
     hosts: int = 0
     aside: int = 0
@@ -109,6 +115,7 @@ class Verdict:
             self.options,
             self.undecided,
             self.root_refused,
+            self.is_outside,
         )
 
 

@@ -73,7 +73,8 @@ class Question:
     these. split: several providers may serve an amount in parts. groups: suffix -> slots, in the
     order of the request. host_looks, looks: the work that a host takes, and each provider of it.
     relaxations: the request without each of its terms. parts: how many slots and terms it has.
-    plan_looks: the work of planning a request like it. places: terms that name trees.
+    plan_looks: the work of planning a request like it. stated: the terms of its groups. places:
+    those that name trees.
     """
 
     def __init__(self, request: CandidateRequest, spend: Spend = free) -> None:
@@ -85,7 +86,12 @@ class Question:
         self.root_terms = of_root(request.root)
         self.split = any(group.can_split for group in request.groups)
         terms = [term for group in request.groups for term in group.terms]
-        self.places = [term for term in terms if isinstance(term, PlaceTerm)]
+        self.stated = [stated for group in request.groups for stated in of_group(group)]
+        self.places: dict[StatedTerm, PlaceTerm] = {
+            stated: term
+            for stated, term in zip(self.stated, terms, strict=True)
+            if isinstance(term, PlaceTerm)
+        }
         self._classes = {name for group in request.groups for name, _units in group.resources}
         self.screens: list[Screen] = []
         self.distinct: list[Screen] = []

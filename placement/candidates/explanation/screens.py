@@ -10,18 +10,12 @@ from placement.candidates.budget import Spend, free
 from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group
 from placement.candidates.model import Pool
 from placement.candidates.request import Slot
-from placement.candidates.terms import Masks, TermChecks, bits, meeting
+from placement.candidates.terms import Masks, PlaceTerm, TermChecks, bits, meeting
 from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
 
 
 class Screen:
-    """The terms of a slot, each with a bit: those with lower bits are looked at first.
-
-    terms: by bit. hard: the bits of what every provider has to meet. collective: those of terms
-    that the group may leave to several providers. soft: those of them that several may meet
-    together, as there are several slots. stock: those of inventories and room. checks: what the
-    group asks besides. looks: the work that one provider takes.
-    """
+    """The terms of a slot, each with a bit: conditions with lower bits are checked first."""
 
     def __init__(
         self,
@@ -40,29 +34,46 @@ class Screen:
         group = slot.group
         self._in_parts = in_parts
         self._classes = len(slot.resources)
+        # (class, units) of the slot.
         self.resources = slot.resources
         self._amounts = [
             (name, units, 1 << place) for place, (name, units) in enumerate(slot.resources)
         ]
+        # All terms, in the order of their bits.
         self.terms = of_amounts(group.suffix, slot.resources)
         first = len(self.terms)
+        # The bits of inventories and room.
         self.stock = (1 << first) - 1
+        # What the group asks besides.
         self.checks = checks or TermChecks(
             group.terms, spans=not group.suffixed, first=first, spend=spend
         )
         self.terms += of_group(group)
+        # The bits of terms that the group may leave to several providers.
         self.collective = 0
         if not group.suffixed:
             for number, term in enumerate(group.terms, first):
                 self.collective |= term.is_collective << number
+        # The bits of terms that name a tree.
+        self.places = 0
+        for number, term in enumerate(group.terms, first):
+            self.places |= isinstance(term, PlaceTerm) << number
+        # The bits of terms that several providers may meet together, as there are several slots.
         self.soft = 0 if alone else self.collective
+        # The bits of what every provider has to meet.
         self.hard = ((1 << len(self.terms)) - 1) & ~self.soft
+        # The work that one provider takes.
         self.looks = 4 + 2 * len(self._amounts)
 
-    def terms_at(self, bit: int, mask: int) -> tuple[StatedTerm, ...]:
-        """Return the terms of a mask that have the code of a bit."""
+    def at_code(self, bit: int, mask: int) -> int:
+        """Return the bits of a mask whose terms have the code of a bit."""
         code = self.term(bit).code
-        return tuple([term for term in map(self.term, bits(mask)) if term.code is code])
+        return sum(each for each in bits(mask) if self.term(each).code is code)
+
+    @property
+    def missing(self) -> int:
+        """The bits of the classes that a provider has no inventory of."""
+        return (1 << self._classes) - 1
 
     def term(self, bit: int) -> StatedTerm:
         """Return the term that has the bit."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 from falcon_placement_client.inventory import sizes
 from placement.candidates.budget import Budget
 from placement.candidates.constraints import CollectiveTraits, SplitCapacity
+from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.profiles import Fall, FallCause, Profile, Shortage, Verdict
 from placement.candidates.explanation.question import LOOKS_PER_TERM, Joins, Question
 from placement.candidates.explanation.reductions import Amounts, Reductions
@@ -26,6 +27,7 @@ from placement.candidates.model import Pool
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import UNSUFFIXED, CandidateRequest
 from placement.candidates.search.split_search import SplitSearches, by_room
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
 MOST_AMOUNTS = 64  # tried, amounts of one class on one host
@@ -145,12 +147,24 @@ class _SplitCase(Case):
         served_free = self._serves(free)
         if served_free is False:
             code = self._fall_of_parts(free)
-            sums = FallCause(by=Refusal.CAPACITY) if code is Refusal.CAPACITY_SUM else FallCause()
-            return Fall(code, None, sums)
+            if code is Refusal.CAPACITY_SUM:
+                return self._fall_of_sums()
+            return Fall(code, None)
         served_apart = self._serves(apart) if served_free else None
         if served_apart is None:
             return Fall(Refusal.BUDGET, None)
         return Fall(Refusal.SAME_SUBTREE if served_apart else Refusal.ISOLATE, None)
+
+    def _fall_of_sums(self) -> Fall:
+        """Return that amounts do not fit in parts: of which classes, and who has some of it."""
+        plan = self._question.joins.plan
+        split = {name for group in plan.request.groups for name in group.can_split}
+        names = split.union(plan.contended_classes)
+        sums = [Amount(*sum_) for sum_ in plan.combined_amounts.items() if sum_[0] in names]
+        slots = {slot for name in names for slot in plan.amounts_of(name)}
+        servers = sorted({each for slot in slots for each in self._options[slot]})
+        cause = FallCause(amounts=tuple(sums), manner=Manner.PARTS)
+        return Fall(Refusal.CAPACITY_SUM, None, cause, at_code=servers)
 
     def _fall_of_parts(self, request: CandidateRequest) -> Refusal:
         """Return whether traits are in the way, or the sums of the parts."""

@@ -1,85 +1,24 @@
 """The hosts of an explanation, added up: nothing here grows with their number."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-from placement.candidates.explanation import wording
-from placement.candidates.explanation.extremes import measures, wider_at
-from placement.candidates.explanation.profiles import (
-    Extreme,
-    Fall,
-    FallCause,
-    Profile,
-    Verdict,
-)
+from placement.candidates.explanation.context import Names
+from placement.candidates.explanation.extremes import measures
+from placement.candidates.explanation.mentioned import MentionedHosts
+from placement.candidates.explanation.nouns import asked
+from placement.candidates.explanation.profiles import Fall, Profile, Verdict
 from placement.candidates.explanation.question import Question
+from placement.candidates.explanation.rejected import MAX_EXAMPLES, RejectedHosts, note
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.explanation.together import SumCauses
-from placement.candidates.explanation.value import Blocked, Relaxed, Step
+from placement.candidates.explanation.value import Blocked, Mentions, Relaxed, Step
 from placement.candidates.explanation.verdicts import Judge
-from placement.candidates.explanation.wording import Loss, Words
-from placement.candidates.model import Pool, Tree
+from placement.candidates.explanation.wording import Words
+from placement.candidates.model import Pool
 from placement.candidates.trace import Refusal
-from placement.vocabulary import SHARING_TRAIT
 
-MOST_EXAMPLES = 5
-MOST_VERDICTS = 10_000  # kept at a time
-MOST_CAUSES = 1000  # told apart, of one step
-MOST_NAMED = 3  # hosts that the request names
-MOST_SHARING = 100  # providers that alone have room, for hosts that are alike
-
-
-@dataclass(slots=True)
-class Fallen:
-    """The hosts that fell out at one step."""
-
-    code: Refusal
-    hosts: int = 0
-    # How many of them the text mentions by themselves.
-    aside: int = 0
-    # Some hosts, and some of those that only share.
-    examples: list[str] = field(default_factory=list)
-    pools: list[str] = field(default_factory=list)
-    # FallCause -> hosts, and those of them that the text does not mention by themselves.
-    causes: Counter[FallCause] = field(default_factory=Counter)
-    plain: Counter[FallCause] = field(default_factory=Counter)
-    # FallCause -> class -> what inventories have.
-    extremes: dict[FallCause, dict[str, Extreme]] = field(default_factory=dict)
-    # FallCause -> UUIDs of the sharing providers that alone have room.
-    sharing: dict[FallCause, set[str]] = field(default_factory=dict)
-
-    def add(self, verdict: Verdict) -> None:
-        """Add the hosts of a verdict."""
-        self.hosts += verdict.hosts
-        self.aside += verdict.aside
-        self.examples += verdict.examples[: MOST_EXAMPLES - len(self.examples)]
-        self.pools += verdict.pools[: MOST_EXAMPLES - len(self.pools)]
-        for fall in verdict.falls:
-            if fall.sharing:
-                uuids = verdict.sharing.get(fall.slot, ())
-                self.sharing.setdefault(fall.cause, set()).update(uuids)
-        # Slots that ask the same have one cause.
-        for cause in dict.fromkeys(fall.cause for fall in verdict.falls):
-            kept = cause
-            if cause not in self.causes and len(self.causes) >= MOST_CAUSES:
-                kept = FallCause(cause.terms[-1:])  # of which there are no more than terms
-            self.causes[kept] += verdict.hosts
-            self.plain[kept] += verdict.hosts - verdict.aside
-            by_class = self.extremes.setdefault(kept, {})
-            for measure in verdict.measures:
-                if measure.cause == cause and measure.extreme is not None:
-                    known = by_class.get(measure.name)
-                    code = cause.by or self.code
-                    by_class[measure.name] = wider_at(code, known, measure.extreme)
-
-    def losses(self, causes: Counter[FallCause]) -> Sequence[Loss]:
-        """Return causes, those of most hosts first."""
-        return [
-            Loss(cause, hosts, self.extremes.get(cause, {}), sorted(self.sharing.get(cause, ())))
-            for cause, hosts in causes.most_common()
-            if hosts
-        ]
+MAX_VERDICTS = 10_000  # kept at a time
 
 
 class Tally:
@@ -89,14 +28,11 @@ class Tally:
         self.looked = 0
         self.served = 0
         self.undecided = 0
-        # Hosts that share what they have and lack a class of the request.
-        self.pools = 0
-        # Clauses about hosts that the request names.
-        self.named: list[str] = []
+        self._mentioned = MentionedHosts(question)
         self._question = question
         self._judge = judge
         self._sums = None if question.split else SumCauses(judge)
-        self._words = Words(question.joins.plan, several=len(question.groups) > 1)
+        self.name({})
         self._verdicts: dict[Hashable, Verdict] = {}
         self._kept = 0  # verdicts and variants of them
         # Suffix -> code -> hosts; for hosts whose root is refused the suffix is None.
@@ -106,7 +42,7 @@ class Tally:
         # (suffix, code) -> the terms that took hosts away.
         self._terms: dict[tuple[str | None, Refusal], dict[StatedTerm, None]] = {}
         self._together: Counter[Refusal] = Counter()
-        self._fallen: dict[tuple[Refusal, str | None], Fallen] = {}
+        self._rejected: dict[tuple[Refusal, str | None], RejectedHosts] = {}
         self._gains: Counter[int] = Counter()
 
     def add(self, pool: Pool) -> Verdict:
@@ -123,28 +59,18 @@ class Tally:
         verdict.hosts += 1
         if not verdict.falls:
             return verdict
-        examples = verdict.examples
-        if SHARING_TRAIT in anchor.members[0].traits and self._question.only_shares(anchor):
-            self.pools += 1
-            verdict.aside += 1
-            examples = verdict.pools
-        elif self._question.places and self._is_named(anchor):
-            verdict.aside += 1
-            self.named.append(self._clause_of(anchor, pool, verdict))
-        if len(examples) < MOST_EXAMPLES:
+        pools = self._mentioned.pools
+        self._mentioned.add(pool, verdict)
+        examples = verdict.examples if self._mentioned.pools == pools else verdict.pools
+        if len(examples) < MAX_EXAMPLES:
             examples.append(anchor.uuid)
-        _note(verdict, pool)
+        note(verdict, pool)
         return verdict
-
-    def _is_named(self, anchor: Tree) -> bool:
-        """Whether the request names a host, of which the text has something to say."""
-        places = self._question.places
-        return len(self.named) < MOST_NAMED and any(term.positions(anchor) for term in places)
 
     def _verdict_of(self, profile: Profile, pool: Pool) -> Verdict:
         """Decide the hosts of a profile."""
         verdict = self._judge.verdict(profile, pool)
-        if self._kept >= MOST_VERDICTS:
+        if self._kept >= MAX_VERDICTS:
             self._fold()
         self._kept += 1
         self._verdicts[profile] = verdict
@@ -164,16 +90,6 @@ class Tally:
             self._kept += 1
         return variant
 
-    def _clause_of(self, anchor: Tree, pool: Pool, verdict: Verdict) -> str:
-        """Return why a single host is not served."""
-        fallen = Fallen(verdict.falls[0].code)
-        alone = Verdict(verdict.falls, hosts=1, measures=list(measures(verdict.falls)))
-        _note(alone, pool)
-        fallen.add(alone)
-        losses = fallen.losses(fallen.causes)
-        clauses = [self._words.clause(fallen.code, loss) for loss in losses]
-        return f"host {anchor.uuid} {', and '.join(clauses)}"
-
     def _fold(self) -> None:
         """Add up what the verdicts say, and forget them."""
         for verdict in self._verdicts.values():
@@ -192,9 +108,9 @@ class Tally:
             return
         fall = verdict.falls[0]
         step = fall.code, fall.group
-        if step not in self._fallen:
-            self._fallen[step] = Fallen(fall.code)
-        self._fallen[step].add(verdict)
+        if step not in self._rejected:
+            self._rejected[step] = RejectedHosts(fall.code)
+        self._rejected[step].add(verdict)
         for place in verdict.gains:
             self._gains[place] += hosts
         # A host whose root is refused has no provider for any group.
@@ -215,9 +131,20 @@ class Tally:
 
     # -- what it comes to ----------------------------------------------------------------------
 
-    def end(self) -> None:
-        """Add up all hosts; then the rest can be asked for."""
+    def end(self) -> Collection[str]:
+        """Add up all hosts, and return the UUIDs of the providers to call by their names."""
         self._fold()
+        steps = self._rejected.values()
+        return set(self._mentioned.uuids).union(*(rejected.uuids for rejected in steps))
+
+    def name(self, names: Names) -> None:
+        """Set the names of providers; before, their UUIDs stand for them."""
+        self._names = names
+        self._words = Words(self._question.joins.plan, names)
+
+    def mentions(self) -> Mentions:
+        """Return what the text says besides the reasons of most hosts."""
+        return self._mentioned.mentions(self._words, self._names)
 
     def groups(self) -> Mapping[str, Sequence[Step]]:
         """Return the steps of each group."""
@@ -233,7 +160,7 @@ class Tally:
                 blamed |= self._terms.get((part, code), {})
             # In the order of the request; all that is asked where it took no host.
             terms = self._question.terms_of(suffix, code)
-            detail = wording.asked([term for term in terms if term in blamed] or terms)
+            detail = asked([term for term in terms if term in blamed] or terms)
             yield Step(code, detail, before, after)
             before = after
 
@@ -246,23 +173,23 @@ class Tally:
             codes.append(Refusal.BUDGET)
         for code in codes:
             after = before - self._together[code]
-            steps.append(Step(code, self._words.joined(code), before, after))
+            steps.append(Step(code, self._words.asked_together(code), before, after))
             before = after
         return steps
 
     def blocked(self) -> Sequence[Blocked]:
         """Return where hosts fell out, most hosts first."""
         order = list(Refusal)
-        fallen = sorted(
-            self._fallen.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0]))
+        rejected = sorted(
+            self._rejected.items(), key=lambda item: (-item[1].hosts, order.index(item[0][0]))
         )
-        return [self._blocked(code, group, hosts) for (code, group), hosts in fallen]
+        return [self._blocked(code, group, hosts) for (code, group), hosts in rejected]
 
-    def _blocked(self, code: Refusal, group: str | None, fallen: Fallen) -> Blocked:
-        detail = self._words.detail(code, fallen.losses(fallen.causes), fallen.hosts)
-        clauses = self._words.clauses(code, fallen.losses(fallen.plain))
-        examples = [*fallen.examples, *fallen.pools][:MOST_EXAMPLES]
-        return Blocked(code, group, detail, fallen.hosts, examples, clauses, fallen.aside)
+    def _blocked(self, code: Refusal, group: str | None, rejected: RejectedHosts) -> Blocked:
+        detail = self._words.detail(code, rejected.losses(rejected.causes), rejected.hosts)
+        clauses = self._words.clauses(code, rejected.losses(rejected.plain))
+        examples = [*rejected.examples, *rejected.pools][:MAX_EXAMPLES]
+        return Blocked(code, group, detail, rejected.hosts, examples, clauses, rejected.aside)
 
     def relaxed(self) -> Sequence[Relaxed]:
         """Return the terms without which more hosts would be served, most first."""
@@ -271,15 +198,3 @@ class Tally:
             Relaxed(relaxations[place].term, self.served + hosts)
             for place, hosts in sorted(self._gains.items(), key=lambda item: (-item[1], item[0]))
         ]
-
-
-def _note(verdict: Verdict, pool: Pool) -> None:
-    """Note what a host has of what it failed.  PERF: every host comes here."""
-    members = pool.members
-    for measure in verdict.measures:
-        measure.note(members)
-    for fall in verdict.falls:
-        if fall.sharing:
-            uuids = verdict.sharing.setdefault(fall.slot, set())
-            if len(uuids) < MOST_SHARING:
-                uuids.update([members[position].uuid for position in fall.sharing])

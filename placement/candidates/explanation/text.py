@@ -1,11 +1,10 @@
 """An explanation in two or three sentences: the outcome, the reasons, what would help most."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from placement.candidates.explanation.terms import StatedTerm
-from placement.candidates.explanation.value import Blocked, Hosts, Relaxed
-from placement.candidates.explanation.wording import (
+from placement.candidates.explanation.nouns import (
     KINDS,
     count_of,
     for_group,
@@ -13,9 +12,15 @@ from placement.candidates.explanation.wording import (
     noun_of,
     value_of,
 )
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.explanation.value import Blocked, Hosts, Mentions, Relaxed
 from placement.candidates.terms import PlaceTerm, Untainted
+from placement.candidates.trace import Refusal
 
-MOST_REASONS = 3
+MAX_REASONS = 5
+MAX_SUGGESTIONS = 2
+
+NO_MENTIONS = Mentions()
 
 
 def text(
@@ -24,32 +29,51 @@ def text(
     relaxations: Sequence[Relaxed],
     *,
     several: bool,
-    pools: int = 0,
-    named: Sequence[str] = (),
+    mentions: Mentions = NO_MENTIONS,
 ) -> str:
-    """Return the whole in two or three sentences.
-
-    several: there are several groups. pools: how many hosts share what they have, and could not
-    serve the request. named: clauses about the hosts that the request names.
-    """
-    sentences = [_outcome(hosts, pools)]
-    reasons = list(named)
-    others = 0
-    for step in sorted(blocked, key=lambda step: step.aside - step.hosts):
-        left = MOST_REASONS - len(reasons)
-        if left > 0:
-            reasons += step.clauses[:left]
-        else:
-            others += step.hosts - step.aside
-    if others:
-        falls = "falls" if others == 1 else "fall"
-        reasons.append(f"{others:,} {falls} out for other reasons")
-    if reasons:
-        said = "; ".join(reasons)
-        sentences.append(f"{said[0].upper()}{said[1:]}.")
-    if relaxations:
-        sentences.append(_without(max(relaxations, key=attrgetter("hosts")), several))
+    """Return the whole in two or three sentences; several: there are several groups."""
+    sentences = [_outcome(hosts, mentions.pools)]
+    if mentions.nonexistent:
+        # Without them no host can serve the request, whatever else it fails.
+        sentences += mentions.nonexistent
+    elif reasons := _reasons(blocked, mentions):
+        sentences.append(f"{reasons[0].upper()}{reasons[1:]}.")
+    sentences += [_without(relaxed, several) for relaxed in _suggested(relaxations)]
     return " ".join(sentences)
+
+
+def _reasons(blocked: Sequence[Blocked], mentions: Mentions) -> str:
+    reasons = [*mentions.named]
+    outside, predicate = mentions.outside
+    if outside:
+        reasons.append(f"{'the other ' * bool(mentions.named)}{outside:,} {predicate}")
+    stated: Counter[Refusal] = Counter()
+    clauses = [(clause, step.code) for step in blocked for clause in step.clauses]
+    clauses.sort(key=lambda item: -item[0].hosts)
+    for clause, code in clauses[:MAX_REASONS]:
+        reasons.append(f"{clause.hosts:,} {clause.predicate}")
+        stated[code] += clause.hosts
+    left: Counter[Refusal] = Counter()
+    for step in blocked:
+        left[step.code] += step.hosts - step.aside
+    left -= stated
+    if left:
+        reasons.append(f"{left.total():,} more because {' or '.join(_meanings(left))}")
+    return "; ".join(reasons)
+
+
+def _meanings(codes: Iterable[Refusal]) -> Sequence[str]:
+    return list(dict.fromkeys(code.meaning for code in codes))
+
+
+def _suggested(relaxations: Sequence[Relaxed]) -> Sequence[Relaxed]:
+    """Return the best of each kind: another tree, another condition, a smaller amount."""
+    best: dict[object, Relaxed] = {}
+    for relaxed in sorted(relaxations, key=attrgetter("hosts"), reverse=True):
+        kind = KINDS.get(keyword_of(relaxed.term))
+        is_place = kind is not None and issubclass(kind, PlaceTerm)
+        best.setdefault((relaxed.to is None, is_place), relaxed)
+    return list(best.values())[:MAX_SUGGESTIONS]
 
 
 def _outcome(hosts: Hosts, pools: int) -> str:
@@ -84,10 +108,10 @@ def _outcome_of(hosts: Hosts) -> str:
 def _without(relaxed: Relaxed, several: bool) -> str:
     term, hosts = relaxed.term, f"{count_of(relaxed.hosts)} would serve"
     if relaxed.to is not None:
-        return f"With {relaxed.to} {term.resource_class}{for_group(term, several)} {hosts}."
-    where = " of the root" if term.keyword.startswith("root.") else for_group(term, several)
+        return f"With {relaxed.to} {term.resource_class}{for_group(term, several)}, {hosts}."
+    where = " for the root" if term.keyword.startswith("root.") else for_group(term, several)
     dropped = _dropped(term).format(value=value_of(term), noun=noun_of(term))
-    return f"Without {dropped}{where} {hosts}."
+    return f"Without {dropped}{where}, {hosts}."
 
 
 def _dropped(term: StatedTerm) -> str:
@@ -99,7 +123,7 @@ def _dropped(term: StatedTerm) -> str:
         return f"{kind.keyword} {{value}}"
     if kind is Untainted:
         return "the taint {value}"
-    return "forbidding {noun}" if kind.excludes else "asking for {noun}"
+    return "forbidding {noun}" if kind.excludes else "requiring {noun}"
 
 
 _DROPPED_JOINS: Mapping[str, str] = {

@@ -11,9 +11,12 @@ from contextlib import suppress
 
 from falcon_placement_client.inventory import Stock
 from placement.candidates.budget import LOOKS_PER_STEP, BudgetSpentError
+from placement.candidates.explanation.joining import isolation_cause
+from placement.candidates.explanation.manners import Manner
 from placement.candidates.explanation.profiles import ORDER, Fall, FallCause, Verdict
 from placement.candidates.explanation.verdicts import Judge
 from placement.candidates.model import Pool, Stocks
+from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
 SHARE = 8  # the part of all work that this may take
@@ -45,26 +48,29 @@ class SumCauses:
     def fall(self, pool: Pool, verdict: Verdict) -> Fall:
         """Return the fall of a host with its cause, which is left open where it is hard to find."""
         before = self._judge.budget.looks
-        cause = FallCause(classes=self._plan.contended_classes)
+        cause = FallCause(amounts=self._sums(self._plan.contended_classes))
         if self._left > 0:
             # That the host falls out is known, also if no more may be found out about it.
             with suppress(BudgetSpentError):
                 cause = self._cause(pool, verdict.options)
         self._left -= self._judge.budget.looks - before
-        slots = {slot for name in cause.classes for slot in self._plan.amounts_of(name)}
+        slots = {slot for name, _units in cause.amounts for slot in self._plan.amounts_of(name)}
         servers = sorted({each for slot in slots for each in verdict.options[slot]})
         return verdict.falls[0]._replace(cause=cause, at_code=servers)
 
     def _cause(self, pool: Pool, options: Sequence[Sequence[int]]) -> FallCause:
         if self._is_isolation(pool, options):
-            return FallCause(classes=self._plan.contended_classes, by=Refusal.ISOLATE)
+            return isolation_cause(self._plan, options, Manner.ISOLATION)
         classes = self._short_classes(pool, options)
         bounded = [name for name in classes if _bounds_room(pool, name)]
         if bounded:
             lifted = self._lifted(pool, bounded, units_only=True)
             if self._serves(lifted, options, upto=Refusal.CAPACITY_SUM):
-                return FallCause(classes=classes, by=Refusal.MAX_UNIT)
-        return FallCause(classes=classes)
+                return FallCause(amounts=self._sums(classes), manner=Manner.MAX_UNIT)
+        return FallCause(amounts=self._sums(classes))
+
+    def _sums(self, names: Iterable[str]) -> tuple[Amount, ...]:
+        return tuple(Amount(name, self._plan.combined_amounts[name]) for name in names)
 
     def _is_isolation(self, pool: Pool, options: Sequence[Sequence[int]]) -> bool:
         """Whether a host with enough of everything would serve only without the isolation."""

@@ -41,6 +41,13 @@ class Step(NamedTuple):
     after: int
 
 
+class Clause(NamedTuple):
+    """A predicate of some hosts, which makes a sentence after their number."""
+
+    hosts: int
+    predicate: str
+
+
 class Blocked(NamedTuple):
     """Hosts that fell out at one step."""
 
@@ -52,11 +59,23 @@ class Blocked(NamedTuple):
     hosts: int
     # UUIDs of hosts.
     examples: Sequence[str]
-    # The same for the text: a clause for each cause. Hosts that the text mentions otherwise are not
-    # among them.
-    clauses: Sequence[str]
-    # How many these hosts are.
+    # The same for the text, without hosts that it mentions in another place.
+    clauses: Sequence[Clause]
+    # Number of hosts that the text mentions in another place.
     aside: int = 0
+
+
+class Mentions(NamedTuple):
+    """What the text says besides the reasons of most hosts."""
+
+    # Number of hosts that only share their inventories and could not serve the request.
+    pools: int = 0
+    # Clauses about the hosts in whose trees the request wants providers.
+    named: Sequence[str] = ()
+    # Hosts that have no provider in these trees.
+    outside: Clause = Clause(0, "")
+    # Sentences about providers and aggregates that do not exist.
+    nonexistent: Sequence[str] = ()
 
 
 class Relaxed(NamedTuple):

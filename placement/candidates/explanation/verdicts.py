@@ -6,9 +6,12 @@ request joins slots, an equal signature of each constraint.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import reduce
+from operator import and_
 
 from placement.candidates.budget import Budget, BudgetSpentError
 from placement.candidates.explanation.falls import GroupFalls
+from placement.candidates.explanation.joining import joining_cause
 from placement.candidates.explanation.profiles import (
     ORDER,
     Fall,
@@ -28,14 +31,12 @@ from placement.candidates.trace import Refusal
 
 # A host that takes the solver longer than this part of all work is left undecided.
 SHARE = 16
-
 # Of requests that say less: slots and terms of those whose joins are kept.
 MAX_KEPT_PARTS = 50_000
 
 # What it takes to look whether a relaxation may help a host, and to join one slot anew.
 LOOKS_PER_RELAXATION = 8
 LOOKS_PER_SLOT = 24
-
 # What it takes to decide a host that no other is like, and each of its slots by itself.
 LOOKS_PER_VERDICT = 200
 LOOKS_PER_FALL = 35
@@ -172,6 +173,7 @@ class Case:
         verdict = Verdict(
             falls, by_group, (), self._masks, self._options, root_refused=self._root != 0
         )
+        verdict.is_outside = self._is_outside()
         verdict.undecided = falls[0].code is Refusal.BUDGET
         try:
             _note_gains(verdict, self._gains(by_group, possible))
@@ -179,6 +181,13 @@ class Case:
             # Why the host falls out is known all the same.
             verdict.undecided = True
         return verdict
+
+    def _is_outside(self) -> bool:
+        """Whether no provider of the host is in a tree or subtree that a group names."""
+        return bool(self._question.places) and any(
+            screen.places & reduce(and_, [mask for _position, mask in each_mask(masks)])
+            for screen, masks in zip(self._question.distinct, self._masks, strict=True)
+        )
 
     def _possible(self) -> bool | None:
         joins = self._question.joins
@@ -199,9 +208,17 @@ class Case:
         for code in self._question.joining_codes:
             kinds = [kind for kind in joins.kinds if ORDER[kind.code] <= ORDER[code]]
             serves = self._judge.serves(joins.plan, kinds, self._pool, self._options)
+            if serves is None:
+                return Fall(Refusal.BUDGET, None)
             if not serves:
-                return Fall(Refusal.BUDGET if serves is None else code, None)
+                cause = joining_cause(code, joins.plan, self._options, self._serves_under)
+                return Fall(code, None, cause)
         raise AssertionError("the constraints of all codes together refuse")
+
+    def _serves_under(self, code: Refusal) -> bool | None:
+        joins = self._question.joins
+        kinds = [kind for kind in joins.kinds if kind.code is code]
+        return self._judge.serves(joins.plan, kinds, self._pool, self._options)
 
     # -- what would serve ----------------------------------------------------------------------
 

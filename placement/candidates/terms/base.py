@@ -186,6 +186,11 @@ class PlaceTerm(Term):
     is_listed = False
     name_kind = "tree"
 
+    @property
+    def stored(self) -> str:
+        """The provider that the term names, as trees in memory have it."""
+        raise NotImplementedError
+
     def positions(self, tree: Tree) -> Collection[int]:
         """Return the positions of the members that meet the term."""
         raise NotImplementedError

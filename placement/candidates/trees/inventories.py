@@ -1,4 +1,4 @@
-"""The inventories of a few providers, as an explanation shows them."""
+"""The names and inventories of a few providers, as an explanation shows them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from placement.db.statements import providers as statements
+from placement.logs import escaped
 from placement.objects import provider_parts
 from placement.objects.provider_parts import Part
 
@@ -23,3 +24,9 @@ def read_inventories(
         for name, inventory in by_class.items():
             inventories[uuid_by_id[row_id], name] = {**inventory, "used": usages[row_id][name]}
     return inventories
+
+
+def read_names(conn: Connection, uuids: Sequence[str]) -> Mapping[str, str]:
+    """Return UUID -> name of the providers that exist; what is not printable is escaped."""
+    rows = statements.with_all_fields(uuids).rows(conn)
+    return {uuid: escaped(name) for uuid, name, *_others in rows}

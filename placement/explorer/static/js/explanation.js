@@ -65,7 +65,8 @@ function funnels(explanation, all) {
   for (const [suffix, steps] of Object.entries(explanation.groups ?? {})) {
     drawings.push(funnel(suffix ? `Group ${suffix}` : "Group without suffix", steps, all));
   }
-  drawings.push(funnel("All groups together", explanation.together ?? [], all));
+  const title = drawings.length > 1 ? "All groups together" : "Group as a whole";
+  drawings.push(funnel(title, explanation.together ?? [], all));
   return h("div", { class: "funnels" }, drawings);
 }
 

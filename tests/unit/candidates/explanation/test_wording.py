@@ -6,26 +6,41 @@ from pathlib import Path
 import pytest
 
 from placement.candidates.explanation import CODES
-from placement.candidates.trace import SUMS_BY, Refusal
+from placement.candidates.explanation.fields import FIELDS, ITEM_FIELDS
+from placement.candidates.explanation.manners import FORMS_BY_MANNER
+from placement.candidates.trace import Form, Refusal
 
 ROOT = Path(__file__).parents[4]
-FIELDS = {
-    *("value", "noun", "name", "there", "advice", "have", "group", "missing", "within"),
-    *("traits", "sums", "isolated", "subtrees"),
-}
+PLAIN = {(code, None): (code.reason.refused, code.reason.lacking) for code in CODES}
+PAIRS = [*PLAIN.items(), *FORMS_BY_MANNER.items()]
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_each_code_of_explanations_has_its_words(code: Refusal) -> None:
     assert re.fullmatch(r"[a-z][^.]+[^.]", code.meaning)
-    assert code.reason.refused
-    assert re.match(r"\{have\} |took ", code.reason.lacking)
+    assert code.reason.refused.frame
 
 
-def test_forms_have_known_fields_alone() -> None:
-    for reason in (*(code.reason for code in Refusal), *SUMS_BY.values()):
-        used = re.findall(r"\{(\w*)\}", "".join(reason))
-        assert FIELDS.issuperset(used), reason
+def test_each_form_is_a_detail_or_a_predicate_of_known_fields() -> None:
+    for key, (refused, lacking) in PAIRS:
+        assert re.match(r"\{(have|are)\} |took ", lacking.frame), key
+        assert not {"have", "are"}.intersection(fields(refused.frame)), key
+        for form in (refused, lacking):
+            assert fields(form.frame) <= {"items", *FIELDS}, key
+            assert fields(form.item) <= ITEM_FIELDS.keys(), key
+            assert ";" not in "".join(form), "a semicolon ends a cause"
+
+
+def test_each_field_is_in_some_form() -> None:
+    forms: list[Form] = [form for _key, pair in PAIRS for form in pair]
+    asked = [code.reason.asked for code in CODES]
+    used = {name for text in (*(form.frame for form in forms), *asked) for name in fields(text)}
+    assert used == {"items", *FIELDS}
+    assert {name for form in forms for name in fields(form.item)} == ITEM_FIELDS.keys()
+
+
+def fields(text: str) -> set[str]:
+    return set(re.findall(r"\{(\w*)\}", text))
 
 
 def test_meanings_are_told_in_one_place() -> None:

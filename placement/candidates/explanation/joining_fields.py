@@ -1,0 +1,135 @@
+"""The fields of forms about what joins groups, and what fills them in."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from placement.candidates.explanation.context import Context
+from placement.candidates.explanation.nouns import (
+    MAX_NAMES,
+    MAX_TERMS,
+    joined,
+    listed,
+    noun_of,
+    value_of,
+)
+from placement.candidates.explanation.terms import StatedTerm, of_group
+from placement.candidates.plan import SearchPlan
+from placement.candidates.request import RequestGroup, SubtreeRule
+from placement.candidates.trace import Refusal
+
+
+def _unsuffixed(plan: SearchPlan) -> RequestGroup:
+    return next(group for group in plan.request.groups if not group.suffixed)
+
+
+def _traits(context: Context) -> str:
+    terms = of_group(_unsuffixed(context.plan))
+    return joined([noun_of(term) for term in terms if term.code is Refusal.TRAIT_MISSING], " and ")
+
+
+def _trait_names(context: Context) -> str:
+    # Also if the plan says that one provider serves all: others may serve parts.
+    group, plan = _unsuffixed(context.plan), context.plan
+    terms = [term for term in of_group(group) if term.code is Refusal.TRAIT_MISSING]
+    alone = plan.alone and not group.can_split
+    names = listed([value_of(term) for term in terms])
+    return f"{names} {'on one provider' if alone else 'between its providers'}"
+
+
+def _sums(context: Context) -> str:
+    plan = context.plan
+    split = [name for group in plan.request.groups for name in sorted(group.can_split)]
+    names = dict.fromkeys([*plan.contended_classes, *split])
+    sums = [f"{plan.combined_amounts[name]} {name}" for name in names]
+    return f"{listed(sums)} {'for all groups together' if context.several else 'in parts'}"
+
+
+def _together(context: Context) -> str:
+    plan = context.plan
+    slots = {slot for name, _units in context.cause.amounts for slot in plan.amounts_of(name)}
+    return "both groups together" if len(slots) == 2 else f"all {len(slots)} groups together"
+
+
+def _fitting(context: Context) -> str:
+    cause = context.cause
+    if not cause.groups:
+        return "too few providers"
+    if not cause.providers:
+        return "no provider"
+    return f"only {cause.providers} provider{'s' * (cause.providers > 1)}"
+
+
+def _isolated(context: Context) -> str:
+    plan, groups = context.plan, context.cause.groups
+    if not groups:
+        suffixes = sorted(plan.slots[slot].group.suffix for slot in plan.isolated_slots)
+        plural = "s" * (len(suffixes) > 1)
+        others = " and the other groups" * bool(plan.shared_slots)
+        return f"the isolated group{plural} {listed(suffixes)}{others}"
+    names = f" {listed(sorted(groups))}" * (len(groups) <= MAX_NAMES)
+    return f"the {len(groups)} isolated groups{names}{_each_asks(plan, groups)}"
+
+
+def _each_asks(plan: SearchPlan, suffixes: Sequence[str]) -> str:
+    """Return what each of the groups asks, if all ask the same."""
+    asked = {_asked(plan.slots[plan.slot_of(suffix)].group) for suffix in suffixes}
+    return f" (each asks for {asked.pop()})" if len(asked) == 1 else ""
+
+
+def _asked(group: RequestGroup) -> str:
+    amounts = joined([f"{units} {name}" for name, units in group.resources], " and ")
+    terms = [_CONDITIONS[term.keyword].format(noun_of(term)) for term in of_group(group)]
+    return " ".join([amounts or "a provider", joined(terms, " and ")]).strip()
+
+
+# Keyword -> what a provider must be, to follow an amount.
+_CONDITIONS: Mapping[str, str] = {
+    "required": "with {}",
+    "forbidden": "without {}",
+    "member_of": "in {}",
+    "not_member_of": "outside {}",
+    "in_tree": "in the tree of {}",
+    "subtree": "in the subtree of {}",
+}
+
+
+def _suffixes(context: Context) -> str:
+    plan = context.plan
+    return listed(sorted(plan.slots[slot].group.suffix for slot in plan.isolated_slots))
+
+
+def _rules(context: Context) -> str:
+    return listed([_rule(rule) for rule in context.plan.request.same_subtree], "; ", MAX_TERMS)
+
+
+def _rule(rule: SubtreeRule) -> str:
+    return value_of(StatedTerm(Refusal.SAME_SUBTREE, "same_subtree", None, rule))
+
+
+def _subtrees(context: Context) -> str:
+    rules = context.plan.request.same_subtree
+    return _rule(rules[0]) if len(rules) == 1 else "the groups of each same_subtree"
+
+
+def _members(context: Context) -> str:
+    return joined(sorted(context.plan.request.same_subtree[0].inside), " and ")
+
+
+def _none_above(context: Context) -> str:
+    groups = len(context.plan.request.same_subtree[0].inside)
+    return "neither is below the other" if groups == 2 else "none of them is above all others"
+
+
+# Field of a frame -> what fills it in.
+JOINING_FIELDS: Mapping[str, Callable[[Context], str]] = {
+    "traits": _traits,
+    "trait_names": _trait_names,
+    "sums": _sums,
+    "together": _together,
+    "fitting": _fitting,
+    "isolated": _isolated,
+    "suffixes": _suffixes,
+    "rules": _rules,
+    "subtrees": _subtrees,
+    "members": _members,
+    "none_above": _none_above,
+}

@@ -1,0 +1,117 @@
+"""The manners in which a code comes about, and the words of each.
+
+`Refusal.reason` has the words of a code that comes about in the plain manner.
+"""
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from placement.candidates.trace import Form, Refusal
+
+
+class Manner(Enum):
+    """How a code comes about, if not in the way that its own words say."""
+
+    # Different providers meet the terms, and no provider meets all of them.
+    APART = auto()
+    # Providers of the host meet the terms that cannot serve the group for another reason.
+    ELSEWHERE = auto()
+    # Only sharing providers have the room.
+    SHARED = auto()
+    # The groups together exceed max_unit, and not the room.
+    MAX_UNIT = auto()
+    # The groups together have too few providers, whatever the room.
+    ISOLATION = auto()
+    # The amounts do not fit in parts either.
+    PARTS = auto()
+
+
+def _both(frame: str, *item: str, group: str = "{group}") -> tuple[Form, Form]:
+    """Return the forms of a detail, and of a predicate of hosts that have the same."""
+    return Form(frame, *item), Form(f"{{have}} {frame}{group}", *item)
+
+
+def _shared(relative: str, item: str = "{noun}") -> tuple[Form, Form]:
+    """Return the forms about sharing providers; relative: the clause about these."""
+    frame = "{only_pools}, " + relative
+    return Form(frame, item), Form("{have} {only_pools}{group}, " + relative, item)
+
+
+# The forms (refused, lacking) of codes that come about in another manner.
+FORMS_BY_MANNER: Mapping[tuple[Refusal, Manner], tuple[Form, Form]] = {
+    (Refusal.NO_INVENTORY, Manner.APART): _both(
+        "{items} only on different providers", "{name}", " and "
+    ),
+    (Refusal.MIN_UNIT, Manner.APART): _both(
+        "no provider whose min_unit allows {items} together",
+        "{value} (the smallest is {there}{advice})",
+        " and ",
+    ),
+    (Refusal.MAX_UNIT, Manner.APART): _both(
+        "no provider whose max_unit allows {items} together",
+        "{value} (the largest is {there})",
+        " and ",
+    ),
+    (Refusal.STEP_SIZE, Manner.APART): _both(
+        "no provider whose step_size allows {items} together",
+        "{value} (the smallest is {there}{advice})",
+        " and ",
+    ),
+    (Refusal.CAPACITY, Manner.APART): _both(
+        "{items} only on different providers", "{value} free (the most is {there})", " and "
+    ),
+    (Refusal.TRAIT_MISSING, Manner.APART): _both(
+        "{items} only on different providers", "{noun}", " and "
+    ),
+    (Refusal.TRAIT_MISSING, Manner.ELSEWHERE): _both(
+        "{items} only on providers {unfit}", "{noun}", " and "
+    ),
+    (Refusal.TRAIT_MISSING, Manner.SHARED): _shared("{which_have} no {items}"),
+    (Refusal.TRAIT_FORBIDDEN, Manner.ELSEWHERE): _both(
+        "otherwise suitable providers only with the forbidden {items}", "{noun}"
+    ),
+    (Refusal.TRAIT_FORBIDDEN, Manner.SHARED): _shared("{which_have} the forbidden {items}"),
+    (Refusal.NOT_IN_AGGREGATE, Manner.APART): _both(
+        "no suitable provider that is in {items}", "{noun}", " and "
+    ),
+    (Refusal.NOT_IN_AGGREGATE, Manner.ELSEWHERE): _both(
+        "in {items} only providers {unfit}", "{noun}", " and "
+    ),
+    (Refusal.NOT_IN_AGGREGATE, Manner.SHARED): _shared("{which_are} not in {items}"),
+    (Refusal.IN_FORBIDDEN_AGGREGATE, Manner.ELSEWHERE): _both(
+        "otherwise suitable providers only in the forbidden {items}", "{noun}"
+    ),
+    (Refusal.IN_FORBIDDEN_AGGREGATE, Manner.SHARED): _shared(
+        "{which_are} in the forbidden {items}"
+    ),
+    (Refusal.IN_TREE, Manner.ELSEWHERE): _both("in {items} only providers {unfit}", "{tree}"),
+    (Refusal.IN_TREE, Manner.SHARED): _shared("{which_are} not in {items}", "{tree}"),
+    (Refusal.SUBTREE, Manner.ELSEWHERE): _both(
+        "in the subtree of {items} only providers {unfit}", "{place}"
+    ),
+    (Refusal.SUBTREE, Manner.SHARED): _shared(
+        "{which_are} not in the subtree of {items}", "{place}"
+    ),
+    (Refusal.COLLECTIVE_TRAITS, Manner.APART): _both(
+        "{traits} only on different providers", group=""
+    ),
+    (Refusal.CAPACITY_SUM, Manner.MAX_UNIT): _both(
+        "no provider whose max_unit allows {together} ({items})",
+        "{value} asked, the largest is {there}",
+        " and ",
+        group="",
+    ),
+    (Refusal.CAPACITY_SUM, Manner.ISOLATION): _both("{fitting} for {isolated}", group=""),
+    (Refusal.CAPACITY_SUM, Manner.PARTS): _both(
+        "too little room for {items}", "{value}{in_parts}", " and ", group=""
+    ),
+    (Refusal.SAME_SUBTREE, Manner.APART): _both(
+        "providers for {members}, but {none_above}", group=""
+    ),
+}
+
+
+def forms_of(code: Refusal, manner: Manner | None) -> tuple[Form, Form]:
+    """Return the forms (refused, lacking) of a code that comes about in a manner."""
+    plain = code.reason.refused, code.reason.lacking
+    return plain if manner is None else FORMS_BY_MANNER.get((code, manner), plain)

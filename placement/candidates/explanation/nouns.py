@@ -1,0 +1,108 @@
+"""The names of what a request states, as the words of an explanation contain them."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from placement.candidates.explanation.terms import StatedTerm
+from placement.candidates.request import SubtreeRule
+from placement.candidates.terms import GROUP_TERMS, PlaceTerm, Term, Untainted
+from placement.candidates.trace import Refusal
+
+# Keyword -> the class of terms that it states.
+_KINDS: tuple[type[Term], ...] = (*GROUP_TERMS, Untainted)
+KINDS = {kind.keyword: kind for kind in _KINDS}
+
+MAX_NAMES = 5  # in a list of names
+MAX_TERMS = 3  # in a list of rules, or of sharing providers
+
+
+def asked(terms: Iterable[StatedTerm]) -> str:
+    """Return what terms of one code ask."""
+    return listed([value_of(term) for term in terms], "; ")
+
+
+def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES) -> str:
+    """Return the first of some names, and the number of further ones."""
+    first = list(names)[:most]
+    more = len(names) - len(first)
+    return between.join(first) + (f"{between}{more} more" if more else "")
+
+
+def joined(names: Sequence[str], last: str) -> str:
+    """Return names with commas between them, and a word before the last one."""
+    if len(names) > MAX_NAMES:
+        names = [*names[:MAX_NAMES], f"{len(names) - MAX_NAMES} more"]
+    return last.join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def _any_of(names: Iterable[str]) -> str:
+    several = sorted(names)
+    return several[0] if len(several) == 1 else f"one of {listed(several)}"
+
+
+def value_of(term: StatedTerm) -> str:
+    """Return what a term asks."""
+    value = term.value
+    if isinstance(value, SubtreeRule):
+        outside = f", outside it {listed(sorted(value.outside))}" if value.outside else ""
+        return f"{listed(sorted(value.inside))} in one subtree{outside}"
+    if isinstance(value, tuple):
+        return f"{value[1]} {value[0]}"
+    return _any_of(value) if isinstance(value, frozenset) else str(value)
+
+
+def noun_of(term: StatedTerm) -> str:
+    """Return what a term asks, and the kind of it."""
+    kind = KINDS.get(keyword_of(term))
+    noun = "" if kind is None or issubclass(kind, PlaceTerm) else kind.name_kind
+    value = term.value
+    if isinstance(value, frozenset) and len(value) > 1:
+        return f"one of the {noun}s {listed(sorted(value))}"
+    return f"{noun} {value_of(term)}".strip()
+
+
+def keyword_of(term: StatedTerm) -> str:
+    """Return the member of the JSON form that states a term, of a group or of the root."""
+    return term.keyword.removeprefix("root.")
+
+
+def count_of(hosts: int) -> str:
+    """Return a number of hosts in words."""
+    return f"{hosts:,} host{'s' * (hosts != 1)}"
+
+
+def because(code: Refusal, terms: Sequence[StatedTerm], several: bool) -> str:
+    """Return what a code means, and what terms it may be about, as said of some hosts."""
+    group = for_group(terms[0], several) if terms else ""
+    what = f" ({asked(terms)})" if terms else ""
+    return f"because {code.meaning}{group}{what}"
+
+
+def for_group(term: StatedTerm, several: bool) -> str:
+    """Return the group of a term, where there are several."""
+    if not several or term.suffix is None:
+        return ""
+    return f" for {group_of(term)}"
+
+
+def group_of(term: StatedTerm) -> str:
+    """Return the group of a term in words."""
+    return f"group {term.suffix}" if term.suffix else "the unsuffixed group"
+
+
+def is_forbidden(term: StatedTerm) -> bool:
+    """Whether a term names what a provider must not have."""
+    kind = KINDS.get(keyword_of(term))
+    return kind is not None and kind.excludes
+
+
+def nonexistent(terms: Iterable[StatedTerm]) -> Sequence[str]:
+    """Return a sentence for each provider or aggregate of the terms that does not exist."""
+    sentences: dict[str, None] = {}
+    for term in terms:
+        if term.unknown:
+            kind = KINDS[keyword_of(term)]
+            noun = "provider" if issubclass(kind, PlaceTerm) else kind.name_kind
+            value = term.value
+            names = sorted(value) if isinstance(value, frozenset) else [str(value)]
+            sentences[f"There is no {noun} {joined(names, ' or ')}."] = None
+    return list(sentences)
