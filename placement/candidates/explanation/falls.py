@@ -5,13 +5,12 @@ from functools import reduce
 from operator import and_, or_
 
 from placement.candidates.explanation.manners import Manner
-from placement.candidates.explanation.nouns import is_forbidden
 from placement.candidates.explanation.profiles import Fall, FallCause, first_fall
 from placement.candidates.explanation.question import Question
 from placement.candidates.explanation.screens import Screen
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.model import Pool
-from placement.candidates.terms import Masks, bits, each_mask, lowest
+from placement.candidates.terms import Masks, each_mask, lowest
 from placement.candidates.terms.amounts import Amount
 from placement.candidates.trace import Refusal
 
@@ -66,39 +65,37 @@ class GroupFalls:
             # All providers at the code lack each of the classes, or each of them lacks some.
             each = reduce(and_, [mask for _position, mask, _bit in at_code])
             manner = None if blamed & each else Manner.APART
-            return (fall._replace(cause=FallCause(_terms(screen, blamed), manner=manner)),)
-        return self._of_checks(fall, screen, masks, blamed)
+            return (fall._replace(cause=FallCause(screen.terms_of(blamed), manner=manner)),)
+        common = reduce(and_, [mask for _position, mask, _bit in at_code]) & blamed
+        causes, sharing = self._of_checks(screen, masks, blamed, common)
+        return [fall._replace(cause=cause, sharing=sharing) for cause in causes]
 
     def _of_checks(
-        self, fall: Fall, screen: Screen, masks: PositionMasks, blamed: int
-    ) -> Sequence[Fall]:
-        """Return a fall at terms other than amounts, for each manner in which they are not met.
+        self, screen: Screen, masks: PositionMasks, blamed: int, common: int
+    ) -> tuple[Sequence[FallCause], Sequence[int]]:
+        """Return a cause for each manner in which terms other than amounts are not met.
 
-        fall: without its cause. blamed: the bits of its terms.
+        With the positions of sharing providers that alone have room. blamed: the bits of the terms;
+        common: of those that all providers at the code fail.
         """
-        terms = _terms(screen, blamed)
-        amounts = tuple(Amount(*resource) for resource in screen.resources)
+        local = [mask for position, mask in masks if position < self._pool.local]
         with_room = [(position, mask) for position, mask in masks if not mask & screen.stock]
         all_fail = all(mask & blamed for _position, mask in with_room)
-        local = [mask for position, mask in masks if position < self._pool.local]
-        shared = all_fail and min(position for position, _mask in with_room) >= self._pool.local
+        amounts = screen.amounts
         # A host outside the tree that the group names is just that, wherever its room is.
-        is_outside = reduce(and_, local) & blamed & screen.places
-        if shared and not is_outside:
+        is_outside = blamed & screen.places and reduce(and_, local) & blamed
+        if all_fail and with_room[0][0] >= self._pool.local and not is_outside:
             sharing = tuple(dict.fromkeys(position for position, _mask in with_room))
-            cause = FallCause(terms, amounts, Manner.SHARED)
-            return (fall._replace(cause=cause, sharing=sharing),)
-        if is_forbidden(terms[0]):
+            return [FallCause(screen.terms_of(blamed), amounts, Manner.SHARED)], sharing
+        if blamed & screen.excluding:
             manner = None if all_fail else Manner.ELSEWHERE
-            return (fall._replace(cause=FallCause(terms, amounts, manner)),)
-        common = reduce(and_, [mask for position, mask in masks if position in fall.at_code])
-        if blamed & common:
-            causes = _causes(screen, local, blamed)
-        elif meeting := [mask for mask in local if not mask & blamed]:
-            causes = [_elsewhere(screen, meeting, blamed)]
-        else:
-            causes = [FallCause(terms, manner=Manner.APART)]
-        return [fall._replace(cause=cause) for cause in causes]
+            return [FallCause(screen.terms_of(blamed), amounts, manner)], ()
+        if common:
+            return _causes(screen, local, blamed), ()
+        meeting = [mask for mask in local if not mask & blamed]
+        if meeting:
+            return [_elsewhere(screen, meeting, blamed)], ()
+        return [FallCause(screen.terms_of(blamed), manner=Manner.APART)], ()
 
     def _blamed(self, slot: int, screen: Screen, last: int, masks: Sequence[int]) -> int:
         """Return the bits of the terms to blame at the code of the last one.
@@ -117,7 +114,7 @@ class GroupFalls:
         missing = self._missing_of(slots) if first.soft else 0
         if not missing:
             return ()
-        terms = _terms(first, missing)
+        terms = first.terms_of(missing)
         self.missing = set(terms)
         # A provider may serve any of the slots, and lacks the room for all of them.
         local = {
@@ -142,17 +139,13 @@ class GroupFalls:
         return reduce(and_, missing) if missing else 0
 
 
-def _terms(screen: Screen, mask: int) -> tuple[StatedTerm, ...]:
-    return tuple(map(screen.term, bits(mask)))
-
-
 def _causes(screen: Screen, local: Sequence[int], blamed: int) -> list[FallCause]:
     """Return a cause for terms that no provider of a host meets, and one for the others.
 
     local: the masks of the host's own providers. blamed: the bits of the terms.
     """
     nowhere = blamed & reduce(and_, local)
-    causes = [FallCause(_terms(screen, nowhere))] if nowhere else []
+    causes = [FallCause(screen.terms_of(nowhere))] if nowhere else []
     somewhere = blamed & ~nowhere
     if somewhere:
         meeting = [mask for mask in local if somewhere & ~mask]
@@ -169,5 +162,7 @@ def _elsewhere(screen: Screen, meeting: Sequence[int], blamed: int) -> FallCause
     if all(mask & screen.stock for mask in meeting):
         missing = reduce(and_, meeting) & screen.missing
         is_bare = missing == screen.missing
-        amounts = tuple(Amount(name, 0 if is_bare else units) for name, units in screen.resources)
-    return FallCause(_terms(screen, blamed), amounts, Manner.ELSEWHERE)
+        amounts = screen.amounts
+        if is_bare:
+            amounts = tuple(amount._replace(units=0) for amount in amounts)
+    return FallCause(screen.terms_of(blamed), amounts, Manner.ELSEWHERE)

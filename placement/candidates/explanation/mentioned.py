@@ -65,7 +65,7 @@ class MentionedHosts:
         named = []
         for host in self._named:
             rejected = host.rejected
-            (loss,) = rejected.losses(rejected.causes)
+            (loss,) = rejected.losses()
             clause = words.clause(rejected.code, loss, host.own)
             named.append(f"host {label(names, host.uuid)} {clause}")
         are = "is" if self._outside == 1 else "are"

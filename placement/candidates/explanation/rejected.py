@@ -1,6 +1,5 @@
 """The hosts that fell out at one step, with what their inventories and sharing providers have."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -32,6 +31,17 @@ class Loss(NamedTuple):
 
 
 @dataclass(slots=True)
+class _Caused:
+    """The hosts of a step that the same causes left out."""
+
+    hosts: int = 0
+    # Number of them that the text mentions in another place.
+    aside: int = 0
+    extremes: dict[FallCause, dict[str, Extreme]] = field(default_factory=dict)
+    sharing: dict[FallCause, set[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class RejectedHosts:
     """The hosts that fell out at one step."""
 
@@ -42,14 +52,8 @@ class RejectedHosts:
     # UUIDs of some hosts, and of some that only share their inventories.
     examples: list[str] = field(default_factory=list)
     pools: list[str] = field(default_factory=list)
-    # Causes -> hosts. Each host counts once.
-    causes: Counter[Causes] = field(default_factory=Counter)
-    # The same without hosts that the text mentions in another place.
-    plain: Counter[Causes] = field(default_factory=Counter)
-    # Causes -> cause -> class -> the figure of their inventories.
-    extremes: dict[Causes, dict[FallCause, dict[str, Extreme]]] = field(default_factory=dict)
-    # Causes -> cause -> UUIDs of the sharing providers that alone have room.
-    sharing: dict[Causes, dict[FallCause, set[str]]] = field(default_factory=dict)
+    # Causes -> the hosts that they left out; each host counts once.
+    _by_causes: dict[Causes, _Caused] = field(default_factory=dict)
 
     def add(self, verdict: Verdict) -> None:
         """Add the hosts of a verdict."""
@@ -57,48 +61,46 @@ class RejectedHosts:
         self.aside += verdict.aside
         self.examples += verdict.examples[: MAX_EXAMPLES - len(self.examples)]
         self.pools += verdict.pools[: MAX_EXAMPLES - len(self.pools)]
-        # Slots that ask the same have one cause.
-        causes = tuple(dict.fromkeys(fall.cause for fall in verdict.falls))
-        if causes not in self.causes and len(self.causes) >= MAX_CAUSES:
-            # There are no more of these than terms.
-            causes = (FallCause(causes[0].terms[-1:]),)
-        self.causes[causes] += verdict.hosts
-        self.plain[causes] += verdict.hosts - verdict.aside
-        self._add_sharing(causes, verdict)
-        self._add_extremes(causes, verdict)
-
-    def _add_sharing(self, causes: Causes, verdict: Verdict) -> None:
+        causes: Causes = (verdict.falls[0].cause,)
+        if len(verdict.falls) > 1:
+            # Slots that ask the same have one cause.
+            causes = tuple(dict.fromkeys(fall.cause for fall in verdict.falls))
+        caused = self._by_causes.get(causes)
+        if caused is None:
+            if len(self._by_causes) >= MAX_CAUSES:
+                # There are no more of these than terms.
+                causes = (FallCause(causes[0].terms[-1:]),)
+            caused = self._by_causes.setdefault(causes, _Caused())
+        caused.hosts += verdict.hosts
+        caused.aside += verdict.aside
         for fall in verdict.falls:
             if fall.sharing and fall.cause in causes:
-                by_cause = self.sharing.setdefault(causes, {})
-                by_cause.setdefault(fall.cause, set()).update(verdict.sharing.get(fall.slot, ()))
-
-    def _add_extremes(self, causes: Causes, verdict: Verdict) -> None:
-        by_cause = self.extremes.setdefault(causes, {})
+                uuids = caused.sharing.setdefault(fall.cause, set())
+                uuids.update(verdict.sharing.get(fall.slot, ()))
         for measure in verdict.measures:
             if measure.extreme is not None and measure.cause in causes:
-                by_class = by_cause.setdefault(measure.cause, {})
+                by_class = caused.extremes.setdefault(measure.cause, {})
                 known = by_class.get(measure.name)
-                by_class[measure.name] = wider_at(
-                    self.code, measure.cause.manner, known, measure.extreme
-                )
+                manner = measure.cause.manner
+                by_class[measure.name] = wider_at(self.code, manner, known, measure.extreme)
 
     @property
     def uuids(self) -> set[str]:
         """The UUIDs of the sharing providers to call by their names."""
-        most = [
-            self.sharing.get(causes, {}) for causes, _hosts in self.causes.most_common(MAX_LOSSES)
-        ]
-        sets = [uuids for by_cause in most for uuids in by_cause.values()]
+        sets = [uuids for loss in self.losses()[:MAX_LOSSES] for uuids in loss.sharing.values()]
         return {uuid for uuids in sets for uuid in sorted(uuids)[:MAX_TERMS]}
 
-    def losses(self, counts: Counter[Causes]) -> Sequence[Loss]:
-        """Return causes with their hosts, most hosts first; counts: `causes` or `plain`."""
-        return [
-            Loss(causes, hosts, self.extremes.get(causes, {}), self.sharing.get(causes, {}))
-            for causes, hosts in counts.most_common()
-            if hosts
+    def losses(self, *, with_aside: bool = True) -> Sequence[Loss]:
+        """Return causes with their hosts, most hosts first.
+
+        with_aside: also hosts that the text mentions in another place.
+        """
+        losses = [
+            Loss(causes, hosts, caused.extremes, caused.sharing)
+            for causes, caused in self._by_causes.items()
+            if (hosts := caused.hosts if with_aside else caused.hosts - caused.aside)
         ]
+        return sorted(losses, key=lambda loss: -loss.hosts)
 
 
 def rejected_alone(verdict: Verdict, pool: Pool) -> RejectedHosts:

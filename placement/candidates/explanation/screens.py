@@ -4,14 +4,16 @@ From the masks follows all that an explanation says of single groups. Hosts with
 alike, whatever numbers stand behind them.
 """
 
+from itertools import starmap
 from operator import or_
 
 from placement.candidates.budget import Spend, free
 from placement.candidates.explanation.terms import StatedTerm, of_amounts, of_group
 from placement.candidates.model import Pool
 from placement.candidates.request import Slot
-from placement.candidates.terms import Masks, PlaceTerm, TermChecks, bits, meeting
-from placement.candidates.terms.amounts import AMOUNT_CODES, unfit_for_a_part, unfit_whole
+from placement.candidates.terms import Masks, PlaceTerm, TermChecks, meeting
+from placement.candidates.terms.amounts import AMOUNT_CODES, Amount, unfit_for_a_part, unfit_whole
+from placement.candidates.trace import Refusal
 
 
 class Screen:
@@ -34,8 +36,8 @@ class Screen:
         group = slot.group
         self._in_parts = in_parts
         self._classes = len(slot.resources)
-        # (class, units) of the slot.
-        self.resources = slot.resources
+        # What the slot asks of inventories.
+        self.amounts = tuple(starmap(Amount, slot.resources))
         self._amounts = [
             (name, units, 1 << place) for place, (name, units) in enumerate(slot.resources)
         ]
@@ -49,15 +51,19 @@ class Screen:
             group.terms, spans=not group.suffixed, first=first, spend=spend
         )
         self.terms += of_group(group)
+        self._by_code: dict[Refusal, int] = {}
+        for number, stated in enumerate(self.terms):
+            self._by_code[stated.code] = self._by_code.get(stated.code, 0) | 1 << number
         # The bits of terms that the group may leave to several providers.
         self.collective = 0
         if not group.suffixed:
             for number, term in enumerate(group.terms, first):
                 self.collective |= term.is_collective << number
-        # The bits of terms that name a tree.
-        self.places = 0
+        # The bits of terms that name a tree, and of those that name what a provider must not have.
+        self.places = self.excluding = 0
         for number, term in enumerate(group.terms, first):
             self.places |= isinstance(term, PlaceTerm) << number
+            self.excluding |= term.excludes << number
         # The bits of terms that several providers may meet together, as there are several slots.
         self.soft = 0 if alone else self.collective
         # The bits of what every provider has to meet.
@@ -67,8 +73,16 @@ class Screen:
 
     def at_code(self, bit: int, mask: int) -> int:
         """Return the bits of a mask whose terms have the code of a bit."""
-        code = self.term(bit).code
-        return sum(each for each in bits(mask) if self.term(each).code is code)
+        return mask & self._by_code[self.term(bit).code]
+
+    def terms_of(self, mask: int) -> tuple[StatedTerm, ...]:
+        """Return the terms of a mask.  PERF: unlike hosts have unlike masks of many terms."""
+        terms = []
+        while mask:
+            bit = mask & -mask
+            terms.append(self.terms[bit.bit_length() - 1])
+            mask ^= bit
+        return tuple(terms)
 
     @property
     def missing(self) -> int:

@@ -186,8 +186,8 @@ class Tally:
         return [self._blocked(code, group, hosts) for (code, group), hosts in rejected]
 
     def _blocked(self, code: Refusal, group: str | None, rejected: RejectedHosts) -> Blocked:
-        detail = self._words.detail(code, rejected.losses(rejected.causes), rejected.hosts)
-        clauses = self._words.clauses(code, rejected.losses(rejected.plain))
+        detail = self._words.detail(code, rejected.losses(), rejected.hosts)
+        clauses = self._words.clauses(code, rejected.losses(with_aside=False))
         examples = [*rejected.examples, *rejected.pools][:MAX_EXAMPLES]
         return Blocked(code, group, detail, rejected.hosts, examples, clauses, rejected.aside)
 
