@@ -63,7 +63,7 @@ class Refusal(StrEnum):
         "tainted",
         "the root has a taint that the request does not tolerate",
         Form("{items}", between=", "),
-        Form("{have} the taint {items}", between=" and "),
+        Form("{have} {items}", "the taint {value}", " and "),
     )
     ROOT_TRAIT_MISSING = (
         "root_trait_missing",
