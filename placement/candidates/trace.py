@@ -1,6 +1,6 @@
-"""Why nothing came of a tree or of a placement: stable codes, counted.
+"""The reasons for which the search rejects trees and placements: stable codes, counted.
 
-The search writes a trace and never reads it, so that whatever explains an answer cannot change it.
+The search writes a trace and never reads it. Thus an explanation cannot change an answer.
 """
 
 from collections import Counter
@@ -215,7 +215,7 @@ class Refusal(StrEnum):
     FILTERED = "filtered", "left out by the database"
 
 
-# Those after which no provider is left that has the room.
+# Codes after which no provider with room is left.
 WITHOUT_CAPACITY = frozenset(
     {
         Refusal.NO_INVENTORY,
@@ -228,34 +228,32 @@ WITHOUT_CAPACITY = frozenset(
 
 
 class Trace:
-    """What one search refused.
-
-    requests and trees count (code, suffix of the group; empty where no single group is to
-    blame). placements counts codes: one for each provider that was tried for a group in vain.
-    filtered: trees that the database offered when it was asked for matching ones only, for each
-    time it was asked.
-    """
+    """What one search rejected."""
 
     def __init__(self) -> None:
+        # (code, suffix of the group) -> groups that no tree can serve.
         self.requests: Counter[tuple[Refusal, str]] = Counter()
+        # (code, suffix of the group) -> trees; the suffix is empty if no single group is the cause.
         self.trees: Counter[tuple[Refusal, str]] = Counter()
+        # Code -> providers that the search tried for a group and rejected.
         self.placements: Counter[Refusal] = Counter()
+        # The number of trees that each filtering query of the database returned.
         self.filtered: list[int] = []
 
     def refuse_request(self, code: Refusal, suffix: str) -> None:
-        """Note a group that no tree whatsoever can serve."""
+        """Count a group that no tree can serve."""
         self.requests[code, suffix] += 1
 
     def refuse_tree(self, root: str, code: Refusal, suffix: str = "") -> None:
-        """Note a tree, by the UUID of its root, that has no candidate."""
+        """Count a tree without a candidate; root: the UUID of its root."""
         self.trees[code, suffix] += 1
 
     def refuse_placement(self, root: str, code: Refusal) -> None:
-        """Note a provider of the tree that could not serve a group beside the others' providers."""
+        """Count a provider that cannot serve a group with the providers of the other groups."""
         self.placements[code] += 1
 
     def filter_trees(self, offered: int) -> None:
-        """Note that the database was asked for matching trees only, and how many it offered."""
+        """Note the number of trees that a filtering query of the database returned."""
         self.filtered.append(offered)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Why hosts are not served: what a request asks, counted over all of them, term by term."""
+"""Why hosts are not served: each condition of a request, counted over all hosts."""
 
 from placement.candidates.explanation.all_hosts import explain
 from placement.candidates.explanation.from_trace import explain_trace

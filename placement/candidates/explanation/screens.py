@@ -1,7 +1,7 @@
-"""What the providers of a pool fail: a mask of terms for each provider and slot.
+"""The terms that the providers of a pool fail: a mask for each provider and slot.
 
-From the masks follows all that an explanation says of single groups. Hosts with equal masks are
-alike, whatever numbers stand behind them.
+What an explanation states of single groups follows from the masks. Hosts with equal masks share it,
+independent of their amounts.
 """
 
 from itertools import starmap

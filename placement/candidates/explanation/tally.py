@@ -1,4 +1,4 @@
-"""The hosts of an explanation, added up: nothing here grows with their number."""
+"""The totals of an explanation, whose size does not depend on the number of hosts."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What an explanation says: values, made by `explain` and `explain_trace`, read by the API."""
+"""The values of an explanation, made by `explain` and `explain_trace` and read by the API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placement.candidates.explanation.terms import StatedTerm
 from placement.candidates.trace import Refusal
 
-# Of searches and of requests as a whole; hosts of 2.0 do not fall out at them.
+# Codes of searches and of whole requests, which no host of version 2.0 has.
 _OTHERS = {
     Refusal.UNKNOWN_AGGREGATE,
     Refusal.UNKNOWN_TREE,
@@ -21,19 +21,19 @@ CODES = tuple(code for code in Refusal if code not in _OTHERS)
 
 
 class Hosts(NamedTuple):
-    """How many hosts there are, were looked at and are served.
+    """Numbers of hosts."""
 
-    all: None where nobody has counted. complete: all were looked at, and each was decided.
-    """
-
+    # None if they were not counted.
     all: int | None
+    # Hosts that the explanation evaluated.
     looked: int
     served: int
+    # Whether all hosts were evaluated, and each was decided.
     complete: bool
 
 
 class Step(NamedTuple):
-    """How many hosts were left before and after a condition. detail: what is asked."""
+    """The number of hosts left before and after a condition; detail: what it requires."""
 
     code: Refusal
     detail: str
