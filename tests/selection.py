@@ -134,7 +134,7 @@ ON_SQLITE_ALONE: Sequence[Rule] = (
         ],
         but=[
             "test_client_claims.py::test_claims_that_fill_a_cloud_are_made_together",
-            "test_report_client.py::test_a_reshape_outlasts_many_who_claim_in_its_way",
+            "test_report_client.py::test_a_reshape_succeeds_despite_concurrent_claims",
             "test_report_client.py::test_a_scheduler_never_sees_moved_inventory_without_its_allocations",
             "test_report_client.py::test_agents_that_write_at_the_same_time_lose_nothing",
             "test_report_client.py::test_any_tree_becomes_any_other",
@@ -251,7 +251,7 @@ SAMPLE: Sequence[Rule] = (
         [
             "test_faults.py::test_a_database_that_is_killed_and_started_again",
             "test_faults.py::test_connections_that_are_cut_during_commit",
-            "test_model.py::test_what_many_writers_were_told_is_what_there_is",
+            "test_model.py::test_the_database_agrees_with_the_responses_to_many_writers",
             "test_race.py::test_exactly_what_fits_is_admitted",
         ],
     ),

@@ -14,7 +14,7 @@ from placement.vocabulary import ConditionKind, IdCondition
 
 @dataclass(frozen=True, slots=True)
 class _Conditions:
-    # Conditions that a provider must satisfy, as returned by `combined`.
+    # Conditions that a provider must satisfy, as returned by `merge_conditions`.
     terms: tuple[IdCondition, ...] = ()
 
     def sets(self, kind: ConditionKind) -> tuple[frozenset[Any], ...]:
@@ -182,14 +182,16 @@ _ROOT_MAY = {ConditionKind.ANY_AGGREGATE}
 _ROOT_MUST = {ConditionKind.NO_AGGREGATE}
 
 
-def combined(conditions: Iterable[IdCondition], most: int | None = None) -> tuple[IdCondition, ...]:
+def merge_conditions(
+    conditions: Iterable[IdCondition], limit: int | None = None
+) -> tuple[IdCondition, ...]:
     """Merge conditions for the database.
 
     Exclusions of one kind become a single condition; duplicates are removed.
 
     Args:
         conditions: the conditions.
-        most: how many conditions of each other kind to return; None for all.
+        limit: how many conditions of each other kind to return; None for all.
     """
     by_kind: dict[ConditionKind, list[frozenset[Any]]] = {}
     for kind, ids in conditions:
@@ -200,13 +202,15 @@ def combined(conditions: Iterable[IdCondition], most: int | None = None) -> tupl
             excluded = frozenset[Any]().union(*sets)
             different = [excluded] if excluded else []
         else:
-            different = list(dict.fromkeys(sets[:most]))
+            different = list(dict.fromkeys(sets[:limit]))
         for ids in different:
             results.append(IdCondition(kind, ids))
     return tuple(results)
 
 
-def root_meets(root_id: ColumnElement[int], condition: RootCondition) -> list[ColumnElement[bool]]:
+def root_clauses(
+    root_id: ColumnElement[int], condition: RootCondition
+) -> list[ColumnElement[bool]]:
     """Return the SQL of a condition on a root."""
     root = _Columns(root_id, root_id)
     where: list[ColumnElement[bool]] = []
@@ -216,7 +220,7 @@ def root_meets(root_id: ColumnElement[int], condition: RootCondition) -> list[Co
     return where
 
 
-def member_meets(member: FromClause, condition: MemberCondition) -> list[ColumnElement[bool]]:
+def member_clauses(member: FromClause, condition: MemberCondition) -> list[ColumnElement[bool]]:
     """Return the SQL of a condition on a member, regardless of its reach.
 
     Args:
@@ -245,7 +249,7 @@ def member_meets(member: FromClause, condition: MemberCondition) -> list[ColumnE
     return where
 
 
-def provider_meets(
+def provider_clauses(
     provider: FromClause, condition: ProviderCondition, kinds: Iterable[ConditionKind]
 ) -> list[ColumnElement[bool]]:
     """Return the SQL of the given kinds of conditions.

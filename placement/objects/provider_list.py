@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy.engine import Connection
 
-from placement.db.conditions import ProviderCondition, combined
+from placement.db.conditions import ProviderCondition, merge_conditions
 from placement.db.statements import provider_list as statements
 from placement.errors import UnknownResourceClasses, UnknownTraits
 from placement.objects import catalog, identifiers, provider_parts
@@ -190,7 +190,9 @@ def read(conn: Connection, selection: ProviderSelection, ids: Collection[int]) -
     """
     if selection.condition is None:
         return []
-    return [_provider(row) for row in statements.among(selection.condition, ids).rows(conn)]
+    return [
+        _provider(row) for row in statements.listed_with_ids(selection.condition, ids).rows(conn)
+    ]
 
 
 def _provider(row: Sequence[Any]) -> Provider:
@@ -237,7 +239,7 @@ def _condition(conditions: ProviderFilter, known: KnownNames) -> ProviderConditi
     for term in conditions.terms:
         by_ids += term.conditions(known)
     return ProviderCondition(
-        combined(by_ids),
+        merge_conditions(by_ids),
         name=conditions.name,
         uuids=None if uuids is None else frozenset(uuids),
         resources=known.resource_ids(conditions.resources),

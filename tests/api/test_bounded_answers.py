@@ -52,7 +52,7 @@ def test_an_answer_ends_at_its_size_and_a_warning_says_so(
     assert not [record for record in caplog.records if "max_answer_size" in record.msg]
 
 
-def test_one_candidate_is_told_however_small_the_size(tmp_path: Path) -> None:
+def test_one_candidate_is_returned_for_any_small_size(tmp_path: Path) -> None:
     service = client(tmp_path, wide(8, hosts=3), max_answer_size=1)
     assert len(candidates(service, devices(4))) == 1
 

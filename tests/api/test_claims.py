@@ -85,7 +85,7 @@ Tries = list[Details]
 
 
 @pytest.fixture
-def claims_told() -> Iterator[Tries]:
+def reported_claims() -> Iterator[Tries]:
     told: Tries = []
 
     def note(event: Event, details: Details) -> None:
@@ -209,7 +209,7 @@ def test_claims_spread_over_the_first_candidates_as_many_as_the_limit_says(
         assert len(chosen) == hosts
 
 
-def test_one_that_nothing_can_meet_is_told_so_and_leaves_nothing(service: Service) -> None:
+def test_an_impossible_claim_is_refused_and_writes_nothing(service: Service) -> None:
     before = service.dump()
     error = service.claim(409, body(vcpus(5), owner="nobody"))
     assert error["code"] == "placement.no_candidates"
@@ -217,7 +217,7 @@ def test_one_that_nothing_can_meet_is_told_so_and_leaves_nothing(service: Servic
     assert service.dump() == before
 
 
-def test_why_nothing_is_left_is_told_to_those_who_may_ask(tmp_path: Path) -> None:
+def test_callers_with_permission_get_the_reasons_of_an_empty_result(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text(
         '"placement:claims:create": "@"\n"placement:allocation_candidates:explain": "role:admin"\n'
@@ -267,7 +267,7 @@ def test_a_consumer_that_exists_is_a_conflict_also_where_no_room_is_left(service
 
 
 def test_another_candidate_is_claimed_when_others_took_the_first(
-    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries
+    service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries
 ) -> None:
     """All that were found are tried before the search begins again."""
 
@@ -277,13 +277,13 @@ def test_another_candidate_is_claimed_when_others_took_the_first(
 
     before_writes(monkeypatch, take_all_but_one_host)
     assert service.claim(201, body())["allocations"].keys() == {provider_uuid(3)}
-    (told,) = claims_told
+    (told,) = reported_claims
     assert told["consumers"] == 1
     assert told["tries"] in {1, 2, 3}
 
 
 def test_the_search_begins_again_when_all_that_it_found_is_gone(
-    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries
+    service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries
 ) -> None:
     """With a limit of 1 there is one candidate, and two more after two searches."""
 
@@ -294,7 +294,7 @@ def test_the_search_begins_again_when_all_that_it_found_is_gone(
     before_writes(monkeypatch, lose(1), nothing, lose(2))
     claimed = service.claim(201, body({**ONE_VCPU, "limit": 1}))
     assert claimed["allocations"].keys() == {provider_uuid(3)}
-    assert claims_told == [{"consumers": 1, "tries": 3}]
+    assert reported_claims == [{"consumers": 1, "tries": 3}]
 
 
 def test_a_claim_ends_when_others_took_everything(
@@ -328,7 +328,7 @@ CHANGES: dict[str, list[tuple[int, str, str, object]]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_provider_that_changed_since_the_search_is_left_for_another(
-    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries, change: str
+    service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries, change: str
 ) -> None:
     def happen() -> None:
         for request in CHANGES[change]:
@@ -337,15 +337,15 @@ def test_a_provider_that_changed_since_the_search_is_left_for_another(
     before_writes(monkeypatch, happen)
     claimed = service.claim(201, body(vcpus(2, limit=1)))
     assert claimed["allocations"].keys() == {provider_uuid(2)}
-    assert claims_told[0]["tries"] == 2
+    assert reported_claims[0]["tries"] == 2
 
 
 def test_a_host_that_others_use_as_well_is_claimed_as_long_as_it_has_room(
-    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries
+    service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries
 ) -> None:
     before_writes(monkeypatch, lambda: service.take(1, 2))
     assert service.claim(201, body(vcpus(2, limit=1)))["allocations"].keys() == {provider_uuid(1)}
-    assert claims_told == [{"consumers": 1, "tries": 1}]
+    assert reported_claims == [{"consumers": 1, "tries": 1}]
 
 
 def test_a_host_that_others_change_is_left_for_one_that_they_do_not(
@@ -423,7 +423,7 @@ def test_a_provider_that_moved_to_another_tree_is_claimed_where_it_is(
     assert claimed["allocations"].keys() == {provider_uuid(1)}
 
 
-def test_a_class_that_is_deleted_meanwhile_is_unknown(
+def test_a_concurrently_deleted_class_is_unknown(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.expect(201, "PUT", "/resource_classes/CUSTOM_A")
@@ -439,7 +439,7 @@ def test_a_class_that_is_deleted_meanwhile_is_unknown(
     assert 'request.groups[""].resources.CUSTOM_A: No such resource class' in error["detail"]
 
 
-def test_who_is_always_slower_is_told_to_come_back_and_not_that_there_is_nothing(
+def test_a_claim_that_keeps_losing_gets_503_and_not_no_candidates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Service(tmp_path, placement_database={"write_timeout": 0.2}) as service:
@@ -464,15 +464,15 @@ def several(*requests: Any) -> dict[str, object]:
     return {"claims": [body(request) for request in requests]}
 
 
-def test_several_claims_see_those_before_them(service: Service, claims_told: Tries) -> None:
+def test_claims_see_earlier_claims(service: Service, reported_claims: Tries) -> None:
     answer = service.claim(201, several(*[vcpus(3)] * HOSTS))
     hosts = [next(iter(each["allocations"])) for each in answer["claims"]]
     assert sorted(hosts) == [provider_uuid(host + 1) for host in range(HOSTS)]
     assert [each["consumer_generation"] for each in answer["claims"]] == [1] * HOSTS
-    assert claims_told == [{"consumers": HOSTS, "tries": 1}]
+    assert reported_claims == [{"consumers": HOSTS, "tries": 1}]
 
 
-def test_several_claims_see_what_those_before_them_take_of_what_is_shared(
+def test_claims_see_shared_resources_taken_by_earlier_claims(
     service: Service,
 ) -> None:
     request = {"groups": {"": {"resources": {"VCPU": 1, "DISK_GB": 40}}}}
@@ -494,13 +494,13 @@ def test_all_of_several_claims_are_refused_with_one_of_them(service: Service) ->
 
 
 def test_several_claims_begin_again_together_when_one_is_lost(
-    service: Service, monkeypatch: pytest.MonkeyPatch, claims_told: Tries
+    service: Service, monkeypatch: pytest.MonkeyPatch, reported_claims: Tries
 ) -> None:
     before_writes(monkeypatch, lambda: service.take(1, 1))
     answer = service.claim(201, several(*[vcpus(4)] * 2))
     hosts = {uuid for each in answer["claims"] for uuid in each["allocations"]}
     assert hosts == {provider_uuid(2), provider_uuid(3)}
-    assert claims_told[0]["consumers"] == 2
+    assert reported_claims[0]["consumers"] == 2
 
 
 def test_the_work_of_several_searches_is_bounded_as_that_of_one(tmp_path: Path) -> None:

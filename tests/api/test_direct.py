@@ -132,7 +132,7 @@ def test_the_endpoint_and_its_microversions_can_be_discovered(client: Adapter) -
     assert (data.min_microversion, data.max_microversion) == ((1, 0), (LATEST.major, LATEST.minor))
 
 
-def test_the_caller_may_reshape_and_may_be_somebody_else(client: Adapter) -> None:
+def test_the_caller_may_reshape_and_may_be_another_user(client: Adapter) -> None:
     create(client, "host1", UUID)
     body = {"inventories": {UUID: inventories(0, VCPU=8)}, "allocations": {}}
     someone = {"X-Auth-Token": "someone", "X-Roles": "reader"}
@@ -237,7 +237,7 @@ def test_what_was_written_is_there_when_it_is_entered_again(tmp_path: Path) -> N
         assert client.get(f"/resource_providers/{UUID}").status_code == 200
 
 
-def test_options_may_be_those_of_a_caller_who_knows_none_of_them(tmp_path: Path) -> None:
+def test_options_may_belong_to_a_caller_that_does_not_know_them(tmp_path: Path) -> None:
     url = database_url(tmp_path)
     file = tmp_path / "placement.conf"
     file.write_text(f"[placement_database]\nconnection = {url}\n")
@@ -248,7 +248,7 @@ def test_options_may_be_those_of_a_caller_who_knows_none_of_them(tmp_path: Path)
     assert conf.api.auth_strategy == "keystone", "the caller's options are as they were"
 
 
-def test_options_of_the_same_name_that_are_somebody_elses_are_refused() -> None:
+def test_conflicting_options_of_the_same_name_are_refused() -> None:
     conf = cfg.ConfigOpts()
     conf.register_opts([cfg.IntOpt("auth_strategy")], group="api")
     with pytest.raises(ConfigurationError, match=r"registered differently.*auth_strategy"):

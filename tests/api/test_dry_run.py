@@ -201,7 +201,7 @@ def test_a_claim_that_is_rolled_back_is_neither_counted_nor_cached(service: Serv
     assert send(service, ("POST", "/claims", body)).status_code == 201
 
 
-def test_dry_runs_beside_writes_change_nothing(service: Service) -> None:
+def test_dry_runs_concurrent_with_writes_change_nothing(service: Service) -> None:
     """The generation of a provider counts its real writes, and no dry runs."""
     rounds, writers = 15, 2
 

@@ -480,7 +480,7 @@ def test_what_is_not_there_or_not_allowed_comes_first(world: World, stated: str)
         assert world.send("GET", path, version="2.0", headers=powerless).status_code == 403
 
 
-def test_a_name_that_is_gone_is_told_to_who_has_the_list_of_before(world: World) -> None:
+def test_a_removed_name_changes_the_tag_of_the_list(world: World) -> None:
     world.expect(201, "PUT", "/traits/CUSTOM_GONE")
     path = "/resource_providers?required=!CUSTOM_GONE"
     tag = world.send("GET", path, version="2.0").headers["etag"]

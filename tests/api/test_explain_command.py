@@ -160,7 +160,7 @@ def _take_all_memory(service: Service, aggregate: str) -> None:
             service.expect(204, "PUT", f"/allocations/{consumer}", body)
 
 
-def test_single_hosts_are_told_where_they_are_asked_for(explain: Any, tmp_path: Path) -> None:
+def test_single_hosts_are_reported_on_request(explain: Any, tmp_path: Path) -> None:
     with Service(tmp_path) as service, listening(service.application) as url:
         body = {"name": "host1", "uuid": "5ca1ab1e-0000-4000-8000-000000000001"}
         service.expect(200, "POST", "/resource_providers", body)
@@ -189,7 +189,7 @@ def test_names_of_providers_move_no_cursor(explain: Any, tmp_path: Path) -> None
     assert "\x1b" not in out
 
 
-def test_a_caller_without_the_right_is_told_in_one_line(explain: Any, tmp_path: Path) -> None:
+def test_a_forbidden_caller_gets_one_line(explain: Any, tmp_path: Path) -> None:
     # With noauth2 a token of another name than admin is that of a user without roles.
     with Service(tmp_path) as service, listening(service.application) as url:
         code, out, err = explain("resources=VCPU:1", "--url", url, "--token", "somebody")

@@ -39,7 +39,9 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("detail", ["summary", "providers"])
-def test_who_may_ask_for_candidates_may_not_ask_why(service: Service, detail: str) -> None:
+def test_permission_for_candidates_does_not_include_explanations(
+    service: Service, detail: str
+) -> None:
     answer = service.send("GET", ASKED, version="2.0", headers=READER)
     assert answer.status_code == 200, answer.text
     body = {**BODY, "explain": detail}
@@ -86,7 +88,7 @@ def test_the_line_of_an_explained_answer_has_its_text(
     assert "With 8 VCPU, 1 host would serve." in line
 
 
-def test_what_ends_a_search_before_it_begins_is_told(
+def test_the_end_of_a_search_before_its_start_is_reported(
     service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, LOGGER):

@@ -50,7 +50,7 @@ def test_a_range_is_every_version_from_one_to_the_other(tmp_path: Path) -> None:
     ]
 
 
-def test_an_answer_stands_for_the_version_of_the_file(tmp_path: Path) -> None:
+def test_an_answer_is_for_the_version_of_the_file(tmp_path: Path) -> None:
     (test,) = load(tmp_path, "- a list: GET /x\n  answer: 200\n")
     assert (test["name"], test["request_headers"]) == ("a list", {})
 

@@ -142,7 +142,7 @@ def test_pages_together_are_the_list(service: Service, query: str, size: int) ->
     assert providers == sorted(listed(service, query), key=lambda provider: provider["uuid"])
 
 
-def test_a_marker_stands_where_the_row_of_its_uuid_does(service: Service) -> None:
+def test_a_marker_has_the_position_of_the_row_of_its_uuid(service: Service) -> None:
     """Rows of an adopted database may have another form than the canonical one."""
     plain = RANDOM[2].replace("-", "").upper()
     provider, column = t.resource_providers, t.resource_providers.c.uuid
@@ -216,7 +216,7 @@ def test_the_list_of_all_is_the_text_of_each_in_the_order_of_their_rows(
         (f"uuid={provider_uuid(7)}", False),
     ],
 )
-def test_a_list_with_conditions_has_those_that_meet_them_and_their_text(
+def test_a_list_with_conditions_has_the_matching_providers_with_their_text(
     service: Service, query: str, *, is_empty: bool
 ) -> None:
     page = listed(service, f"{query}&limit=1000")

@@ -307,7 +307,7 @@ def test_a_lost_race_is_tried_again(load: Load, api: Api, small: Path, writes: W
     assert state(api, cloud) == wanted(cloud)
 
 
-def test_a_provider_that_appears_meanwhile_is_completed(
+def test_a_concurrently_created_provider_is_completed(
     load: Load, api: Api, small: Path, writes: Watch
 ) -> None:
     cloud = load_file(small)
@@ -427,7 +427,7 @@ def test_a_clash_is_found_before_anything_is_written(
     assert writes.seen == []
 
 
-def test_a_name_taken_meanwhile(load: Load, api: Api, writes: Watch, tmp_path: Path) -> None:
+def test_a_name_taken_concurrently(load: Load, api: Api, writes: Watch, tmp_path: Path) -> None:
     def race(done: int) -> None:
         writes.before = lambda done: None
         api("POST", "/resource_providers", {"name": "host", "uuid": OTHER})

@@ -129,7 +129,7 @@ def test_a_refusal_of_a_head_request_has_no_body(tmp_path: Path) -> None:
     assert (refused.status_code, refused.content) == (405, b"")
 
 
-def test_a_directory_that_was_tidied_is_completed_and_one_that_is_gone_is_told(
+def test_a_cleaned_directory_is_completed_and_a_missing_one_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with serving(tmp_path) as client:
@@ -151,7 +151,7 @@ def test_inventories_can_be_left_out(tmp_path: Path) -> None:
     assert not [name for name, _labels in said if name.startswith("openstack_")]
 
 
-def test_labels_are_bounded_whatever_clients_send(tmp_path: Path) -> None:
+def test_labels_are_bounded_for_any_requests(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         for number in range(30):
             client.send("GET", f"/nowhere/{number}")

@@ -180,9 +180,7 @@ def test_each_operation_has_a_summary_of_one_line(version: Any) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.39"])
-def test_the_document_is_served_to_everybody_at_the_version_asked_for(
-    application: Any, version: str
-) -> None:
+def test_the_document_is_public_at_the_requested_version(application: Any, version: str) -> None:
     client = falcon.testing.TestClient(application)
     headers = {"OpenStack-API-Version": f"placement {version}"}
     answer = client.simulate_get("/openapi.json", headers=headers)

@@ -299,7 +299,7 @@ def test_a_file_that_is_broken_later_leaves_the_rules_as_they_were(
     assert "the policy files cannot be used" in caplog.text
 
 
-def test_the_file_is_found_beside_placement_conf(
+def test_the_file_is_found_next_to_placement_conf(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "placement.conf").write_text("[placement_database]\nconnection = sqlite://\n")
@@ -333,7 +333,7 @@ def test_the_service_finds_its_policy_file_and_names_the_rule_it_refuses(tmp_pat
     )
 
 
-def test_nobody_is_judged_while_another_thread_reads_the_files(
+def test_no_caller_is_checked_while_another_thread_reads_the_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service_policy = policy(tmp_path)
@@ -389,7 +389,7 @@ def test_each_part_that_is_included_needs_its_own_rule(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(RequestContext(overwrite=False).to_policy_values()))
-def test_an_answer_is_kept_for_one_caller_whatever_others_differ_in(
+def test_an_answer_is_cached_for_exactly_one_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     rules = policy(tmp_path)

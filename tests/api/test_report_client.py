@@ -134,7 +134,7 @@ def test_what_was_changed_is_written_and_nothing_else(
     assert client.get_provider_tree(HOST) == tree
 
 
-def test_what_goes_away_goes_before_what_comes_wherever_it_stands(
+def test_removals_precede_additions_anywhere_in_the_tree(
     client: ReportClient, recorder: Recorder
 ) -> None:
     """Otherwise the same device would be offered twice for a moment."""
@@ -151,7 +151,7 @@ def test_what_goes_away_goes_before_what_comes_wherever_it_stands(
     ]
 
 
-def test_what_others_wrote_meanwhile_stays(client: ReportClient, recorder: Recorder) -> None:
+def test_concurrent_writes_of_other_clients_stay(client: ReportClient, recorder: Recorder) -> None:
     client.report(HOST, describe_host)
     tree = client.get_provider_tree(HOST)
     other = ReportClient(recorder, (1, 39))
@@ -169,7 +169,7 @@ def test_what_others_wrote_meanwhile_stays(client: ReportClient, recorder: Recor
     assert now.data("host1").inventory["DISK_GB"].total == 200
 
 
-def test_a_writer_who_comes_between_two_requests_is_met_and_the_update_repeated(
+def test_a_write_between_two_requests_repeats_the_update(
     client: ReportClient, recorder: Recorder
 ) -> None:
     client.report(HOST, describe_host)
@@ -193,7 +193,7 @@ def test_a_writer_who_comes_between_two_requests_is_met_and_the_update_repeated(
     assert now.data("host1").inventory["DISK_GB"].total == 200
 
 
-def test_an_update_outlasts_several_writers_who_come_in_its_way(
+def test_an_update_succeeds_despite_several_concurrent_writes(
     client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
@@ -272,7 +272,7 @@ def test_a_name_and_a_place_that_others_gave_show_although_no_generation_moved(
         assert now.data(CHILD0) == replace(child, name="renamed", parent_uuid=CHILD1)
 
 
-def test_writers_who_never_end_are_told_of(
+def test_writers_that_never_end_are_reported(
     client: ReportClient, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
@@ -630,7 +630,7 @@ def test_what_is_claimed_while_a_reshape_is_prepared_is_moved_as_well(
     assert all(set(held) == {"VCPU"} for held in holders(recorder, HOST).values())
 
 
-def test_a_reshape_outlasts_many_who_claim_in_its_way(
+def test_a_reshape_succeeds_despite_concurrent_claims(
     client: ReportClient, recorder: Recorder
 ) -> None:
     old_host(client, recorder)
@@ -827,7 +827,7 @@ def test_a_consumer_that_has_something_claims_nothing_more(client: ReportClient)
 
 
 @pytest.mark.parametrize("version", FIRST_LINE)
-def test_a_claim_takes_the_next_candidate_when_somebody_was_faster(
+def test_a_claim_takes_the_next_candidate_after_a_conflict(
     recorder: Recorder, version: Version
 ) -> None:
     client = ReportClient(recorder, version)
@@ -882,7 +882,7 @@ def test_a_ranked_claim_takes_the_candidates_in_that_order(client: ReportClient)
         client.claim(ONE_VCPU, consumer(4), rank)
 
 
-def test_a_ranked_claim_tries_the_next_when_somebody_was_faster(
+def test_a_ranked_claim_tries_the_next_candidate_after_a_conflict(
     client: ReportClient, recorder: Recorder
 ) -> None:
     uuids = three_hosts(client)
@@ -913,7 +913,7 @@ def test_a_claim_that_nothing_can_serve_says_why_at_2_0(recorder: Recorder) -> N
             client.claim(two, consumer(1), rank)
 
 
-def test_who_is_told_no_reasons_gets_none(recorder: Recorder) -> None:
+def test_a_caller_without_explanations_gets_none(recorder: Recorder) -> None:
     three_hosts(ReportClient(recorder))
     assert ReportClient(recorder, (1, 39)).explain(ONE_VCPU) == ""
     recorder.additional_headers.update({"X-Auth-Token": "someone", "X-Roles": "reader"})
@@ -931,7 +931,7 @@ def test_usages_are_of_all_providers_of_the_tree(client: ReportClient, recorder:
     }
 
 
-def test_usages_of_a_provider_that_is_deleted_meanwhile_are_left_out(
+def test_usages_of_a_concurrently_deleted_provider_are_omitted(
     client: ReportClient, recorder: Recorder
 ) -> None:
     client.report(HOST, describe_host)
@@ -966,9 +966,7 @@ def test_a_standard_trait_that_the_service_does_not_know_is_refused_by_provider(
         client.update_from_provider_tree(tree)
 
 
-def test_a_custom_name_that_somebody_deleted_is_made_again(
-    client: ReportClient, recorder: Recorder
-) -> None:
+def test_a_deleted_custom_name_is_created_again(client: ReportClient, recorder: Recorder) -> None:
     client.report(HOST, describe_host)
     tree = client.get_provider_tree(HOST)
     tree.remove_traits("host1", "CUSTOM_RACK")
@@ -1015,7 +1013,7 @@ def test_a_request_of_another_form_is_refused_by_member(
         client.allocation_candidates(request_)
 
 
-def test_who_may_not_write_is_told_so(recorder: Recorder) -> None:
+def test_a_forbidden_write_is_reported(recorder: Recorder) -> None:
     recorder.additional_headers.update({"X-Auth-Token": "someone", "X-Roles": "reader"})
     client = ReportClient(recorder)
     with pytest.raises(RefusedError) as caught:

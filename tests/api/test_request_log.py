@@ -120,7 +120,9 @@ def test_a_thread_forgets_a_request_when_it_is_answered(tmp_path: Path) -> None:
         assert context.get_current() is None
 
 
-def test_nobody_is_logged_under_the_identity_of_another(tmp_path: Path, lines: list[str]) -> None:
+def test_no_caller_is_logged_under_the_identity_of_another(
+    tmp_path: Path, lines: list[str]
+) -> None:
     claimed = {"X-User-Id": "victim", "X-Project-Id": "victim", "X-Roles": "admin"}
     forged = {**claimed, "OpenStack-API-Version": f"placement {LATEST}"}
     with identity_service() as url:
@@ -208,7 +210,7 @@ def test_an_answer_that_breaks_off_is_logged_with_what_was_sent(lines: list[str]
     assert context.get_current() is None
 
 
-def test_the_line_is_not_made_where_nobody_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_line_is_not_rendered_without_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     def application(environ: Any, start_response: Any) -> Any:
         start_response("200 OK", [])
         return []

@@ -567,7 +567,7 @@ def test_a_database_that_is_not_there_is_one_line(
     assert err.startswith("placement: ")
 
 
-def test_a_wrong_file_is_told_with_its_line(lab: Laboratory) -> None:
+def test_an_invalid_file_is_reported_with_its_line(lab: Laboratory) -> None:
     path = lab.write("steps:\n- providers: {}\n  mvoe: [VGPU]\n")
     assert lab.reshape(path) == (
         1,

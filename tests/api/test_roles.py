@@ -89,7 +89,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize(("method", "path", "rule", "allowed", "status"), list(requests()))
-def test_a_role_gets_past_the_policy_or_is_told_the_rule(
+def test_a_role_is_allowed_or_gets_the_name_of_the_rule(
     service: Client, caller: str, method: str, path: str, rule: str, allowed: set[str], status: int
 ) -> None:
     body: object = {} if method in {"POST", "PUT"} else None

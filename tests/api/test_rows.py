@@ -55,7 +55,7 @@ def test_two_slashes_are_no_path(client: falcon.testing.TestClient) -> None:
     assert send(client, "GET", "//").status_code == 404
 
 
-def test_an_empty_token_is_somebody_without_roles(client: falcon.testing.TestClient) -> None:
+def test_an_empty_token_is_a_caller_without_roles(client: falcon.testing.TestClient) -> None:
     headers = {**HEADERS, "X-Auth-Token": ""}
     del headers["X-Roles"]
     assert send(client, "GET", "/resource_providers", headers=headers).status_code in {401, 403}

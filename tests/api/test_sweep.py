@@ -86,7 +86,7 @@ def concrete(path: str) -> str:
     )
 
 
-def test_the_operations_are_those_of_the_contract() -> None:
+def test_the_operations_equal_the_contract() -> None:
     declared = {
         (method, path): str(routes.since)
         for path, methods in OPERATIONS.items()
@@ -146,7 +146,7 @@ def test_each_version_is_served_or_refused_as_the_contract_says(
 
 
 @pytest.mark.parametrize("path", OPERATIONS)
-def test_other_methods_are_refused_with_those_of_the_path(
+def test_other_methods_are_refused_with_the_allowed_ones(
     client: falcon.testing.TestClient, path: str
 ) -> None:
     others = {"GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS"} - OPERATIONS[path].keys()

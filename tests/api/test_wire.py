@@ -59,7 +59,7 @@ def test_a_host_that_is_none_is_refused_and_changes_nothing(
 
 
 @pytest.mark.parametrize("host", ["localhost", "placement.example.org:8778", "[::1]:8778", ""])
-def test_a_host_is_told_in_the_location(service: falcon.testing.TestClient, host: str) -> None:
+def test_the_location_contains_the_host(service: falcon.testing.TestClient, host: str) -> None:
     environ = falcon.testing.create_environ("/traits/CUSTOM_HOSTED", method="PUT", headers=HEADERS)
     environ["HTTP_HOST"] = host
     started = falcon.testing.StartResponseMock()
@@ -236,7 +236,7 @@ def test_a_query_is_not_looked_at_where_there_are_no_parameters(
         assert answer.status_code < 300
 
 
-def test_who_may_not_ask_is_not_told_what_is_wrong_with_the_question(
+def test_a_forbidden_caller_gets_no_details_of_an_invalid_request(
     client: falcon.testing.TestClient,
 ) -> None:
     headers = {**HEADERS, "X-Roles": "member"}
@@ -256,7 +256,7 @@ def test_links_and_locations_carry_the_prefix_that_the_service_is_mounted_at(
     assert answer.headers["location"] == f"http://falconframework.org{path}"
 
 
-def test_a_fault_of_ours_is_told_without_its_text(
+def test_an_internal_error_is_reported_without_its_text(
     client: falcon.testing.TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Database) -> None:

@@ -329,7 +329,7 @@ make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
 """
 
 
-def test_a_server_of_one_process_counts_alike(tmp_path: Path) -> None:
+def test_a_server_with_one_process_counts_equally(tmp_path: Path) -> None:
     port, config = free_port(), tmp_path / "etc"
     config.mkdir()
     (config / "placement.conf").touch()

@@ -27,7 +27,7 @@ PLANTED = sorted(POSSIBLE if "PLACEMENT_MODEL" in os.environ else POSSIBLE - {"n
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("processes", [2])
-def test_what_many_writers_were_told_is_what_there_is(
+def test_the_database_agrees_with_the_responses_to_many_writers(
     tmp_path: Path, seed: int, processes: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = database_url(tmp_path)

@@ -83,7 +83,7 @@ BEGUN = {
 }
 
 
-def test_clients_that_do_not_go_on_sending_hold_nobody_up(tmp_path: Path, url: str) -> None:
+def test_clients_that_stop_sending_do_not_delay_others(tmp_path: Path, url: str) -> None:
     with serving(tmp_path, [url]) as (process,):
         waiting = [connect(process.port, sent) for sent in BEGUN.values() for _ in range(MANY)]
         for _ in range(3):
@@ -94,7 +94,7 @@ def test_clients_that_do_not_go_on_sending_hold_nobody_up(tmp_path: Path, url: s
             sock.close()
 
 
-def test_clients_that_do_not_read_hold_nobody_up(tmp_path: Path, url: str) -> None:
+def test_clients_that_do_not_read_do_not_delay_others(tmp_path: Path, url: str) -> None:
     with serving(tmp_path, [url]) as (process,):
         root = new_host(process.port)
         for _ in range(DEVICES):
@@ -144,7 +144,7 @@ def test_requests_that_come_in_pieces_are_answered(tmp_path: Path, url: str) -> 
             sock.close()
 
 
-def test_a_client_that_waits_for_the_word_is_told_to_go_on(tmp_path: Path, url: str) -> None:
+def test_a_client_that_expects_100_continue_gets_it(tmp_path: Path, url: str) -> None:
     with serving(tmp_path, [url]) as (process,):
         head = f"POST /resource_providers HTTP/1.1\r\nHost: x\r\n{HEAD}Content-Length: {len(BODY)}"
         sock = connect(process.port, f"{head}\r\nExpect: 100-continue\r\n\r\n".encode())

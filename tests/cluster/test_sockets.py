@@ -93,7 +93,7 @@ ODD_HEADERS = (
 )
 
 
-def test_one_request_is_one_line_of_the_log_whatever_it_says(process: Process) -> None:
+def test_any_request_is_one_line_of_the_log(process: Process) -> None:
     before = len(genuine(process))
     for path in PATHS:
         answer(process, b"GET " + path + b" HTTP/1.1\r\n" + USUAL + b"\r\n")

@@ -129,7 +129,7 @@ ARGUMENTS: Mapping[str, Sequence[Any]] = {
     "provider_parts.allocations": ([1],),
     "provider_parts.inventories": ([1],),
     "provider_parts.trait_ids": ([1],),
-    "provider_list.among": (ProviderCondition(), [1]),
+    "provider_list.listed_with_ids": (ProviderCondition(), [1]),
     "providers.bump_generations": ({1: 1, 2: 1, 3: 2}, {1: 4, 2: 0}),
     "providers.clashing": (UUID, "host"),
     "providers.create": (UUID, "host", None, None, 1),

@@ -116,7 +116,7 @@ def test_the_number_of_young_consumers_that_were_left_out_is_shown(
     assert (code, json.loads(out)["without-owner"]["left_out"], err) == (0, 2, f"2 {left_out}")
 
 
-def test_providers_over_capacity_are_told_with_by_how_much(service: Service, run: Run) -> None:
+def test_inventories_over_capacity_are_listed_with_the_excess(service: Service, run: Run) -> None:
     use(service, 1, (FIRST, "VCPU", 6))
     shrink(service, FIRST, "VCPU", total=5, reserved=1)
     code, out, _err = run("-f", "json")
@@ -140,7 +140,7 @@ def test_providers_over_capacity_are_told_with_by_how_much(service: Service, run
     )
 
 
-def test_consumers_without_owner_are_those_that_the_list_lacks(
+def test_consumers_without_owner_are_missing_in_the_list(
     service: Service, run: Run, tmp_path: Path
 ) -> None:
     known = use(service, 1, (FIRST, "VCPU", 1))
@@ -169,7 +169,7 @@ def test_consumers_without_owner_are_those_that_the_list_lacks(
 @pytest.mark.parametrize(
     "stored", [str.upper, lambda uuid: uuid.replace("-", "")], ids=["capitals", "no dashes"]
 )
-def test_an_owner_is_recognised_in_whatever_form_the_row_has_its_uuid(
+def test_an_owner_is_recognised_in_any_form_of_its_uuid(
     service: Service, run: Run, tmp_path: Path, stored: Callable[[str], str]
 ) -> None:
     """Rows of an adopted database may have another form than the canonical one."""
@@ -201,7 +201,7 @@ def test_a_consumer_without_type_is_of_the_type_unknown(
     assert run(*every, "--consumer-type", "INSTANCE")[0] == 0
 
 
-def test_consumers_on_several_trees_are_told_but_not_for_shared_storage(
+def test_consumers_on_several_trees_are_listed_except_for_shared_storage(
     service: Service, run: Run
 ) -> None:
     use(service, 1, (FIRST, "VCPU", 1), (provider_uuid(2), "VGPU", 1), (SHARED, "DISK_GB", 5))
@@ -225,7 +225,7 @@ def test_a_name_forges_no_row(service: Service, run: Run, tmp_path: Path, form: 
     assert out.replace("\n", "").isprintable()
 
 
-def test_empty_projects_are_told_and_not_wrong(service: Service, run: Run) -> None:
+def test_empty_projects_are_listed_and_not_wrong(service: Service, run: Run) -> None:
     uuid = use(service, 1, (FIRST, "VCPU", 1), project="left")
     use(service, 2, (FIRST, "VCPU", 1), project="busy")
     service.expect(204, "DELETE", f"/allocations/{uuid}")
@@ -331,7 +331,7 @@ def found_without_owner(service: Service) -> Sequence[audit.Row]:
 # -- what is deleted --------------------------------------------------------------------------
 
 
-def test_what_nobody_owns_is_deleted_and_nothing_else(
+def test_only_consumers_without_owner_are_deleted(
     service: Service, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("placement.cli.audit.BATCH", 2)
@@ -349,7 +349,7 @@ def test_what_nobody_owns_is_deleted_and_nothing_else(
     service.check_used()
 
 
-def test_a_consumer_that_changes_meanwhile_stays(service: Service) -> None:
+def test_a_concurrently_changed_consumer_stays(service: Service) -> None:
     written, again, gone, lost = (
         use(service, number, (FIRST, "VCPU", 1)) for number in range(1, 5)
     )
@@ -367,7 +367,7 @@ def test_a_consumer_that_changes_meanwhile_stays(service: Service) -> None:
     service.check_used()
 
 
-def test_who_is_asked_can_say_no(
+def test_the_confirmation_can_be_declined(
     service: Service, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(service, 1, (FIRST, "VCPU", 1))

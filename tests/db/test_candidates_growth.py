@@ -126,7 +126,7 @@ def test_shared_disks_cost_the_same_in_any_cloud(directory: Path) -> None:
     assert costs[0][3] <= 3 * 10
 
 
-def test_shared_disks_are_told_once_for_the_hosts_that_reach_them(
+def test_shared_disks_are_reported_once_for_the_hosts_that_reach_them(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 20 aggregates, for 1,000 candidates: in the order in which they take from trees."""

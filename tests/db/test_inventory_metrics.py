@@ -35,7 +35,7 @@ def make_hosts(service: Service, *numbers: int) -> None:
         service.expect(200, "PUT", f"/resource_providers/{HOST}{number}/inventories", body_)
 
 
-def test_the_values_are_those_of_the_api(tmp_path: Path) -> None:
+def test_the_values_equal_the_api(tmp_path: Path) -> None:
     with Service(tmp_path) as service:
         make_hosts(service, 1, 2)
         amounts = {f"{HOST}1": {"VCPU": 20, "MEMORY_MB": 100}}
@@ -167,7 +167,7 @@ def test_without_a_database_they_say_so_and_keep_nothing(
         assert kit.samples(inventories.text(service.database))[f"{PREFIX}up", ""] == 1
 
 
-def test_whatever_a_provider_is_called_the_text_can_be_read(
+def test_the_text_is_valid_for_any_provider_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ['a"b', "a\\b", "a\nb", "é😀", 'a"} 1\nx{b="']

@@ -145,7 +145,7 @@ def test_a_database_that_does_not_let_the_service_in_is_not_waited_for(
     ("code", "fault"),
     [pair for dialect in DIALECTS for pair in dialect.errors.permanent.items()],
 )
-def test_every_code_is_told_apart(code: object, fault: Fault) -> None:
+def test_all_codes_are_distinct(code: object, fault: Fault) -> None:
     error = exc.DBAPIError("UPDATE t", None, failure(code))
     assert permanent_fault(error) is fault
     refusal = unusable_error(error)

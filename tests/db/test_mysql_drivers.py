@@ -93,7 +93,7 @@ def test_an_expression_has_one_type(database: Database, expression: str) -> None
     assert (returned, type(returned)) == (value, type(value))
 
 
-def test_a_number_of_rows_is_that_of_those_matched(database: Database) -> None:
+def test_the_number_of_rows_counts_matched_rows(database: Database) -> None:
     """The number of rows that an UPDATE matches, not of rows that it changes."""
     with database.writer.connect() as conn:
         same = conn.exec_driver_sql("UPDATE traits SET name = name")
@@ -277,7 +277,7 @@ def test_a_connection_that_is_killed_before_its_commit_has_an_unknown_outcome(
         assert codes.is_connection_lost(raised.value)
 
 
-def test_of_two_that_wait_for_each_other_one_is_told(database: Database) -> None:
+def test_one_of_two_deadlocked_transactions_gets_the_error(database: Database) -> None:
     change = sa.text("UPDATE traits SET name = name WHERE name = :name")
     both_have_one = threading.Barrier(2)
     errors: list[exc.DBAPIError] = []

@@ -220,9 +220,7 @@ def test_what_the_database_cannot_hold_is_refused_and_the_field_named(
 
 
 @pytest.mark.parametrize("kind", ["traits", "resource_classes"])
-def test_a_row_that_no_client_can_have_made_stands_for_no_other_name(
-    client: Service, kind: str
-) -> None:
+def test_a_row_that_no_client_can_create_matches_no_other_name(client: Service, kind: str) -> None:
     """Names of traits and classes are in capitals, unless other software has written them."""
     with client.database.writer.begin() as conn:
         insert(conn, kind, {"id": 20000, "name": "custom_low"})

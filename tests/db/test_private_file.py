@@ -11,7 +11,7 @@ from placement.errors import ConfigurationError
 from tests.kit.builders import settings
 
 
-def test_only_the_owner_reads_a_new_sqlite_file_and_those_beside_it(tmp_path: Path) -> None:
+def test_only_the_owner_reads_a_new_sqlite_file_and_its_companions(tmp_path: Path) -> None:
     former = os.umask(0o022)
     try:
         database = Database(settings(f"sqlite:///{tmp_path}/placement.db").database)

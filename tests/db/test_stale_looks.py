@@ -193,7 +193,7 @@ def test_a_write_is_answered_as_if_it_had_come_after_what_overtakes_it(
 
 
 @pytest.mark.skipif(ENGINE == "sqlite", reason="nobody writes while another one does")
-def test_what_is_claimed_meanwhile_is_not_deleted(
+def test_concurrently_claimed_consumers_are_not_deleted(
     service: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     after_next_read(monkeypatch, lambda: service.claim({"VCPU": 1}))

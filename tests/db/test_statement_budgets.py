@@ -334,13 +334,13 @@ def test_a_list_is_one_statement_and_another_for_the_providers_of_changed_trees(
 ) -> None:
     read: list[int] = []
 
-    among = provider_list.among
+    among = provider_list.listed_with_ids
 
     def counted_among(condition: ProviderCondition, ids: Collection[int]) -> Queries:
         read.append(len(ids))
         return among(condition, ids)
 
-    monkeypatch.setattr(provider_list, "among", counted_among)
+    monkeypatch.setattr(provider_list, "listed_with_ids", counted_among)
     for service in services:
         service.restart()
         read.clear()

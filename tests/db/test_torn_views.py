@@ -145,7 +145,7 @@ def test_an_answer_with_the_tag_of_a_revision_has_its_content_and_nothing_else_i
     assert torn > 2 * len(READS)
 
 
-def test_allocations_are_those_of_the_generation_that_comes_with_them(cloud: Cloud) -> None:
+def test_allocations_match_the_returned_generation(cloud: Cloud) -> None:
     """Rows that a write has replaced are still there for a view that has missed it."""
     path = f"/allocations/{OTHER}"
     before, between, after = cloud.record(

@@ -93,7 +93,7 @@ def test_a_tree_that_has_changed_is_read_again(tmp_path: Path) -> None:
         assert vcpus() == 16
 
 
-def test_parents_come_before_children_whatever_their_ids(tmp_path: Path) -> None:
+def test_parents_precede_children_with_any_ids(tmp_path: Path) -> None:
     with Service(tmp_path) as service:
         with building(service.database.writer) as cloud:
             for name in ("leaf", "node", "host"):

@@ -181,7 +181,7 @@ def test_the_tree_that_a_provider_has_moved_to_is_outdated(
         (("DELETE", f"/allocations/{CONSUMER}"), 204),
     ],
 )
-def test_a_consumer_that_somebody_else_changes_is_looked_at_again(
+def test_a_concurrently_changed_consumer_is_read_again(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch, request_: tuple[Any, ...], status: int
 ) -> None:
     path = f"/allocations/{CONSUMER}"
@@ -249,7 +249,7 @@ def test_a_thousand_consumers_are_claimed_for_under_the_lock_of_what_was_read(
         ("DELETE", f"/allocations/{CONSUMER}"),
     ],
 )
-def test_an_inventory_that_comes_meanwhile_does_not_count_what_goes(
+def test_a_concurrently_created_inventory_does_not_count_deleted_allocations(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch, request_: tuple[Any, ...]
 ) -> None:
     """In an adopted database there may be allocations without an inventory."""

@@ -85,7 +85,7 @@ def test_the_kustomization_has_all_but_what_is_made_or_run_apart() -> None:
     assert set(listed) == MANIFESTS.keys() - {"secret.example.yaml", "migration-job.yaml"}
 
 
-def test_all_that_selects_pods_selects_those_of_the_deployment_alone() -> None:
+def test_all_selectors_select_only_pods_of_the_deployment() -> None:
     labels = pod("deployment.yaml")["metadata"]["labels"]
     others = pod("migration-job.yaml")["metadata"]["labels"]
     deployment = MANIFESTS["deployment.yaml"]["spec"]

@@ -245,7 +245,7 @@ def test_the_shipped_proxies_end_idle_connections_before_the_service_does() -> N
         assert text in (DEPLOY / PROXIES[each].file).read_text()
 
 
-def test_clients_that_go_away_cost_nobody_anything(site: Site) -> None:
+def test_clients_that_disconnect_do_not_affect_others(site: Site) -> None:
     workers = site.service.worker_ids()
     head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
     groups = "".join(f"&resources{number}=VGPU:1" for number in (1, 2, 3))

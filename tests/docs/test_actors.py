@@ -10,7 +10,7 @@ NAMESPACE = "{http://www.w3.org/2000/svg}"
 CHARACTER = 0.61  # width of a letter of the font, by its size
 
 
-def test_who_sends_what_is_in_the_picture() -> None:
+def test_the_picture_shows_senders_and_requests() -> None:
     drawing = ElementTree.fromstring(actors.draw("a title"))
     texts = [text.text for text in drawing.iter(f"{NAMESPACE}text")]
     assert drawing.findtext(f"{NAMESPACE}title") == "a title"

@@ -37,7 +37,7 @@ def words(document: str, pattern: str) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("document", NAMES)
-def test_options_are_those_of_the_service(document: str) -> None:
+def test_options_are_declared_by_the_service(document: str) -> None:
     named = {
         (group, name.replace("-", "_"))
         for group, name in words(document, r"^\[(\w+)\] ?(\w+)")
@@ -47,7 +47,7 @@ def test_options_are_those_of_the_service(document: str) -> None:
 
 
 @pytest.mark.parametrize("document", sorted({*NAMES} - {VARIABLES_OF_OTHERS}))
-def test_metrics_are_those_of_the_service(document: str) -> None:
+def test_metrics_are_declared_by_the_service(document: str) -> None:
     named = {
         name
         for (name,) in words(document, r"^((?:openstack_)?placement_\w+)$")

@@ -44,7 +44,7 @@ def test_the_claims_of_the_page_are_made_and_released(tmp_path: Path) -> None:
     assert len(rows["resource_providers"]) == 2
 
 
-def test_the_lines_of_the_readme_print_what_stands_beside_them_each_time(
+def test_the_lines_of_the_readme_print_the_documented_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = block("``pip install ./falcon_placement_client``::", README)

@@ -64,7 +64,7 @@ def test_every_public_name_of_the_client_is_explained(built: Path) -> None:
     assert {*public.__all__, *methods} - shown == set()
 
 
-def test_names_beside_those_of_nova_are_names_of_the_client() -> None:
+def test_further_names_than_in_nova_are_names_of_the_client() -> None:
     names = re.findall(r"``(client|tree)\.(\w+)``", (DOCS / "python.rst").read_text())
     kinds = {"client": public.ReportClient, "tree": public.ProviderTree}
     assert len(names) > 15
@@ -103,7 +103,7 @@ def test_an_example_is_the_request_of_the_gabbit_and_its_candidates(tmp_path: Pa
     assert "``_A``: cn" in page
 
 
-def test_members_of_a_body_are_told_with_what_they_may_be() -> None:
+def test_members_of_a_body_are_documented_with_their_values() -> None:
     amounts = {"type": "object", "patternProperties": {"^.": {"type": "integer", "minimum": 1}}}
     schema = {
         "properties": {

@@ -29,7 +29,7 @@ def rows(heading: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("row", rows("As a flavor"), ids=lambda row: row[0])
-def test_a_flavor_is_the_query_beside_it(row: list[str]) -> None:
+def test_a_flavor_equals_the_query_next_to_it(row: list[str]) -> None:
     keys, query = row
     own = {} if "resources" in query else {f"resources{suffix}:VCPU": "1" for suffix in SUFFIXES}
     flavor = own | dict(pair.split("=", 1) for pair in keys.split())

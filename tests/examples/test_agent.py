@@ -122,7 +122,7 @@ def test_what_is_in_use_moves_to_the_cards_and_back(recorder: Recorder, version:
     assert len(tree_of(client, FLAT)) == 1
 
 
-def test_what_fits_nowhere_is_told_and_changes_nothing(recorder: Recorder) -> None:
+def test_a_misfit_is_reported_and_changes_nothing(recorder: Recorder) -> None:
     client = ReportClient(recorder)
     fill(client)
     with pytest.raises(ReshapeFailed, match=r"3 VGPU of provider .* fit nowhere"):

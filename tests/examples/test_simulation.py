@@ -59,9 +59,7 @@ def test_what_an_interrupted_run_left_is_removed(
     assert Simulation(client, 4, 1, seed=1).run(40).counts["boots"]
 
 
-def test_a_claim_that_nobody_knows_of_is_a_leak(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_claim_is_a_leak(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
     client = ReportClient(recorder)
     act = User.act
     stranger = NewConsumer("cccccccc-0000-0000-0000-000000000001", "project", "user")

@@ -24,7 +24,7 @@ GUARDED = ("**/resource_providers*", "**/resource_classes", "**/traits")
 SCRIPT = "<img src=x onerror=alert(1)>"
 
 
-def test_a_service_that_does_not_answer_is_told_and_tried_again(watch: Watch) -> None:
+def test_a_service_without_response_is_reported_and_tried_again(watch: Watch) -> None:
     watch.allowed = ("ERR_CONNECTION_REFUSED",)
     page = watch.page
     page.route("**/resource_providers*", lambda route: route.abort("connectionrefused"))
@@ -36,7 +36,7 @@ def test_a_service_that_does_not_answer_is_told_and_tried_again(watch: Watch) ->
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_service_that_fails_is_told_with_the_id_of_the_request(watch: Watch) -> None:
+def test_a_failure_of_the_service_is_shown_with_the_request_id(watch: Watch) -> None:
     watch.allowed = ("status of 503",)
     error = refusal(503, "The database is away.", request_id="req-7")
     watch.page.route("**/resource_providers*", lambda route: route.fulfill(status=503, body=error))
@@ -45,7 +45,7 @@ def test_a_service_that_fails_is_told_with_the_id_of_the_request(watch: Watch) -
     expect(page.get_by_role("alert")).to_contain_text("req-7")
 
 
-def test_an_answer_of_something_else_is_told(watch: Watch) -> None:
+def test_a_response_of_another_program_is_reported(watch: Watch) -> None:
     watch.page.route(
         "**/resource_providers*", lambda route: route.fulfill(status=200, body="<h1>Welcome</h1>")
     )
@@ -65,7 +65,7 @@ def test_a_slow_service_shows_that_something_goes_on(watch: Watch) -> None:
     expect(page.get_by_role("heading", name="Consumer", exact=True)).to_be_visible()
 
 
-def test_what_a_role_may_not_see_is_told_plainly(watch: Watch) -> None:
+def test_a_forbidden_view_shows_a_plain_message(watch: Watch) -> None:
     watch.allowed = ("status of 403",)
     error = refusal(403, "The rule placement:inventories:list does not admit you.")
     watch.page.route("**/resource_providers*", lambda route: route.fulfill(status=403, body=error))
@@ -73,7 +73,7 @@ def test_what_a_role_may_not_see_is_told_plainly(watch: Watch) -> None:
     expect(page.get_by_role("alert")).to_contain_text("Your role does not allow this")
 
 
-def test_who_may_not_explain_still_gets_candidates(watch: Watch) -> None:
+def test_candidates_are_returned_without_permission_for_explanations(watch: Watch) -> None:
     watch.allowed = ("status of 403",)
 
     def answer(route: Route) -> None:

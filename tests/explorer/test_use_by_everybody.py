@@ -119,7 +119,7 @@ def test_every_control_can_be_reached_with_tab(watch: Watch) -> None:
     assert len(reached) >= controls
 
 
-def test_an_address_shows_the_same_to_somebody_else(open_watch: Open, watch: Watch) -> None:
+def test_an_address_shows_the_same_to_another_user(open_watch: Open, watch: Watch) -> None:
     page = watch.open()
     settle(page)
     page.get_by_label("Coloured by use of").select_option("DISK_GB")

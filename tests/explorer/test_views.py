@@ -43,7 +43,7 @@ def test_the_cloud_is_a_map_of_all_roots_with_totals(watch: Watch) -> None:
     expect(row.get_by_role("cell").first).to_have_text("13,376")
 
 
-def test_totals_are_those_that_the_service_has(watch: Watch, demo: Demo) -> None:
+def test_totals_equal_the_totals_of_the_service(watch: Watch, demo: Demo) -> None:
     page = watch.open()
     loaded(page)
     providers = demo.get("/resource_providers?include=usages")["resource_providers"]
@@ -293,7 +293,7 @@ def test_a_request_is_pasted_as_query_json_or_flavor(watch: Watch, text: str) ->
     expect(page.get_by_role("group", name="Required traits").first).to_contain_text("COMPUTE_NODE")
 
 
-def test_what_cannot_be_read_is_told(watch: Watch) -> None:
+def test_unreadable_input_is_reported(watch: Watch) -> None:
     page = watch.open("#ask")
     page.get_by_text("Paste a query").click()
     page.get_by_label("Pasted request").fill("colour=red")
@@ -317,7 +317,9 @@ def test_what_cannot_be_read_is_told(watch: Watch) -> None:
         ('{"groups": {}, "same_subtree": [["_A"]]}', "request.same_subtree has a value of another"),
     ],
 )
-def test_json_of_another_shape_is_told_by_its_path(watch: Watch, pasted: str, problem: str) -> None:
+def test_json_of_another_shape_is_reported_by_its_path(
+    watch: Watch, pasted: str, problem: str
+) -> None:
     page = watch.open("#ask")
     page.get_by_text("Paste a query").click()
     page.get_by_label("Pasted request").fill(pasted)
@@ -418,6 +420,6 @@ def test_a_project_tells_its_usages_and_finds_its_consumers(watch: Watch, demo: 
     expect(page.locator(".consumers li")).to_have_count(int(number))
 
 
-def test_a_consumer_that_holds_nothing_is_told_so(watch: Watch) -> None:
+def test_a_consumer_without_allocations_is_reported(watch: Watch) -> None:
     page = watch.open("#consumer/00000000-0000-4000-8000-000000000000")
     expect(page.locator(".empty")).to_contain_text("holds nothing, or does not exist")

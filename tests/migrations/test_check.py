@@ -149,7 +149,7 @@ def test_a_terminal_is_shown_how_far_a_command_is(
 
 
 @pytest.mark.parametrize("name", LEFT)
-def test_a_fault_that_takes_an_operator_is_told_and_left(
+def test_a_fault_for_an_operator_is_reported_and_not_repaired(
     adopted: Database, manage: Any, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     damage(adopted, LEFT[name])

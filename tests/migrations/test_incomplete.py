@@ -97,7 +97,7 @@ def test_a_count_that_is_none(database: Database, manage: Any, value: str) -> No
     assert manage("db", "online_data_migrations", f"--max-count={value}") == 127
 
 
-def test_what_cannot_be_completed_is_told_and_the_rest_is_done(
+def test_failed_items_are_reported_and_the_rest_is_done(
     database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     empty_rows(database)

@@ -170,7 +170,7 @@ def test_syncs_at_once_end_right(
         assert derived_columns(database)[:2] == (4, 13)
 
 
-def test_the_columns_have_defaults_for_writers_who_do_not_know_them(database: Database) -> None:
+def test_the_columns_have_defaults_for_software_that_does_not_know_them(database: Database) -> None:
     existing.make_tables(database, "a082b8bb98d0")
     database.write(schema.upgrade)
     existing.fill(database)
@@ -395,7 +395,7 @@ def test_an_adopted_revision_is_stamped_for_what_it_is(
     assert derived_columns(database)[:2] == (4, 13)
 
 
-def test_a_database_that_has_not_what_its_version_says_is_migrated_anew(
+def test_a_database_that_lacks_parts_of_its_version_is_migrated_again(
     database: Database, manage: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     existing.make(database)

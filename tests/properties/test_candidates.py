@@ -149,7 +149,7 @@ def test_windows_of_any_size_lead_to_the_same_answers(
             assert len(found) == min(limit, len(expected)), query.to_params()
 
 
-def test_aggregates_are_the_same_whatever_their_spelling_in_rows_and_requests(
+def test_aggregates_are_equal_in_any_spelling_of_rows_and_requests(
     tmp_path: Path,
 ) -> None:
     """In an adopted database, several rows may represent one aggregate."""

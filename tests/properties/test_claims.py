@@ -94,7 +94,7 @@ def check(service: WorldService, world: oracle.World, asked: Sequence[oracle.Que
     return True
 
 
-def test_each_claim_is_met_by_what_those_before_it_leave(
+def test_each_claim_gets_what_earlier_claims_leave(
     service: WorldService, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without concurrent writes, a found candidate is never lost."""

@@ -22,7 +22,7 @@ def test_every_aim_is_of_a_row_that_is_measured() -> None:
     assert [scenario.name for scenario in FAMILIES["aims"]([1000])] == list(AIMS)
 
 
-def test_times_are_those_of_wall_or_cpu_whichever_is_better() -> None:
+def test_times_are_the_better_of_wall_and_cpu_time() -> None:
     assert times(side(2, 5), side(20, 20)) == 10
     assert times(side(20, 2), side(20, 20)) == 10
 
@@ -48,7 +48,7 @@ def test_an_aim_is_met_or_missed(
     assert not aim.is_met(missed, peer, root)
 
 
-def test_the_table_shows_before_and_now_beside_the_peer() -> None:
+def test_the_table_shows_before_and_now_next_to_the_peer() -> None:
     rows = [
         row(ROOT, ours=side(1, 1), peer=side(3, 3)),
         row(ONE, ours=side(2, 2), peer=side(9, 9)),

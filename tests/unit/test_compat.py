@@ -180,7 +180,7 @@ def test_a_function_is_called_when_gunicorn_has_read_its_settings() -> None:
 
 
 @pytest.mark.parametrize("shared", ["reexec_pid", "master_pid", "systemd"])
-def test_listeners_are_those_that_no_other_master_has(shared: str) -> None:
+def test_listeners_exclude_sockets_of_other_masters(shared: str) -> None:
     master = FakeMaster()
     assert gunicorn.get_own_listeners(master) == ["listener"]
     setattr(master, shared, 1)
@@ -278,7 +278,7 @@ def test_files_are_counted_in_though_the_library_was_imported_without_a_director
     assert count == 1
 
 
-def test_counts_of_a_file_are_added_to_those_of_another(tmp_path: Path) -> None:
+def test_counts_of_a_file_are_added_to_another_file(tmp_path: Path) -> None:
     path = tmp_path / "counter_gone.db"
     prometheus_compat.add_to_file(path, {"a": 1.5, "b": 2})
     prometheus_compat.add_to_file(path, {"a": 1})

@@ -42,7 +42,7 @@ def test_a_named_directory_is_read_and_the_environment_wins(
     assert settings.candidates.maximum is None
 
 
-def test_unknown_groups_and_options_are_found_and_those_of_libraries_are_not_looked_at(
+def test_unknown_groups_and_options_are_found_except_for_libraries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (
@@ -77,7 +77,7 @@ def test_unknown_variables_are_found_with_the_one_that_was_meant(variable: str, 
     ]
 
 
-def test_all_variables_of_options_are_known_and_those_of_other_services_are_left_alone() -> None:
+def test_variables_of_options_are_known_and_variables_of_other_services_ignored() -> None:
     ours = [f"OS_{g}__{opt.dest}".upper() for g, opts in config.OPTIONS.items() for opt in opts]
     others = ["OS_DEFAULT__DEBUG", "OS_NOVA__X", "OS_KEYSTONE_AUTHTOKEN__USERNAME", "OS_CLOUD"]
     others += ["OS_AUTH_URL", "OS_TOKEN", "OS_METRICS", "OS_PLACEMENT", config.CONFIG_DIR_VARIABLE]

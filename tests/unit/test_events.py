@@ -44,7 +44,7 @@ def test_a_request_for_candidates_tells_of_trees_search_and_answer(
     )
 
 
-def test_a_write_that_is_run_again_is_told(tmp_path: Path, told: Told) -> None:
+def test_a_retried_write_is_reported(tmp_path: Path, told: Told) -> None:
     _settings, database = make_database(tmp_path)
     left = [1, 2]
 
@@ -63,7 +63,7 @@ def test_a_write_that_is_run_again_is_told(tmp_path: Path, told: Told) -> None:
     database.dispose()
 
 
-def test_nobody_is_told_after_the_end(told: Told) -> None:
+def test_no_listener_is_called_after_the_end(told: Told) -> None:
     stop = events.listen(lambda _event, _details: pytest.fail("told"))
     stop()
     events.emit(Event.RETRY, attempt=1, cause=Cause.CONFLICT)
@@ -76,7 +76,7 @@ def test_with_debugging_an_event_is_a_line(caplog: pytest.LogCaptureFixture) -> 
     assert caplog.messages == ["trees: cached=3 loaded=1"]
 
 
-def test_the_fault_of_a_listener_harms_nobody_else(
+def test_the_error_of_a_listener_affects_no_other_listener(
     told: Told, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_event: Event, _details: Details) -> None:
@@ -119,7 +119,7 @@ def test_an_answer_that_was_cut_short_says_by_which_option(tmp_path: Path, told:
     assert details_of(told, Event.REQUEST)[-1]["status"] == "503"
 
 
-def test_trees_are_told_with_what_is_kept(tmp_path: Path, told: Told) -> None:
+def test_trees_are_reported_with_the_cached_ones(tmp_path: Path, told: Told) -> None:
     with Service(tmp_path) as service:
         service.expect(200, "POST", "/resource_providers", {"name": "h", "uuid": HOST})
         stock = inventories(0, VCPU=8)
@@ -132,7 +132,7 @@ def test_trees_are_told_with_what_is_kept(tmp_path: Path, told: Told) -> None:
     ]
 
 
-def test_a_conflict_is_told_by_its_code(tmp_path: Path, told: Told) -> None:
+def test_a_conflict_is_identified_by_its_code(tmp_path: Path, told: Told) -> None:
     with Service(tmp_path) as service:
         service.expect(200, "POST", "/resource_providers", {"name": "h", "uuid": HOST})
         stock = inventories(7, VCPU=8)
@@ -150,7 +150,7 @@ def test_every_transaction_tells_how_long_it_had_a_connection(tmp_path: Path, to
     assert all(0 < float(str(details["seconds"])) < 60 for details in connections)
 
 
-def test_a_pool_that_has_no_connection_left_is_told(tmp_path: Path, told: Told) -> None:
+def test_an_exhausted_pool_is_reported(tmp_path: Path, told: Told) -> None:
     options = {"max_pool_size": 1, "max_overflow": 0, "pool_timeout": 0}
     with (
         Service(tmp_path, placement_database=options) as service,

@@ -45,7 +45,7 @@ def oslo() -> logging.Formatter:
 
 
 @pytest.mark.parametrize("make", [plain, oslo])
-def test_a_record_is_one_line_whatever_is_in_it(stream: io.StringIO, make: type) -> None:
+def test_a_record_with_any_content_is_one_line(stream: io.StringIO, make: type) -> None:
     use(make()).warning('"GET %s" %s', HOSTILE, {"a": HOSTILE})
     written = stream.getvalue()
     assert SHOWN in written

@@ -26,7 +26,7 @@ def test_a_question_names_each_proposal_once() -> None:
     assert did_you_mean(["VCPU", "PCPU", "VCPU"]) == "; did you mean VCPU, PCPU?"
 
 
-def test_a_question_stands_in_the_form_that_is_stated() -> None:
+def test_a_request_is_shown_in_its_stated_form() -> None:
     assert did_you_mean(["VCPU"], PARENTHESES) == " (did you mean VCPU?)"
 
 

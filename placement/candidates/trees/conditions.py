@@ -19,7 +19,7 @@ from placement.db.conditions import (
     DrivingCondition,
     MemberCondition,
     RootCondition,
-    combined,
+    merge_conditions,
 )
 from placement.vocabulary import IdCondition
 
@@ -88,7 +88,7 @@ def _member_condition(
 ) -> MemberCondition:
     """Return what the slot asks; terms beyond `max_terms` are left to the search."""
     return MemberCondition(
-        combined(_conditions(resolved, terms), tuning.max_terms),
+        merge_conditions(_conditions(resolved, terms), tuning.max_terms),
         resolved.known.resource_ids(slot.resources[: tuning.max_terms]),
         spans=not slot.group.suffixed,
     )
@@ -109,7 +109,7 @@ def _of_part(member: MemberCondition) -> MemberCondition:
 
 def root_condition(resolved: ResolvedRequest) -> RootCondition:
     """Return what the request asks of an anchor's root."""
-    return RootCondition(combined(_conditions(resolved, resolved.request.root)))
+    return RootCondition(merge_conditions(_conditions(resolved, resolved.request.root)))
 
 
 def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
@@ -118,14 +118,14 @@ def sharing_root_condition(resolved: ResolvedRequest) -> RootCondition:
     That is also what the unsuffixed group asks of it, wherever it is served.
     """
     terms = [*resolved.request.root, *_spanning_terms(resolved)]
-    return RootCondition(combined(_conditions(resolved, terms)))
+    return RootCondition(merge_conditions(_conditions(resolved, terms)))
 
 
 def asks_root(resolved: ResolvedRequest) -> bool:
     """Whether the request itself states what an anchor's root has to be for that."""
     stated = [term for term in resolved.request.root if not isinstance(term, Untainted)]
     terms = [*stated, *_spanning_terms(resolved)]
-    return RootCondition(combined(_conditions(resolved, terms))) != RootCondition()
+    return RootCondition(merge_conditions(_conditions(resolved, terms))) != RootCondition()
 
 
 def _spanning_terms(resolved: ResolvedRequest) -> list[Term]:

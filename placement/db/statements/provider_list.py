@@ -10,7 +10,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import bulk, fragments
 from placement.db import tables as t
-from placement.db.conditions import SQL_OF, ProviderCondition, provider_meets
+from placement.db.conditions import SQL_OF, ProviderCondition, provider_clauses
 from placement.db.constructs import inline_literals, same_text
 from placement.db.fragments import Selection, changed_at
 from placement.db.json_rows import JsonRow, JsonRows, parse_each, parse_rows, parse_time
@@ -56,7 +56,7 @@ _COLUMNS = (
     changed_at(_provider),
     _REVISION,
 )
-_CHANGED_AT = -2  # index of the time among the columns
+_CHANGED_AT = -2  # index of the time listed_with_ids the columns
 _IN_TEXTS = _provider.c.id.bitwise_rshift(8)  # groups that stay below the limit of a text
 _LISTED = sa.select(JsonRows(*_COLUMNS)).group_by(_IN_TEXTS)
 _AMONG = _LISTED.where(bulk.in_list(_provider.c.id))
@@ -79,7 +79,7 @@ def revisions(condition: ProviderCondition) -> Query:
     return Query(_revisions(condition), parse=parse_rows)
 
 
-def among(condition: ProviderCondition, ids: Collection[int]) -> Queries:
+def listed_with_ids(condition: ProviderCondition, ids: Collection[int]) -> Queries:
     """Select the rows of `listed` with these ids; with more than CHUNK_SIZE ids, all rows."""
     if len(ids) > CHUNK_SIZE:
         return Queries([listed(condition)])
@@ -122,7 +122,7 @@ def _list_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ..
         *_has_all_clauses(single[MAX_JOINED:]),
         *map(_provider.c.id.in_, joined),
         *map(_is_selected, looked_up),
-        *provider_meets(_provider, condition, _CHECKED),
+        *provider_clauses(_provider, condition, _CHECKED),
     )
 
 
@@ -143,7 +143,7 @@ def _page_clauses(condition: ProviderCondition) -> tuple[ColumnElement[bool], ..
         *(_for_outer_row(each).exists() for each in joined),
         *map(_is_selected, looked_up),
         *map(_is_selected, starmap(_with_room, condition.resources)),
-        *provider_meets(_provider, condition, _CHECKED),
+        *provider_clauses(_provider, condition, _CHECKED),
     )
 
 

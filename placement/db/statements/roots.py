@@ -19,8 +19,8 @@ from placement.db.conditions import (
     MemberCondition,
     RootCondition,
     TreeFilter,
-    member_meets,
-    root_meets,
+    member_clauses,
+    root_clauses,
 )
 from placement.db.constructs import inline_literals, straight_join, without_index
 from placement.db.fragments import Selection, Union, revision_of_root
@@ -50,7 +50,7 @@ def matching_roots(after: int, tree_filter: TreeFilter, driving: DrivingConditio
     return Query(_matching_roots(tree_filter, driving), {"after": after}, parse=parse_rows)
 
 
-def driven_roots(after: int, condition: MemberCondition, driver: Driver, most: int) -> Query:
+def driven_roots(after: int, condition: MemberCondition, driver: Driver, limit: int) -> Query:
     """Select (id, revision) of the roots with a member that satisfies a part of a condition.
 
     A root is repeated for each such member. For the revision, see `root_windows`.
@@ -59,9 +59,9 @@ def driven_roots(after: int, condition: MemberCondition, driver: Driver, most: i
         after: only roots after this id.
         condition: the condition.
         driver: the part of it.
-        most: maximum number of rows.
+        limit: maximum number of rows.
     """
-    params = {"after": after, "size": most}
+    params = {"after": after, "size": limit}
     return Query(_driven_roots(condition, driver), params, parse=parse_rows)
 
 
@@ -73,7 +73,7 @@ def _serving_members(condition: MemberCondition) -> Selection:
 
     It is used for the members of one tree, whose inventories are looked up.
     """
-    return sa.select(_member.c.root_provider_id).where(*member_meets(_member, condition))
+    return sa.select(_member.c.root_provider_id).where(*member_clauses(_member, condition))
 
 
 def _reached_roots(aggregates: Collection[int]) -> Selection:
@@ -92,7 +92,7 @@ def _tree_clause(
     def among(roots: Selection) -> ColumnElement[bool]:
         return roots.where(roots.selected_columns[0] == root_id).exists()
 
-    where = root_meets(root_id, root)
+    where = root_clauses(root_id, root)
     for condition in conditions:
         met = among(_serving_members(condition))
         if condition.reach:

@@ -10,7 +10,7 @@ from sqlalchemy.sql import ColumnElement
 
 from placement.db import fragments
 from placement.db import tables as t
-from placement.db.conditions import RootCondition, root_meets
+from placement.db.conditions import RootCondition, root_clauses
 from placement.db.constructs import inline_literals
 from placement.db.fragments import PROVIDERS_WITH_ROOTS, ROOT, Selection
 from placement.db.json_rows import JsonRow, JsonRows
@@ -163,7 +163,7 @@ def reached_sets(aggregates: Sequence[int], root: RootCondition) -> Query:
     is_one = aggregate_id.in_(sorted(aggregates))
     rows = sa.select(root_id.label("root_id"), aggregate_id)
     rows = rows.select_from(link.join(member, member.c.id == link.c.resource_provider_id))
-    pairs = rows.where(is_one, *root_meets(root_id, root)).distinct().subquery("pairs")
+    pairs = rows.where(is_one, *root_clauses(root_id, root)).distinct().subquery("pairs")
     # A tree becomes a few numbers whose bits are its aggregates, so that equal sets are one row.
     masks = []
     for number, part in enumerate(_parts(aggregates)):

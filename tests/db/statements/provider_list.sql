@@ -1,64 +1,3 @@
--- provider_list.among: Select the rows of `listed` with these ids; with more than CHUNK_SIZE ids, all rows.
--- on sqlite
-SELECT json_group_array(json_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, CASE WHEN
-    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
-      FROM resource_providers AS other
-      WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
-          (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
-          ELSE (SELECT other.uuid
-      FROM resource_providers AS other
-      WHERE other.id = resource_providers.root_provider_id) END,
-          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
-          (resource_providers.root_provider_id = resource_providers.id) THEN
-          resource_providers.revision ELSE (SELECT other.revision
-      FROM resource_providers AS other
-      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
-FROM resource_providers
-WHERE resource_providers.id IN (:ids …)
-GROUP BY resource_providers.id >> 8;
--- on mysql
-SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
-    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
-    'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
-    THEN (SELECT other.uuid
-            FROM resource_providers AS other
-            WHERE other.id = resource_providers.parent_provider_id) END), 'null'), ',',
-                IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.root_provider_id =
-                resource_providers.id) THEN resource_providers.uuid ELSE (SELECT other.uuid
-            FROM resource_providers AS other
-            WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',',
-                IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
-                resource_providers.created_at), '"'), 'null'), ',', IFNULL(CASE WHEN
-                (resource_providers.root_provider_id = resource_providers.id) THEN
-                resource_providers.revision ELSE (SELECT other.revision
-          FROM resource_providers AS other
-          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
-              json_rows_1
-FROM resource_providers
-WHERE resource_providers.id IN (:ids …)
-GROUP BY resource_providers.id >> 8;
--- on postgresql
-SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
-    resource_providers.name, resource_providers.generation, CASE WHEN
-    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
-            (resource_providers.root_provider_id = resource_providers.id) THEN
-            resource_providers.uuid ELSE (SELECT other.uuid
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.root_provider_id) END,
-            coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
-            (resource_providers.root_provider_id = resource_providers.id) THEN
-            resource_providers.revision ELSE (SELECT other.revision
-        FROM resource_providers AS other
-        WHERE other.id = resource_providers.root_provider_id) END)) AS TEXT) AS json_rows_1
-FROM resource_providers
-WHERE resource_providers.id IN (:ids …)
-GROUP BY resource_providers.id >> 8;
-
-
 -- provider_list.listed: Select the providers that satisfy the condition, by id.
 
 -- all
@@ -426,6 +365,67 @@ WHERE resource_providers.id IN (SELECT resource_provider_aggregates.resource_pro
   WHERE resource_provider_aggregates.aggregate_id IN (6) AND
       resource_provider_aggregates.resource_provider_id = resource_providers.id
   LIMIT 1) IS NOT NULL
+GROUP BY resource_providers.id >> 8;
+
+
+-- provider_list.listed_with_ids: Select the rows of `listed` with these ids; with more than CHUNK_SIZE ids, all rows.
+-- on sqlite
+SELECT json_group_array(json_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN resource_providers.uuid
+          ELSE (SELECT other.uuid
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END,
+          coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+          (resource_providers.root_provider_id = resource_providers.id) THEN
+          resource_providers.revision ELSE (SELECT other.revision
+      FROM resource_providers AS other
+      WHERE other.id = resource_providers.root_provider_id) END)) AS json_rows_1
+FROM resource_providers
+WHERE resource_providers.id IN (:ids …)
+GROUP BY resource_providers.id >> 8;
+-- on mysql
+SELECT CONCAT('[', GROUP_CONCAT(CONCAT('[', IFNULL(resource_providers.id, 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',',
+    IFNULL(JSON_QUOTE(resource_providers.name), 'null'), ',', IFNULL(resource_providers.generation,
+    'null'), ',', IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.parent_provider_id IS NOT NULL)
+    THEN (SELECT other.uuid
+            FROM resource_providers AS other
+            WHERE other.id = resource_providers.parent_provider_id) END), 'null'), ',',
+                IFNULL(JSON_QUOTE(CASE WHEN (resource_providers.root_provider_id =
+                resource_providers.id) THEN resource_providers.uuid ELSE (SELECT other.uuid
+            FROM resource_providers AS other
+            WHERE other.id = resource_providers.root_provider_id) END), 'null'), ',',
+                IFNULL(CONCAT('"', coalesce(resource_providers.updated_at,
+                resource_providers.created_at), '"'), 'null'), ',', IFNULL(CASE WHEN
+                (resource_providers.root_provider_id = resource_providers.id) THEN
+                resource_providers.revision ELSE (SELECT other.revision
+          FROM resource_providers AS other
+          WHERE other.id = resource_providers.root_provider_id) END, 'null'), ']')), ']') AS
+              json_rows_1
+FROM resource_providers
+WHERE resource_providers.id IN (:ids …)
+GROUP BY resource_providers.id >> 8;
+-- on postgresql
+SELECT CAST(json_agg(json_build_array(resource_providers.id, resource_providers.uuid,
+    resource_providers.name, resource_providers.generation, CASE WHEN
+    (resource_providers.parent_provider_id IS NOT NULL) THEN (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.parent_provider_id) END, CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.uuid ELSE (SELECT other.uuid
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END,
+            coalesce(resource_providers.updated_at, resource_providers.created_at), CASE WHEN
+            (resource_providers.root_provider_id = resource_providers.id) THEN
+            resource_providers.revision ELSE (SELECT other.revision
+        FROM resource_providers AS other
+        WHERE other.id = resource_providers.root_provider_id) END)) AS TEXT) AS json_rows_1
+FROM resource_providers
+WHERE resource_providers.id IN (:ids …)
 GROUP BY resource_providers.id >> 8;
 
 

@@ -54,7 +54,7 @@ def test_keys_of_one_form_are_described_as_generators_take_them() -> None:
         ({"type": "object", "properties": {"a": {"examples": [None]}}}, {"a": None}),
     ],
 )
-def test_an_example_is_made_of_those_within(schema: Any, example: object) -> None:
+def test_an_example_is_built_from_nested_examples(schema: Any, example: object) -> None:
     assert example_of(schema) == example
 
 

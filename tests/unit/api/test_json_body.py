@@ -107,7 +107,7 @@ def of_mib(before: str, part: str, after: str) -> bytes:
         (allocations.REPLACE, of_mib('{"mappings":{"a":[', "1,", "1]}}")),
     ],
 )
-def test_a_refusal_takes_next_to_no_memory_beside_the_value(table: Any, raw: bytes) -> None:
+def test_a_refusal_needs_almost_no_memory_in_addition_to_the_value(table: Any, raw: bytes) -> None:
     schema, value = table.entries[-1][1], orjson.loads(raw)
     tracemalloc.start()
     try:

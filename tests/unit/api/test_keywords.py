@@ -35,7 +35,7 @@ def test_keywords_are_put_in_order_at_every_depth() -> None:
     assert list(in_order(nested)["properties"]["name"]) == ["type", "format"]
 
 
-def test_a_keyword_that_nobody_has_put_in_order_is_refused() -> None:
+def test_a_keyword_without_an_order_is_refused() -> None:
     assert "const" not in ORDER
     with pytest.raises(ValueError, match="not in"):
         in_order({"type": "object", "properties": {"a": {"const": 1}}})

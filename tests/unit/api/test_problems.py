@@ -89,7 +89,7 @@ def test_every_error_of_the_domain_has_one_status(kind: type[errors.PlacementErr
         (problems.RequestRefused(414, "too long"), 414, "URI Too Long"),
     ],
 )
-def test_an_error_is_told_in_one_envelope(
+def test_errors_have_one_envelope(
     client: falcon.testing.TestClient, resource: Raising, raised: Exception, status: int, title: str
 ) -> None:
     resource.error = raised
@@ -113,7 +113,7 @@ def test_answers_with_503_have_codes_of_their_own_since_the_second_line(
 
 
 @pytest.mark.parametrize(("version", "has_code"), [(NEWER, True), (OLDER, False), (None, False)])
-def test_codes_are_told_to_versions_that_have_them(
+def test_codes_are_returned_at_versions_that_have_them(
     client: falcon.testing.TestClient,
     resource: Raising,
     stamp: Stamp,
@@ -155,7 +155,7 @@ def test_when_to_come_back_is_said_where_that_helps(
     assert client.simulate_get("/there").headers.get("retry-after") == header
 
 
-def test_what_is_in_no_table_is_our_fault_and_told_to_the_log_alone(
+def test_an_unknown_error_is_internal_and_only_logged(
     client: falcon.testing.TestClient, resource: Raising, caplog: pytest.LogCaptureFixture
 ) -> None:
     resource.error = KeyError("password")

@@ -286,7 +286,7 @@ def test_the_shapes_that_are_remembered_have_a_bound() -> None:
     assert 500 < anchors.shapes <= 1000
 
 
-def test_hosts_are_alike_whose_rooms_allow_the_same_sums() -> None:
+def test_hosts_with_the_same_possible_sums_are_equal() -> None:
     """Three groups ask for 4: what matters of a room is whether it has 4, 8 or 12."""
     anchors = AnchorSearches(
         SearchPlan(CandidateRequest(like_groups(3, 4))), Budget(10**6), Trace()
@@ -322,7 +322,7 @@ def beside(name: str, stocks: dict[str, int], *aggregates: str) -> Tree:
     return Tree(hash(name), name, 1, (Member(name, -1, stock, frozenset(), keys),), keys)
 
 
-def test_hosts_beside_the_same_disks_are_searched_once() -> None:
+def test_hosts_with_the_same_disks_are_searched_once() -> None:
     """Of two racks with a disk each; a disk is looked at once for each rack."""
     disks = [beside(f"disk{rack}", {"DISK_GB": 100}, f"rack{rack}") for rack in range(2)]
     hosts = [beside(f"host{each}", {"VGPU": 1 + each}, f"rack{each % 2}") for each in range(100)]
@@ -339,7 +339,7 @@ def test_hosts_beside_the_same_disks_are_searched_once() -> None:
     assert anchors.shapes == 2
 
 
-def test_a_host_of_the_same_disks_whose_tree_is_larger_is_searched_anew() -> None:
+def test_a_host_with_the_same_disks_and_a_larger_tree_is_searched_again() -> None:
     """The disk has another index in its pool."""
     disk = beside("disk", {"DISK_GB": 100}, "rack")
     small = beside("small", {"VGPU": 1}, "rack")
@@ -368,7 +368,7 @@ def named(name: str, like: Tree) -> Tree:
     return Tree(hash(name), f"{name}-0", 1, members, like.aggregates)
 
 
-def test_of_hosts_that_are_used_alike_one_is_looked_at() -> None:
+def test_only_one_of_equally_used_hosts_is_searched() -> None:
     host = tree("host", [1, 2, 4])
     trees = [named(f"host{number}", host) for number in range(1000)]
     budget = Budget(10**6)
@@ -384,7 +384,7 @@ def test_of_hosts_that_are_used_alike_one_is_looked_at() -> None:
     ]
 
 
-def test_hosts_that_are_used_alike_share_a_refusal() -> None:
+def test_equally_used_hosts_share_a_refusal() -> None:
     host = tree("host", [1])
     trace = Trace()
     anchors = AnchorSearches(SearchPlan(CandidateRequest(like_groups(1, 2))), Budget(10**4), trace)
@@ -402,7 +402,7 @@ def test_where_all_hosts_are_used_differently_none_is_compared_for_long() -> Non
     assert anchors.twins == 0
 
 
-def test_a_request_for_one_tree_tells_it_from_others_that_are_used_alike() -> None:
+def test_a_request_for_one_tree_excludes_equal_trees() -> None:
     host = tree("host", [1])
     group = replace(like_groups(1)[0], terms=(InTree("host2-0"),))
     request = CandidateRequest((group,))
@@ -419,7 +419,7 @@ def test_a_request_for_one_tree_tells_it_from_others_that_are_used_alike() -> No
         {"aggregates": frozenset[str]()},
     ],
 )
-def test_hosts_that_differ_in_one_thing_are_told_apart(other: dict[str, Any]) -> None:
+def test_hosts_that_differ_in_one_property_are_distinct(other: dict[str, Any]) -> None:
     """A card with a port below it; on the other host the port is not as the request says."""
     card = Member("card", 0, Stocks({"PGPU": Stock(1, 0, 1, 1, 1)}), frozenset(), frozenset())
     port = Member("port", 1, Stocks({"VGPU": Stock(1, 0, 1, 1, 1)}), TRAITS[1], AGGREGATES[1])
@@ -458,7 +458,7 @@ MEMBERS = st.tuples(
     st.booleans(),
     st.booleans(),
 )
-def test_a_host_has_the_candidates_that_it_has_beside_no_other(
+def test_a_host_has_the_same_candidates_as_on_its_own(
     drawn: list[list[tuple[int, Stocks, frozenset[str], frozenset[str]]]],
     groups: int,
     with_trait: bool,
@@ -651,7 +651,7 @@ def test_an_amount_that_fits_nowhere_in_parts_is_refused_before_the_first_step(o
     assert budget.steps == 0
 
 
-def test_hosts_that_are_alike_begin_with_the_same_split() -> None:
+def test_equal_hosts_begin_with_the_same_split() -> None:
     trees = [tree(f"host{each}", [8, 6, 4]) for each in range(10)]
     request = CandidateRequest((split_group(12),), limit=10)
     candidates, budget = split_search(request, trees)
@@ -661,7 +661,7 @@ def test_hosts_that_are_alike_begin_with_the_same_split() -> None:
     assert budget.steps == 10
 
 
-def test_ties_of_room_are_told_apart_in_hosts_that_are_otherwise_alike() -> None:
+def test_equal_hosts_with_different_ties_of_room_are_distinct() -> None:
     """Of equal rooms, the one with the smaller UUID gives the larger part."""
     host = tree("host", [8, 8])
     root, first, second = host.members

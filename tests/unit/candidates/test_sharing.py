@@ -54,7 +54,7 @@ def test_sharing_providers_are_found_where_they_stand() -> None:
     ]
 
 
-def test_an_anchor_reaches_those_in_an_aggregate_of_any_of_its_ids() -> None:
+def test_an_anchor_reaches_providers_by_any_id_of_an_aggregate() -> None:
     sharing = sharing_members(provider("store1", "store2"), [STORE])
     pools = AnchorPools(sharing, free)
     pool = pools.pool(HOST)
@@ -71,7 +71,7 @@ def test_a_provider_of_the_anchors_own_tree_is_there_once() -> None:
     assert (pool.sharing, pool.reached) == ((), frozenset())
 
 
-def test_whom_anchors_reach_is_told_once_for_all_in_the_same_aggregates() -> None:
+def test_reached_providers_are_computed_once_for_equal_aggregates() -> None:
     """Also for one that is a sharing provider itself, which reaches the others only."""
     sharing = sharing_members(provider("store1", "disk0"), [STORE, DISK])
     looks: list[int] = []
@@ -134,7 +134,9 @@ def names(*each: str) -> frozenset[str]:
         ([InTree("elsewhere")], True),
     ],
 )
-def test_a_tree_reaches_only_who_may_meet_all_terms(terms: list[Term], expected: bool) -> None:
+def test_a_tree_reaches_only_providers_that_may_satisfy_all_terms(
+    terms: list[Term], expected: bool
+) -> None:
     disk = SharingProvider("disk", Root(1, 1), {70}, names("7", "8"), {}, names("1", "2"))
     sharing = Sharing(((disk,),), (disk,), (disk,), Mock())
     reached = frozenset({70} if expected else ())

@@ -79,9 +79,7 @@ def some_givers(rng: random.Random) -> list[Giver]:
 
 
 @pytest.mark.parametrize("most_runs", [sums.MOST_RUNS, 2])
-def test_the_sets_are_those_of_the_definition(
-    most_runs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sets_equal_the_definition(most_runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where sums are kept so coarsely that they let through what cannot be."""
     monkeypatch.setattr(sums, "MOST_RUNS", most_runs)
     rng = random.Random(most_runs)

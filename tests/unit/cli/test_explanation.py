@@ -108,7 +108,7 @@ def test_each_cause_has_a_line() -> None:
     )
 
 
-def test_an_explanation_is_told_as_funnels_reasons_and_relaxations() -> None:
+def test_an_explanation_shows_funnels_reasons_and_relaxations() -> None:
     assert told(EXPLANATION) == (
         """\
 No host serves 64 VCPU at once.
@@ -142,7 +142,7 @@ What would help
     )
 
 
-def test_where_no_host_is_left_nothing_is_told_of_groups_together() -> None:
+def test_without_remaining_hosts_combined_groups_are_not_reported() -> None:
     steps = [{"code": "same_subtree", "detail": "_NUMA,_NIC", "before": 0, "after": 0}]
     text = told({**EXPLANATION, "together": steps})
     assert "root_required=COMPUTE_NODE\n  no host has a provider for each group\n" in text
@@ -154,7 +154,7 @@ def test_no_line_is_wider_than_the_terminal() -> None:
         assert max(map(len, text.splitlines())) <= max(width, 60), text
 
 
-def test_a_bound_on_work_is_told() -> None:
+def test_a_bound_on_work_is_reported() -> None:
     hosts = {"all": 100000, "looked": 30000, "served": 4, "complete": False}
     text = told({**EXPLANATION, "hosts": hosts})
     assert text.splitlines()[1] == (
@@ -162,7 +162,7 @@ def test_a_bound_on_work_is_told() -> None:
     )
 
 
-def test_single_hosts_are_told_with_what_their_room_is_made_of() -> None:
+def test_single_hosts_are_reported_with_the_details_of_their_room() -> None:
     entry = {
         "host": HOSTS[1],
         "code": "capacity",
@@ -210,7 +210,7 @@ def test_single_hosts_are_told_with_what_their_room_is_made_of() -> None:
         ({"reduce": "groups._A.resources.VGPU", "to": 2}, "with 2 VGPU (group _A)"),
     ],
 )
-def test_relaxations_are_told_in_words(entry: dict[str, Any], words: str) -> None:
+def test_relaxations_are_rendered_as_text(entry: dict[str, Any], words: str) -> None:
     assert explanation.describe_relaxation(entry) == words
 
 

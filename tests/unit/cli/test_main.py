@@ -18,7 +18,7 @@ COMMAND = (sys.executable, "-c", "import sys; from placement.cli import main; sy
 
 
 @pytest.mark.parametrize("command", [["openapi"], ["draw-cloud", "etc/demo-cloud.yaml"]])
-def test_who_reads_no_further_ends_a_command_without_a_complaint(command: list[str]) -> None:
+def test_a_closed_pipe_ends_a_command_without_an_error(command: list[str]) -> None:
     process = subprocess.Popen([*COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.close()
@@ -27,9 +27,7 @@ def test_who_reads_no_further_ends_a_command_without_a_complaint(command: list[s
 
 
 @pytest.mark.parametrize("command", [["db", "version"], ["db"]], ids=" ".join)
-def test_a_short_output_that_is_not_read_ends_a_command_alike(
-    tmp_path: Path, command: list[str]
-) -> None:
+def test_a_short_unread_output_ends_a_command_equally(tmp_path: Path, command: list[str]) -> None:
     """Python would write it at the end of the process, and complain."""
     url = f"sqlite:///{tmp_path / 'placement.db'}"
     environment = {**os.environ, "OS_PLACEMENT_DATABASE__CONNECTION": url}

@@ -27,7 +27,7 @@ def test_units_say_how_much_one_consumer_may_get(amount: int, allowed: bool) -> 
     assert units_allow(record.stock(0), amount) is allowed
 
 
-def test_members_that_are_no_defaults_are_told_apart() -> None:
+def test_members_that_are_no_defaults_are_marked() -> None:
     assert InventoryRecord(8).not_default() == {"total": 8}
     record = InventoryRecord(8, step_size=2, allocation_ratio=1.5)
     assert record.not_default() == {"total": 8, "step_size": 2, "allocation_ratio": 1.5}

@@ -31,7 +31,7 @@ def test_only_groups_have_to_be_stated() -> None:
     assert JsonRequest.__required_keys__ == {"groups"}
 
 
-def test_words_are_those_of_the_schema() -> None:
+def test_words_equal_the_schema() -> None:
     schemas: dict[str, Any] = {"explain": EXPLAIN, "group_policy": BODY["group_policy"]}
     for member, schema in schemas.items():
         words = "|".join(get_args(JsonRequest.__annotations__[member]))

@@ -41,7 +41,7 @@ def test_a_provider_is_found_by_name_and_by_uuid() -> None:
     assert tree.root("NUMA1").name == "host1"
 
 
-def test_uuids_are_those_of_all_or_of_one_and_what_is_below_it() -> None:
+def test_uuids_are_of_all_providers_or_of_a_subtree() -> None:
     tree = host()
     core = tree.new_child("core", "NUMA1")
     shared = tree.new_root("disk")
@@ -156,7 +156,7 @@ def test_changes_say_themselves_in_words(edit: Edit, words: str) -> None:
     assert bool(tree.changes()) == (words != "no difference")
 
 
-def test_the_difference_of_any_two_trees_says_who_was_renamed_and_moved() -> None:
+def test_the_difference_of_two_trees_contains_renamed_and_moved_providers() -> None:
     old = TreeSnapshot([ProviderData(HOST, "host1"), ProviderData(NUMA0, "a", HOST)])
     new = TreeSnapshot([ProviderData(NUMA0, "b"), ProviderData(HOST, "host1", NUMA0)])
     assert str(new - old) == "a is renamed b; b becomes a root; host1 below b now"

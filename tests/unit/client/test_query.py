@@ -99,14 +99,14 @@ GROUPS: Any = {"_A": {"resources": {"VCPU": 1}}, "_B": {"resources": {"VCPU": 2}
         ({"group_policy": "isolate"}, "isolate"),
     ],
 )
-def test_the_first_line_is_told_the_policy_of_groups(members: Any, policy: str) -> None:
+def test_requests_of_1_x_contain_the_policy_of_groups(members: Any, policy: str) -> None:
     request: Any = {"groups": GROUPS, **members}
     query = query_of(request, (1, 36))
     assert query == f"resources_A=VCPU:1&resources_B=VCPU:2&group_policy={policy}"
 
 
 @given(json_requests())
-def test_what_the_first_line_can_be_told_means_the_same_there(request: Any) -> None:
+def test_requests_that_1_x_can_express_mean_the_same_there(request: Any) -> None:
     try:
         query = query_of(request, (1, 39))
     except RequestError:

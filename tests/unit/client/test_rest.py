@@ -127,7 +127,7 @@ def test_an_operation_is_run_again_where_another_one_has_met_a_rolled_back_servi
 
 
 @pytest.mark.parametrize("status", [404, 406, 409])
-def test_a_refusal_at_a_version_that_the_service_speaks_stands(status: int) -> None:
+def test_a_refusal_at_a_supported_version_is_final(status: int) -> None:
     adapter = mock.Mock()
     adapter.request.side_effect = [versions("v2.0"), versions("v2.0")]
     operation = mock.Mock(side_effect=RefusedError("GET /x", status, "", ""))
@@ -167,7 +167,7 @@ def test_a_further_attempt_waits_a_part_of_its_pause(monkeypatch: pytest.MonkeyP
     assert 0 <= second <= 100
 
 
-def test_an_answer_that_is_no_json_is_told_from_a_refusal() -> None:
+def test_a_response_without_json_differs_from_a_refusal() -> None:
     answer = mock.Mock(status_code=200, json=mock.Mock(side_effect=json.JSONDecodeError("", "", 0)))
     adapter = mock.Mock(request=mock.Mock(return_value=answer))
     with pytest.raises(ClientError, match="GET /traits: the answer is no JSON"):

@@ -37,7 +37,7 @@ def test_a_write_begins_again_as_often_as_is_set(error: Exception) -> None:
         tries.allow(error)
 
 
-def test_what_somebody_else_has_created_is_looked_at_a_few_times() -> None:
+def test_a_concurrently_created_row_is_read_a_few_times() -> None:
     tries = Retries(SETTINGS)
     for _ in range(DUPLICATE_RETRIES):
         tries.allow(TAKEN)

@@ -86,7 +86,7 @@ def test_no_statement_has_more_than_some_texts(
     assert len(compiled) == 3  # the first, and the lists of three and of four
 
 
-def test_parameters_come_in_any_order_beside_what_the_statement_has_itself(
+def test_parameters_may_have_any_order_next_to_literal_values(
     conn: sa.Connection, compiled: list[Any]
 ) -> None:
     first = {"name": "host2", "ids": [2, 3], "others": [1, 2, 3]}
@@ -120,7 +120,7 @@ def test_values_are_converted_on_their_way_in_and_out(
     assert compiled == [update, dated, dated]
 
 
-def test_rows_inserted_are_counted_and_the_id_of_one_is_told(
+def test_inserted_rows_are_counted_and_the_id_of_one_is_returned(
     conn: sa.Connection, compiled: list[Any]
 ) -> None:
     insert = sa.insert(HOSTS)

@@ -53,7 +53,7 @@ def overlap(one: Box, other: Box) -> bool:
 
 
 @pytest.mark.parametrize("collapse", [True, False])
-def test_the_demonstration_cloud_stands_where_nothing_overlaps(collapse: bool) -> None:
+def test_the_layout_of_the_demonstration_cloud_has_no_overlaps(collapse: bool) -> None:
     picture = arrange(cards(unused(), collapse=collapse))
     assert len(picture.boxes) == (22 if collapse else 201)
     assert not [pair for pair in combinations(picture.boxes, 2) if overlap(*pair)]
@@ -77,7 +77,7 @@ def test_every_provider_is_in_some_card() -> None:
     assert {card.names for card in single} == {(provider.name,) for provider in demo.providers}
 
 
-def test_those_that_are_alike_are_one_card_and_others_are_not(tmp_path: Path) -> None:
+def test_equal_providers_are_one_card_and_others_are_not(tmp_path: Path) -> None:
     roots = cards(
         cloud(
             tmp_path,
@@ -123,7 +123,7 @@ def test_sharing_providers_have_lines_to_what_they_serve() -> None:
     )
 
 
-def test_amounts_and_what_is_notable_of_them_are_told(tmp_path: Path) -> None:
+def test_amounts_and_their_notable_members_are_shown(tmp_path: Path) -> None:
     picture = draw(
         cloud(
             tmp_path,
@@ -146,7 +146,7 @@ providers:
     ]  # fmt: skip
 
 
-def test_what_is_used_is_a_bar_and_too_much_of_it_stands_out(tmp_path: Path) -> None:
+def test_usage_is_a_bar_and_overuse_is_highlighted(tmp_path: Path) -> None:
     text = """\
 providers:
 - name: host
@@ -164,7 +164,7 @@ consumers:
     assert titles[2:] == ["0 of 5 used", "2,000 of 1,000 used", "2 of 8 used"]
 
 
-def test_names_are_text_whatever_they_hold(tmp_path: Path) -> None:
+def test_names_with_any_content_are_text(tmp_path: Path) -> None:
     name = "<b>&\\x01" + "x" * 100
     picture = draw(
         cloud(tmp_path, f'providers: [{{name: "{name}", traits: [CUSTOM_{"A" * 200}]}}]')

@@ -52,7 +52,7 @@ def test_the_directory_is_the_page() -> None:
     assert "<title>Placement explorer</title>" in client().simulate_get("/explorer/").text
 
 
-def test_without_a_slash_the_page_is_found_wherever_it_stands() -> None:
+def test_without_a_slash_the_page_is_found_at_any_path() -> None:
     answer = client().simulate_get("/explorer")
     assert answer.status_code == 308
     assert answer.headers["location"] == "explorer/"
@@ -66,7 +66,7 @@ def test_a_copy_that_is_still_true_is_not_sent_again(form: str) -> None:
     assert (answer.status_code, answer.content) == (304, b"")
 
 
-def test_a_copy_that_is_no_longer_true_is_sent_anew() -> None:
+def test_an_outdated_copy_is_sent_again() -> None:
     stated = {"If-None-Match": '"another", W/"one"'}
     assert client().simulate_get("/explorer/js/main.js", headers=stated).status_code == 200
 

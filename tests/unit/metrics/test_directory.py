@@ -92,7 +92,7 @@ def test_the_counts_of_processes_that_are_gone_are_kept_in_one_file(tmp_path: Pa
     database.dispose()
 
 
-def test_nothing_is_moved_while_somebody_reads(tmp_path: Path) -> None:
+def test_no_file_is_moved_during_a_read(tmp_path: Path) -> None:
     counts = directory.use(str(tmp_path / "metrics"))
     end(start(counts))
     before = files(counts)
@@ -229,7 +229,7 @@ def test_each_process_that_counts_is_shown_while_it_lives(tmp_path: Path) -> Non
     assert process_samples(tmp_path) == {}
 
 
-def test_values_of_a_process_are_those_of_the_kernel(tmp_path: Path) -> None:
+def test_values_of_a_process_equal_the_values_of_the_kernel(tmp_path: Path) -> None:
     worker = start(tmp_path, "stay")
     try:
         said = kit.samples(processes.text(directory.processes(tmp_path).items()))

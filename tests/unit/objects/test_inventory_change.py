@@ -16,7 +16,7 @@ def inventory(row_id: int, class_id: int, name: str, used: int, provider: int = 
     return Inventory(row_id, provider, class_id, name, used, InventoryRecord(total=10), None)
 
 
-def test_while_inventories_change_those_of_before_and_after_both_exist() -> None:
+def test_old_and_new_inventories_both_exist_while_they_change() -> None:
     changed, deleted = inventory(71, VCPU, "VCPU", 4), inventory(72, DISK, "DISK_GB", 5)
     change = InventoryChange(
         created=(NewInventory(CHILD, VGPU, "VGPU", InventoryRecord(total=2)),),

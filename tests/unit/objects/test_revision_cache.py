@@ -55,7 +55,7 @@ def test_content_of_no_known_revision_is_never_kept() -> None:
     assert (len(cache), cache.size) == (0, 0)
 
 
-def test_those_used_least_go_where_there_is_too_much() -> None:
+def test_the_least_recently_used_entries_are_evicted() -> None:
     cache = cache_of(30, a1=Value("a", 1), a2=Value("b", 1), a3=Value("c", 1))
     assert cache.get({1: 1})  # is used now
     cache.put({2: Value("b", 2)})  # so is what has changed

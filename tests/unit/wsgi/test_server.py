@@ -136,7 +136,7 @@ def test_an_answer_that_cannot_be_kept_ends_and_no_other(
         assert statuses(site.answer(GET)) == [204]
 
 
-def test_an_answer_in_small_pieces_that_nobody_takes_lies_in_a_file() -> None:
+def test_an_unread_response_in_small_pieces_waits_in_a_file() -> None:
     def application(_environ: object, start_response: Any) -> Iterator[bytes]:
         start_response("200 OK", [("Content-Length", str(5000 * 1000))])
         return (b"%04d" % number * 250 for number in range(5000))
@@ -385,7 +385,7 @@ def test_small_packets_of_a_connection_are_sent_at_once() -> None:
 # -- the end --------------------------------------------------------------------------------
 
 
-def test_clients_of_kept_connections_are_answered_to_the_end_and_told_to_go() -> None:
+def test_clients_of_kept_connections_get_all_responses_and_connection_close() -> None:
     with serving(graceful_timeout=30) as site:
         kept, late, never = site.connect(GET), site.connect(b"GET / "), site.connect(GET)
         assert [statuses(receive(sock)) for sock in (kept, never)] == [[200], [200]]

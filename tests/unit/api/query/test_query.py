@@ -252,7 +252,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from(KEYS) | st.text(max_size=8), VALUES),
 
 
 @given(PAIRS, READERS)
-def test_whatever_a_client_sends_is_understood_or_refused(
+def test_any_request_is_understood_or_refused(
     pairs: list[tuple[str, str]],
     reader: tuple[Reader, Microversion],
 ) -> None:

@@ -99,7 +99,7 @@ def test_hosts_that_serve_in_the_same_way_are_rendered_once() -> None:
     assert (len(written), rendered) == (1000, 1)
 
 
-def test_ways_are_rendered_by_who_serves_together_not_by_who_they_are() -> None:
+def test_assignments_are_rendered_by_layout_and_not_by_provider() -> None:
     """More combinations than are cached, all with one provider, or with one next to another."""
     places = range(2 * WAYS)
     assignments = [(place, place, place, place, place) for place in places]

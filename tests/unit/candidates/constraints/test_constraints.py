@@ -170,7 +170,7 @@ def test_a_subtree_is_refused_when_no_ancestor_is_left(
 
 
 @given(OPTIONS, STEPS, st.integers(1, 4))
-def test_isolated_slots_beside_one_kind_of_others_are_refused_when_nothing_is_left(
+def test_isolated_slots_with_one_kind_of_others_are_refused_when_nothing_is_left(
     options: Options, steps: Steps, isolated: int
 ) -> None:
     """Not sooner; and at once where the slots that may share a provider ask the same."""
@@ -193,7 +193,7 @@ def test_isolated_slots_beside_one_kind_of_others_are_refused_when_nothing_is_le
 
 
 @given(OPTIONS, STEPS, st.integers(1, 4))
-def test_isolated_slots_beside_others_of_several_kinds_are_never_refused_too_soon(
+def test_isolated_slots_with_others_of_several_kinds_are_never_refused_too_soon(
     options: Options, steps: Steps, isolated: int
 ) -> None:
     alone = {slot: providers for slot, providers in options.items() if slot < isolated}

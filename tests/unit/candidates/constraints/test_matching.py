@@ -69,12 +69,12 @@ def test_a_slot_is_placed_just_where_the_others_can_still_be_seated(
         assert all(matching.seats(provider) == left[provider] for provider in PROVIDERS)
 
 
-def test_work_is_told_before_a_refusal_too() -> None:
+def test_work_is_reported_before_a_refusal_too() -> None:
     spent: list[int] = []
     assert not Matching({0: [0], 1: [0]}, {0: 1}, spent.append).complete()
     assert sum(spent) >= 4
 
 
-def test_all_providers_are_those_of_any_slot() -> None:
+def test_all_providers_are_the_union_of_the_slots() -> None:
     shared = OptionList([1, 2])
     assert all_providers([shared, shared, OptionList([2, 3])]) == {1, 2, 3}

@@ -43,7 +43,7 @@ def fields(text: str) -> set[str]:
     return set(re.findall(r"\{(\w*)\}", text))
 
 
-def test_meanings_are_told_in_one_place() -> None:
+def test_meanings_are_defined_in_one_place() -> None:
     """The command, the page and the documents show what the server says."""
     places = [ROOT / "placement", ROOT / "docs"]
     texts = {

@@ -50,7 +50,7 @@ def test_a_member_or_else_its_root_is_in_all_aggregates(members: Pool, meeting: 
     assert passing(checks.masks(members), needed=0b11) == meeting
 
 
-def test_what_fails_by_itself_and_as_the_root_are_told_apart() -> None:
+def test_failures_of_a_provider_and_of_the_root_are_distinct() -> None:
     masks = TermChecks(x_and_y(), spans=True).masks(
         pool(root("x"), member("child", "y"), disk=member("disk", "x", "y"))
     )

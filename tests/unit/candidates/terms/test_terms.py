@@ -46,7 +46,7 @@ def test_the_order_of_terms_is_that_of_their_codes() -> None:
     assert root_codes == sorted(root_codes, key=list(Refusal).index)
 
 
-def test_terms_come_once_and_those_of_one_name_by_name() -> None:
+def test_terms_are_distinct_and_sorted_by_name() -> None:
     several = [ForbiddenTrait("B"), MemberOf(frozenset("y")), MemberOf(frozenset("x"))]
     assert ordered([*several, ForbiddenTrait("A"), *several]) == (
         ForbiddenTrait("A"),

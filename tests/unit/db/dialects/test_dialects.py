@@ -70,7 +70,7 @@ def test_every_name_is_that_of_one_dialect() -> None:
     assert dialect_of_url(make_url("mysql+pymysql://h/d")) is dialect_named("mariadb")
 
 
-def test_another_database_is_refused_with_those_that_are_supported() -> None:
+def test_an_unsupported_database_is_refused_with_the_supported_ones() -> None:
     with pytest.raises(ValueError, match="oracle is not supported: use sqlite, mysql"):
         dialect_named("oracle")
 
@@ -84,7 +84,7 @@ def test_a_read_has_one_snapshot_and_a_write_sees_what_others_commit(dialect: Di
     assert dialect.is_file or dialect.isolation[Role.WRITE] == "READ COMMITTED"
 
 
-def test_no_code_stands_for_two_engines() -> None:
+def test_no_code_belongs_to_two_engines() -> None:
     tables = [
         {*table.retriable, *table.reconnect, *table.unstorable, *table.duplicate, *table.too_long}
         for table in (dialect.errors for dialect in DIALECTS)
@@ -120,7 +120,7 @@ def test_mysql_waits_for_locks_at_least_a_second_and_has_the_modes_that_are_set(
 
 
 @pytest.mark.parametrize(("role", "commits"), [(Role.READ, True), (Role.WRITE, False)])
-def test_mysql_is_told_in_sql_what_each_driver_is_asked_in_another_way(
+def test_mysql_gets_settings_in_sql_that_drivers_spell_differently(
     role: Role, commits: bool
 ) -> None:
     """A method of one, an attribute of another: only a cursor do all of them have."""

@@ -23,7 +23,7 @@ def arguments(url: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("url", ["mysql+mysqldb://h/d", "mariadb+mysqldb://h/d", "mysql://h/d"])
-def test_it_is_told_to_be_careful(url: str) -> None:
+def test_secure_defaults_are_set(url: str) -> None:
     assert arguments(url) == SAFE_DEFAULTS
 
 
