@@ -20,6 +20,8 @@ else:
 
         PERF: the service shares `inventory`, and neither starts nor runs with all the rest.
         """
+        if name == "__all__":
+            return import_module("falcon_placement_client.public").__all__
         if not name[0].isupper():  # a module, which Python looks for by itself
             raise AttributeError(name)
         return getattr(import_module("falcon_placement_client.public"), name)

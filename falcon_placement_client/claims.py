@@ -270,4 +270,7 @@ def _take(api: RestApi, candidate: Candidate, consumer: NewConsumer) -> bool:
 
 
 def _conflict(consumer: NewConsumer, refusal: RefusedError) -> AllocationConflict:
-    return AllocationConflict(f"consumer {consumer.uuid} has allocations already: {refusal.detail}")
+    return AllocationConflict(
+        f"consumer {consumer.uuid} has allocations already: call release, or change them with "
+        f"get_allocations_for_consumer and put_allocations ({refusal.detail})"
+    )

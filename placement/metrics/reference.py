@@ -46,9 +46,48 @@ PARTS: Sequence[tuple[str, str, Sequence[Metric]]] = (
 )
 
 
+QUERIES = """\
+Queries
+=======
+
+The usage of each host with its children, as a part of the capacity. ``max by`` removes the
+duplicates of several scraped servers::
+
+    sum by (root, resourcetype) (
+      max by (root, hostname, resourcetype) (openstack_placement_resource_usage))
+    / sum by (root, resourcetype) (
+      max by (root, hostname, resourcetype) (
+        (openstack_placement_resource_total - openstack_placement_resource_reserved)
+        * openstack_placement_resource_allocation_ratio))
+
+Units that are free on each host with its children::
+
+    sum by (root, resourcetype) (
+      max by (root, hostname, resourcetype) (
+        (openstack_placement_resource_total - openstack_placement_resource_reserved)
+        * openstack_placement_resource_allocation_ratio
+        - openstack_placement_resource_usage))
+
+Scrape configuration
+====================
+
+For Prometheus, with ``bind_host = 0.0.0.0``, ``bind_port = 9178`` and ``token_required = false`` in
+``[metrics]``, behind a firewall that admits Prometheus only. One server is enough for the metrics
+of the cloud; the metrics of the service need all of them::
+
+    scrape_configs:
+      - job_name: placement
+        scrape_interval: 60s
+        scrape_timeout: 30s
+        metrics_path: /metrics
+        static_configs:
+          - targets: ["placement1.example.org:9178", "placement2.example.org:9178"]
+"""
+
+
 def text() -> str:
     """Return the reference as reStructuredText."""
-    return "\n".join([HEAD, *_parts()])
+    return "\n".join([HEAD, *_parts(), QUERIES])
 
 
 def _parts() -> Iterator[str]:

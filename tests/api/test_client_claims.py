@@ -127,7 +127,9 @@ def test_a_consumer_that_has_something_is_given_no_alternate(
     candidates = candidates_at(client, *HOSTS)
     client.claim_candidate(candidates, consumer(1))
     recorder.requests.clear()
-    with pytest.raises(AllocationConflict, match="has allocations already"):
+    with pytest.raises(
+        AllocationConflict, match="already: call release, or change them with get_alloc"
+    ):
         client.claim_candidate(candidates[1:], consumer(1))
     assert len(recorder.requests) == 1
     assert used(client) == [2, 0, 0]

@@ -44,6 +44,8 @@ def expressions() -> Iterator[Any]:
     for panel in panels():
         for target in panel["targets"]:
             yield pytest.param(target["expr"], id=f"{panel['title']} {target['refId']}")
+    for number, query in enumerate(re.findall(r"::\n\n((?: {4}.*\n)+)", reference.QUERIES)[:-1]):
+        yield pytest.param(query, id=f"query {number} of the reference")
     for rule in rules():
         yield pytest.param(rule["expr"], id=rule["alert"])
 
@@ -146,3 +148,9 @@ def test_names_follow_the_rules_of_prometheus() -> None:
         assert bool(metric.buckets) == (metric.kind is Kind.HISTOGRAM)
         assert list(metric.buckets) == sorted(metric.buckets)
         assert metric.help.endswith(".")
+
+
+def test_the_scrape_configuration_of_the_reference_is_yaml_for_the_default_path() -> None:
+    [text] = re.findall(r"::\n\n((?: {4}.*\n)+)\Z", reference.QUERIES)
+    [job] = yaml.safe_load(text)["scrape_configs"]
+    assert job["metrics_path"] == "/metrics"
