@@ -252,6 +252,7 @@ SAMPLE: Sequence[Rule] = (
             "test_faults.py::test_a_database_that_is_killed_and_started_again",
             "test_faults.py::test_connections_that_are_cut_during_commit",
             "test_model.py::test_the_database_agrees_with_the_responses_to_many_writers",
+            "test_race.py::test_a_class_that_is_given_to_an_inventory_is_not_deleted",
             "test_race.py::test_exactly_what_fits_is_admitted",
         ],
     ),
