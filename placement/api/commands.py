@@ -1,6 +1,6 @@
 """Checked bodies, and names in paths, become domain commands."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
@@ -12,6 +12,7 @@ from placement.errors import BadBody, BadPath
 from placement.objects import identifiers
 from placement.objects.claims import Claim
 from placement.objects.reshape import ProviderInventories, ReshapeCommand
+from placement.objects.tree_change import NO_EDIT, Edit, ListedProvider, TreeCommand
 from placement.objects.unset import UNSET
 from placement.vocabulary import CUSTOM_PREFIX, INVENTORY_AMOUNTS
 
@@ -92,6 +93,59 @@ def reshape(body: Body) -> ReshapeCommand:
         for provider, member in body["inventories"].items()
     }
     return ReshapeCommand(inventories, claims(body["allocations"], "allocations"))
+
+
+def provider_tree(root: str, body: Body) -> TreeCommand:
+    """Return a whole tree of providers.
+
+    Raises BadPath for a root that is no UUID, and BadBody for members that contradict each other.
+    """
+    root_uuid = identifiers.canonical(root)
+    if root_uuid is None:
+        raise BadPath(f"root={root!r}: expected the UUID of a root resource provider")
+    listed = [_listed(member, index) for index, member in enumerate(body["providers"])]
+    position_by_uuid: dict[str, int] = {}
+    for index, provider in enumerate(listed):
+        if provider.uuid in position_by_uuid:
+            first = position_by_uuid[provider.uuid]
+            raise BadBody(f"providers[{index}].uuid: providers[{first}].uuid is the same UUID")
+        position_by_uuid[provider.uuid] = index
+    if root_uuid not in position_by_uuid:
+        raise BadBody(f"providers: the root {root_uuid} must be one of them")
+    return TreeCommand(root_uuid, listed, body.get("prune", False), body.get("create_names", False))
+
+
+def _listed(body: Body, index: int) -> ListedProvider:
+    parent = body["parent_provider_uuid"]
+    generation = body.get("generation", UNSET)
+    return ListedProvider(
+        _uuid(body["uuid"]),
+        body["name"],
+        None if parent is None else _uuid(parent),
+        int(generation) if isinstance(generation, float) else generation,
+        records(body) if "inventories" in body else None,
+        _edit(body.get("traits"), f"providers[{index}].traits", str),
+        _edit(body.get("aggregates"), f"providers[{index}].aggregates", identifiers.key),
+    )
+
+
+def _uuid(text: str) -> str:
+    uuid = identifiers.canonical(text)
+    assert uuid is not None, "the schema allows UUIDs only"
+    return uuid
+
+
+def _edit(value: Any, path: str, key: Callable[[str], str]) -> Edit:
+    """Return how a set of names changes; key: what equal names have in common."""
+    if value is None:
+        return NO_EDIT
+    if isinstance(value, list):
+        return Edit(value, (), replaces=True)
+    add, remove = value.get("add", ()), value.get("remove", ())
+    both = set(map(key, add)).intersection(map(key, remove))
+    if both:
+        raise BadBody(f"{path}: {min(both)} is both in add and in remove")
+    return Edit(add, remove, replaces=False)
 
 
 def demand(body: Body, within: tuple[str | int, ...] = ()) -> Demand:

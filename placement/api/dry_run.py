@@ -25,7 +25,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 }
 RESPONSE_HEADER: Mapping[str, Mapping[str, object]] = {
     HEADER: {
-        "schema": {"type": "string", "enum": ["true"]},
+        "schema": {"type": "string", "enum": ["true"], "examples": ["true"]},
         "description": "States that nothing was changed: the request was a dry run.",
     },
 }

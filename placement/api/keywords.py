@@ -126,6 +126,8 @@ def _at_most(kind: type[str | list[Any] | dict[Any, Any]]) -> Callable[..., Erro
 
 def _additional(_validator: Any, _allowed: bool, value: Any, schema: Any) -> Errors:
     """`additionalProperties`: false."""
+    if not isinstance(value, dict):  # but a list, where both are allowed
+        return
     properties, patterns = schema.get("properties", {}), schema.get("patternProperties", ())
     if value.keys() <= properties.keys():
         return
@@ -146,6 +148,8 @@ def _nothing(_validator: Any, _names: Any, _value: Any, _schema: Any) -> Errors:
 
 
 def _properties(validator: Any, schemas: Any, value: Any, _schema: Any) -> Errors:
+    if not isinstance(value, dict):
+        return
     for key, within in schemas.items():
         if key in value:
             yield from _descend(validator, within, [(key, value[key])])

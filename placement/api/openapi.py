@@ -46,6 +46,7 @@ REASONS = {
 PATH_EXAMPLES = {
     "uuid": samples.PROVIDER,
     "consumer": samples.CONSUMER,
+    "root": samples.PROVIDER,
     "name": samples.CUSTOM_CLASS,
     "resource_class": "VCPU",
 }

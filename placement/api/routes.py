@@ -21,6 +21,7 @@ from placement.api.request_schemas import allocations as allocation_bodies
 from placement.api.request_schemas import candidates as candidate_bodies
 from placement.api.request_schemas import claims as claim_bodies
 from placement.api.request_schemas import inventories as inventory_bodies
+from placement.api.request_schemas import provider_trees as tree_bodies
 from placement.api.request_schemas import providers as provider_bodies
 from placement.api.request_schemas import reshaper as reshaper_bodies
 from placement.api.request_schemas import resource_classes as class_bodies
@@ -31,6 +32,7 @@ from placement.api.resources import (
     candidates,
     claims,
     inventories,
+    provider_trees,
     providers,
     reshaper,
     resource_classes,
@@ -44,6 +46,7 @@ from placement.api.responses.allocations import CONSUMER, CONSUMERS, ON_PROVIDER
 from placement.api.responses.candidates import CANDIDATES
 from placement.api.responses.claims import CLAIMED
 from placement.api.responses.inventories import INVENTORIES, INVENTORY, USAGES
+from placement.api.responses.provider_trees import TREE, WRITTEN
 from placement.api.responses.providers import PROVIDER, PROVIDERS, SHOWN
 from placement.api.responses.resource_classes import RESOURCE_CLASS, RESOURCE_CLASSES
 from placement.api.responses.rollup import ROLLUP
@@ -153,6 +156,7 @@ ONE_RP = "/resource_providers/{uuid}"
 INVENTORIES_PATH = f"{ONE_RP}/inventories"
 ONE_INVENTORY = f"{INVENTORIES_PATH}/{{resource_class}}"
 CONSUMER_PATH = "/allocations/{consumer}"
+TREE_PATH = "/provider_trees/{root}"
 RULE = "placement:resource_providers"
 # A part is shown with a provider to those to whom it is shown by itself.
 PART_RULES = {
@@ -261,6 +265,11 @@ ROUTES: tuple[Route, ...] = (
           order=Order(below=405), reads=True, asks=(EXPLAIN,)),
     Route("POST", "/claims", claims.create_claims, "2.0", "placement:claims:create",
           Response(CLAIMED, (201,)), claim_bodies.CREATE, asks=(EXPLAIN,)),
+    _get(TREE_PATH, provider_trees.show_provider_tree, "2.0", "placement:provider_trees:show",
+         TREE, parameters={}),
+    Route("PUT", TREE_PATH, provider_trees.replace_provider_tree, "2.0",
+          "placement:provider_trees:update", Response(WRITTEN), tree_bodies.PUT,
+          asks=tuple(provider_trees.CREATION_RULES.values())),
     Route("POST", "/reshaper", reshaper.reshape, "1.30", "placement:reshaper:reshape",
           NO_CONTENT, reshaper_bodies.RESHAPE),
 )

@@ -1,5 +1,8 @@
 """The root of the error classes, and the codes that clients read."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 UNDEFINED = "placement.undefined_code"
 CONCURRENT_UPDATE = "placement.concurrent_update"
 INVENTORY_IN_USE = "placement.inventory.inuse"
@@ -28,6 +31,16 @@ class PlacementError(Exception):
     # Machine-readable name; `UNDEFINED` if clients have no use for a special one.
 
     code = UNDEFINED
+
+
+@contextmanager
+def at_member(path: str) -> Iterator[None]:
+    """Begin the text of errors that are raised within with the path of a member of the body."""
+    try:
+        yield
+    except PlacementError as error:
+        error.args = (f"{path}: {error}",)
+        raise
 
 
 class ConfigurationError(Exception):

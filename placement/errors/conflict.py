@@ -26,6 +26,16 @@ class ProviderUuidTaken(Conflict):
         super().__init__(f"Conflicting resource provider uuid: {uuid} already exists")
 
 
+class ProviderOfAnotherTree(Conflict):
+    """The request lists a provider that is in another tree."""
+
+    def __init__(self, uuid: str, root_uuid: str) -> None:
+        super().__init__(
+            f"resource provider {uuid} is in the tree of {root_uuid}; move it first with "
+            f"PUT /resource_providers/{uuid}"
+        )
+
+
 class ProviderNameTaken(Conflict):
     """A provider would get the name of another.
 
@@ -72,10 +82,11 @@ class ProviderGenerationConflict(Conflict):
 
     code = CONCURRENT_UPDATE
 
-    def __init__(self, uuid: str, stated: int, present: int) -> None:
+    def __init__(self, uuid: str, stated: int | None, present: int | None) -> None:
         super().__init__(
             f"resource provider generation conflict: provider {uuid} is at generation "
-            f"{present}, not {stated}. Please update the generation and try again."
+            f"{_generation(present)}, not {_generation(stated)}. Please update the generation "
+            f"and try again."
         )
 
 
@@ -92,7 +103,7 @@ class ConsumerGenerationConflict(Conflict):
 
 
 def _generation(value: int | None) -> str:
-    return "null (no such consumer)" if value is None else str(value)
+    return "null (does not exist)" if value is None else str(value)
 
 
 class LostRace(Conflict):

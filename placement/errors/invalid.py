@@ -104,6 +104,15 @@ class BadParent(Invalid):
     """The parent does not exist, is the provider itself, or is one of its descendants."""
 
 
+class NotARoot(Invalid):
+    """The path names a provider that is the child of another."""
+
+    def __init__(self, uuid: str, root_uuid: str) -> None:
+        super().__init__(
+            f"resource provider {uuid} is not a root: use that of its tree, {root_uuid}"
+        )
+
+
 class BadCapacity(Invalid):
     """The capacity of an inventory would be below the minimum."""
 

@@ -17,6 +17,13 @@ class ProviderNotFound(NotFound):
         super().__init__(f"No resource provider with uuid {uuid} found{_use_name(uuid)}")
 
 
+class TreeNotFound(NotFound):
+    """The path names no root of a tree."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(f"No root resource provider with uuid {uuid} found{_use_name(uuid)}")
+
+
 def _use_name(uuid: str) -> str:
     """Return a hint how to find a provider by name if the text is not a UUID, else ""."""
     try:

@@ -104,11 +104,12 @@ def create(
         raise BadParent(f"parent_provider_uuid: {parent_uuid} is the provider itself")
     if parent_uuid is None:
         _refuse_taken(conn, uuid, name)
-        return _create_root(conn, uuid, name)
+        return create_root(conn, uuid, name)
     return _create_child(conn, uuid, name, parent_uuid)
 
 
-def _create_root(conn: Connection, uuid: str, name: str) -> Provider:
+def create_root(conn: Connection, uuid: str, name: str) -> Provider:
+    """Create the root of a new tree; its UUID and name are free."""
     revision = locking.new_revision()
     write = statements.create(uuid, name, parent_id=None, root_id=None, revision=revision)
     row_id = write.insert(conn)

@@ -57,6 +57,8 @@ FIRST = {
     ("GET", "/allocation_candidates"): ("1.10", 404),
     ("POST", "/allocation_candidates"): ("2.0", 405),
     ("POST", "/claims"): ("2.0", 404),
+    ("GET", "/provider_trees/{root}"): ("2.0", 404),
+    ("PUT", "/provider_trees/{root}"): ("2.0", 404),
     ("POST", "/reshaper"): ("1.30", 404),
 }
 
@@ -83,6 +85,7 @@ def concrete(path: str) -> str:
         consumer="c0000000-0000-4000-8000-000000000001",
         name="CUSTOM_NOBODY_HAS",
         resource_class="VCPU",
+        root="00000000-0000-4000-8000-000000000001",
     )
 
 

@@ -211,6 +211,14 @@ def life_of_a_host() -> Iterator[Step]:
     for name, parent_uuid in (("a root by itself", None), ("below its parent again", host)):
         body = {"name": f"{child}-moved", "parent_provider_uuid": parent_uuid}
         yield Step(name, FEW, "PUT", below, body)
+    listed: list[dict[str, Any]] = [
+        {"uuid": uuid, "name": uuid, "parent_provider_uuid": parent, "traits": [COMMON[0]]}
+        for uuid, parent in ((host, None), (child, host))
+    ]
+    tree = f"/provider_trees/{host}"
+    yield Step("GET of a tree", SOME, "GET", tree, version="2.0")
+    yield Step("PUT of a tree", SOME, "PUT", tree, {"providers": listed}, "2.0")
+    yield Step("PUT of the same tree", SOME, "PUT", tree, {"providers": listed}, "2.0")
     yield Step("no child", FEW, "DELETE", below)
     yield Step("another name", FEW, "PUT", path, {"name": f"{host}-renamed"})
     yield Step("no traits", FEW, "DELETE", f"{path}/traits")

@@ -5,19 +5,12 @@ from placement.api.json_body import Schema
 from placement.api.request_schemas.common import GENERATION, MOST, TEXT, closed, sample
 from placement.api.versioned import Versioned
 
+NAMES = {
+    "type": "array",
+    "maxItems": MOST,
+    "items": sample({**TEXT, "minLength": 1, "maxLength": 255}, samples.TRAIT),
+}
+
 REPLACE = Versioned(
-    {
-        "1.6": Schema(
-            closed(
-                {
-                    "traits": {
-                        "type": "array",
-                        "maxItems": MOST,
-                        "items": sample({**TEXT, "minLength": 1, "maxLength": 255}, samples.TRAIT),
-                    },
-                    "resource_provider_generation": GENERATION,
-                }
-            )
-        )
-    }
+    {"1.6": Schema(closed({"traits": NAMES, "resource_provider_generation": GENERATION}))}
 )

@@ -1,0 +1,53 @@
+"""Body of a whole tree of providers."""
+
+from placement.api.json_body import Schema, path_of
+from placement.api.request_schemas import aggregates, inventories, providers, traits
+from placement.api.request_schemas.common import GENERATION, by_class, closed, sample
+from placement.api.shapes import Fragment
+from placement.api.versioned import Versioned
+
+MAX_PROVIDERS = 1000
+
+
+def _edit(names: Fragment) -> Fragment:
+    """Return the schema of a whole list of names, or of those to add and to remove."""
+    lists = {"add": names, "remove": names}
+    types = ["array", "object"]
+    example = {"add": names["items"]["examples"], "remove": []}
+    either = {**names, "type": types, "properties": lists, "additionalProperties": False}
+    return sample(either, example)
+
+
+RECORD = closed(inventories.TOTAL, inventories.OPTIONAL, "TreeInventory")
+PROVIDER = closed(
+    {"uuid": providers.UUID, **providers.NEW, **providers.NESTED},
+    {
+        "generation": sample({**GENERATION, "type": ["integer", "null"]}, 6),
+        "inventories": by_class(RECORD),
+        "traits": _edit(traits.NAMES),
+        "aggregates": _edit(aggregates.UUIDS),
+    },
+    "TreeProvider",
+)
+PUT = Versioned(
+    {
+        "2.0": Schema(
+            closed(
+                {
+                    "providers": {
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": MAX_PROVIDERS,
+                        "items": PROVIDER,
+                    }
+                },
+                {
+                    "prune": sample({"type": "boolean"}, example=False),
+                    "create_names": sample({"type": "boolean"}, example=False),
+                },
+                "NewProviderTree",
+            ),
+            path_of,
+        )
+    }
+)

@@ -1,0 +1,43 @@
+"""`/provider_trees`."""
+
+from functools import partial
+
+from placement.api import commands, query
+from placement.api.handler import NOW, Call, Reply
+from placement.objects import provider_trees
+
+# Kind of names -> the policy rule that a caller needs to create them.
+CREATION_RULES = {
+    "resource_class": "placement:resource_classes:update",
+    "trait": "placement:traits:update",
+}
+
+
+def show_provider_tree(call: Call) -> Reply:
+    """Show a tree of resource providers with their inventories, traits and aggregates.
+
+    The answer has the form of the request that replaces the tree.
+    """
+    query.refuse_parameters(call.query_string, call.version)
+    with call.service.database.read_trees() as conn:
+        tree = provider_trees.get(conn, call.path["root"])
+    return Reply(200, tree, changed_at=NOW)
+
+
+def replace_provider_tree(call: Call) -> Reply:
+    """Make a tree of resource providers what the body lists, in one transaction.
+
+    A part of a provider that the body has replaces that part, one that is absent stays as it is.
+    Of traits and aggregates a client may name those to add and to remove instead. With `prune`,
+    providers of the tree that are not listed are deleted. With `create_names`, custom resource
+    classes and traits that do not exist are created first. What is unchanged is not written.
+    """
+    command = commands.provider_tree(call.path["root"], call.body)
+    outcome = call.service.database.write(
+        partial(
+            provider_trees.put,
+            command=command,
+            may_create=lambda kind: call.rights.require(CREATION_RULES[kind]),
+        )
+    )
+    return Reply(200, outcome, changed_at=NOW)

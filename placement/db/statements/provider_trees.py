@@ -1,0 +1,194 @@
+"""Whole trees of providers: what one request reads of them, and writes to them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from placement.db import bulk
+from placement.db import tables as t
+from placement.db.json_rows import JsonRow, parse_each
+from placement.db.statement import Query, Write, Writes, chunks, mapping_chunks
+
+_provider = t.resource_providers
+_root = _provider.alias("root")
+_parent = _provider.alias("parent")
+
+_MEMBER = sa.select(
+    JsonRow(
+        _provider.c.id,
+        _provider.c.uuid,
+        _provider.c.name,
+        _provider.c.generation,
+        _parent.c.uuid,
+        _root.c.id,
+        _root.c.uuid,
+        sa.func.coalesce(_root.c.revision, 0),
+    ).label("member")
+).select_from(
+    _provider.join(_root, _root.c.id == _provider.c.root_provider_id).outerjoin(
+        _parent, _parent.c.id == _provider.c.parent_provider_id
+    )
+)
+
+
+def members(root_uuids: Collection[str]) -> Query:
+    """Select the fields of `TreeMember` of all providers in the tree of a root."""
+    return Query(_MEMBERS, {"roots": sorted(root_uuids)}, _parse)
+
+
+def members_and_others(
+    root_uuids: Collection[str], uuids: Collection[str], names: Collection[str]
+) -> Query:
+    """Select the fields of `TreeMember`, of a tree and of providers with these UUIDs or names."""
+    params = {"roots": sorted(root_uuids), "uuids": sorted(uuids), "names": sorted(names)}
+    return Query(_MEMBERS_AND_OTHERS, params, _parse)
+
+
+_MEMBERS = _MEMBER.where(bulk.in_list(_root.c.uuid, "roots"))
+_MEMBERS_AND_OTHERS = sa.union_all(
+    _MEMBERS,
+    _MEMBER.where(bulk.in_list(_provider.c.uuid, "uuids")),
+    _MEMBER.where(bulk.in_list(_provider.c.name, "names")),
+)
+
+
+def _parse(rows: Sequence[Any]) -> Sequence[Any]:
+    # A provider may come from several parts of the union.
+    return list(dict.fromkeys(map(tuple, parse_each(rows))))
+
+
+# -- providers ---------------------------------------------------------------------------------
+
+
+def create(rows: Sequence[tuple[str, str, int]], root_id: int) -> Writes:
+    """Insert providers, each (UUID, name, generation), below the root of a tree."""
+    created_at = t.now()
+    values = [
+        {
+            "uuid": uuid,
+            "name": name,
+            "generation": generation,
+            "parent_provider_id": root_id,
+            "root_provider_id": root_id,
+            "revision": 0,
+            "created_at": created_at,
+        }
+        for uuid, name, generation in rows
+    ]
+    return bulk.insert(_provider, values)
+
+
+def rename(names: Mapping[int, str]) -> Writes:
+    """Set the names of providers, by id."""
+    return _set(_provider.c.name, names)
+
+
+def move(parents: Mapping[int, int]) -> Writes:
+    """Set the parents of providers: id -> id of the parent."""
+    return _set(_provider.c.parent_provider_id, parents)
+
+
+def _set(column: sa.Column[Any], values: Mapping[int, Any]) -> Writes:
+    return Writes(
+        Write(
+            _set_column(column, size=len(chunk)),
+            {**bulk.case_params(chunk, value=chunk), "now": t.now()},
+            matches=len(chunk),
+        )
+        for chunk in mapping_chunks(values)
+    )
+
+
+@bulk.cached_by_size
+def _set_column(column: sa.Column[Any], size: int) -> sa.Update:
+    now = sa.bindparam("now", type_=_provider.c.updated_at.type)
+    value = bulk.case_by_id(column, size)
+    update = sa.update(_provider).where(bulk.in_list(_provider.c.id))
+    return update.values({column.name: value, "updated_at": now})
+
+
+_SET_PARENT = (
+    sa.update(_provider)
+    .where(bulk.in_list(_provider.c.id))
+    .values(parent_provider_id=sa.bindparam("parent_id", type_=_provider.c.parent_provider_id.type))
+)
+
+
+def set_parent(ids: Collection[int], parent_id: int) -> Writes:
+    """Set one parent of several providers."""
+    return bulk.write_by(_SET_PARENT, ids, {"parent_id": parent_id})
+
+
+_DELETE = sa.delete(_provider).where(bulk.in_list(_provider.c.id))
+
+
+def delete(ids: Collection[int]) -> Writes:
+    """Delete providers that have no parts and no children."""
+    return bulk.write_by(_DELETE, ids)
+
+
+_IN_USE = (
+    sa.select(t.allocations.c.resource_provider_id)
+    .where(bulk.in_list(t.allocations.c.resource_provider_id))
+    .distinct()
+)
+
+
+def in_use(ids: Collection[int]) -> Query:
+    """Select the ids of those providers that have allocations."""
+    return Query(_IN_USE, {"ids": sorted(ids)})
+
+
+# -- traits and aggregates of several providers ------------------------------------------------
+
+_TRAIT = t.resource_provider_traits.c.trait_id
+_AGGREGATE = t.resource_provider_aggregates.c.aggregate_id
+Links = Collection[tuple[int, int]]  # (provider id, id of the trait or aggregate)
+
+_AGGREGATE_IDS = sa.select(t.resource_provider_aggregates.c.resource_provider_id, _AGGREGATE).where(
+    bulk.in_list(t.resource_provider_aggregates.c.resource_provider_id)
+)
+
+
+def aggregate_ids(provider_ids: Collection[int]) -> Query:
+    """Select (provider id, aggregate id) of the providers' aggregates."""
+    return Query(_AGGREGATE_IDS, {"ids": sorted(provider_ids)})
+
+
+def add_traits(links: Links) -> Writes:
+    """Add traits to providers."""
+    return _add(_TRAIT, links)
+
+
+def remove_traits(links: Links) -> Writes:
+    """Remove traits from providers."""
+    return _remove(_TRAIT, links)
+
+
+def add_aggregates(links: Links) -> Writes:
+    """Add providers to aggregates."""
+    return _add(_AGGREGATE, links)
+
+
+def remove_aggregates(links: Links) -> Writes:
+    """Remove providers from aggregates."""
+    return _remove(_AGGREGATE, links)
+
+
+def _add(column: sa.Column[int], links: Links) -> Writes:
+    created_at = t.now()
+    rows = [
+        {"resource_provider_id": provider_id, column.name: row_id, "created_at": created_at}
+        for provider_id, row_id in sorted(links)
+    ]
+    return bulk.insert(column.table, rows)
+
+
+def _remove(column: sa.Column[int], links: Links) -> Writes:
+    link = column.table
+    pair = sa.tuple_(link.c.resource_provider_id, column)
+    delete = sa.delete(link).where(pair.in_(sa.bindparam("links", expanding=True)))
+    return Writes(
+        Write(delete, {"links": chunk}, matches=len(chunk)) for chunk in chunks(sorted(links))
+    )

@@ -1,0 +1,381 @@
+"""How a whole tree of providers changes: the difference between what is listed and what exists."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sqlalchemy.engine import Connection
+
+from falcon_placement_client.inventory import InventoryRecord
+from placement.errors import (
+    BadParent,
+    NotARoot,
+    ProviderGenerationConflict,
+    ProviderInUse,
+    ProviderNameTaken,
+    ProviderOfAnotherTree,
+    UnknownResourceClasses,
+    UnknownTraits,
+    at_member,
+)
+from placement.objects import identifiers, lineage
+from placement.objects.inventory_change import InventoryChange, inventory_change
+from placement.objects.inventory_rows import Inventory
+from placement.objects.unset import Unset
+
+
+class Edit(NamedTuple):
+    """How the traits or aggregates of a provider change."""
+
+    # Names to add; with `replaces`, all that the provider is to have.
+    add: Sequence[str]
+    # Names to remove; none with `replaces`.
+    remove: Sequence[str]
+    # Whether all other names are removed.
+    replaces: bool
+
+
+NO_EDIT = Edit((), (), replaces=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedProvider:
+    """A provider as the request lists it."""
+
+    # Canonical UUID.
+    uuid: str
+    name: str
+    # Canonical UUID of the parent; None for the root.
+    parent_uuid: str | None
+    # The generation that the client read; None: there must be no such provider; UNSET: any.
+    generation: int | Unset | None
+    # Class -> record of all inventories; None: they stay as they are.
+    inventories: Mapping[str, InventoryRecord] | None
+    traits: Edit
+    aggregates: Edit
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the request gives a new provider anything."""
+        return bool(self.inventories or self.traits.add or self.aggregates.add)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeCommand:
+    """A whole tree, as a request lists it."""
+
+    # Canonical UUID of the root, which is one of the providers.
+    root_uuid: str
+    providers: Sequence[ListedProvider]
+    # Whether providers of the tree that are not listed are deleted.
+    prune: bool
+    # Whether custom classes and traits that do not exist are created first.
+    create_names: bool
+
+
+class TreeMember(NamedTuple):
+    """A provider that exists."""
+
+    id: int
+    # As the row has it.
+    uuid: str
+    name: str
+    generation: int
+    # As the row of the parent has it; None for a root.
+    parent_uuid: str | None
+    root_id: int
+    root_uuid: str
+    # Of its tree.
+    revision: int
+
+    @property
+    def key(self) -> str:
+        """The UUID in the canonical form."""
+        return identifiers.canonical(self.uuid) or self.uuid
+
+    @property
+    def parent_key(self) -> str | None:
+        """The UUID of the parent in the canonical form."""
+        if self.parent_uuid is None:
+            return None
+        return identifiers.canonical(self.parent_uuid) or self.parent_uuid
+
+
+@dataclass(frozen=True, slots=True)
+class TreeState:
+    """What exists of the tree and of the names in the request."""
+
+    # By UUID; empty where the root does not exist.
+    members: Mapping[str, TreeMember]
+    # Providers outside of the tree that have one of the listed UUIDs or names.
+    others: Sequence[TreeMember]
+    # Provider id -> class -> inventory.
+    inventories: Mapping[int, Mapping[str, Inventory]]
+    # Provider id -> ids.
+    trait_ids: Mapping[int, frozenset[int]]
+    aggregate_ids: Mapping[int, frozenset[int]]
+    # Ids of unlisted members that have allocations; read only where they are to be deleted.
+    used_ids: frozenset[int]
+    # Name -> id of classes and traits that exist.
+    class_ids: Mapping[str, int]
+    traits: Mapping[str, int]
+    # Canonical UUID of an aggregate -> ids of all rows that mean it.
+    aggregates: Mapping[str, frozenset[int]]
+
+
+@dataclass(slots=True)
+class LinkChange:
+    """Traits or aggregates that providers get and lose, by the UUID of the provider."""
+
+    # Aggregates without a row are added by UUID, all others by id.
+    added: dict[str, set[int]] = field(default_factory=dict)
+    created: dict[str, list[str]] = field(default_factory=dict)
+    removed: dict[str, frozenset[int]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.created or self.removed)
+
+    def __contains__(self, uuid: str) -> bool:
+        return uuid in self.added or uuid in self.created or uuid in self.removed
+
+
+@dataclass(slots=True)
+class TreeChange:
+    """What a request writes; providers are listed ones, by UUID, unless said otherwise."""
+
+    deleted: Sequence[TreeMember] = ()
+    created: list[ListedProvider] = field(default_factory=list)
+    # Members that get another name or parent.
+    moved: dict[str, ListedProvider] = field(default_factory=dict)
+    # Of members; the inventories of new providers are all inserted.
+    inventories: InventoryChange = field(default_factory=InventoryChange)
+    # UUIDs of members whose inventories change.
+    restocked: set[str] = field(default_factory=set)
+    traits: LinkChange = field(default_factory=LinkChange)
+    aggregates: LinkChange = field(default_factory=LinkChange)
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.deleted
+            or self.created
+            or self.moved
+            or self.restocked
+            or self.traits
+            or self.aggregates
+        )
+
+    def is_bumped(self, uuid: str) -> bool:
+        """Whether a member gets its next generation: one of its parts changes."""
+        return uuid in self.restocked or uuid in self.traits or uuid in self.aggregates
+
+
+def tree_change(conn: Connection, command: TreeCommand, state: TreeState) -> TreeChange:
+    """Compare the listed providers with those that exist.
+
+    Returns what is to be written. It raises what the separate requests would raise; the text
+    begins with the path of the member of the request. Deletions are checked before the list, the
+    providers of the list in its order.
+    """
+    _refuse_child(command, state)
+    change = TreeChange(deleted=_unlisted(command, state) if command.prune else ())
+    for unlisted in change.deleted:
+        if unlisted.id in state.used_ids:
+            with at_member("prune"):
+                raise ProviderInUse(unlisted.uuid)
+    rules = _Rules(command, state, change.deleted)
+    records: dict[int, Mapping[str, InventoryRecord]] = {}
+    for index, listed in enumerate(command.providers):
+        path = f"providers[{index}]"
+        rules.check(listed, path)
+        member = state.members.get(listed.uuid)
+        if member is None:
+            change.created.append(listed)
+        elif (member.name, member.parent_key) != (listed.name, listed.parent_uuid):
+            change.moved[listed.uuid] = listed
+        if member is not None and listed.inventories is not None:
+            records[member.id] = listed.inventories
+            _check_use(conn, state, member, listed.inventories, path)
+        _edit_traits(change.traits, listed, member, state, path)
+        _edit_aggregates(change.aggregates, listed, member, state)
+    change.inventories = inventory_change(conn, state.inventories, records, state.class_ids)
+    change.restocked = _restocked(change.inventories, state)
+    return change
+
+
+def _refuse_child(command: TreeCommand, state: TreeState) -> None:
+    for other in state.others:
+        if other.key == command.root_uuid:
+            raise NotARoot(other.uuid, other.root_uuid)
+
+
+def _unlisted(command: TreeCommand, state: TreeState) -> Sequence[TreeMember]:
+    listed = {provider.uuid for provider in command.providers}
+    return [member for uuid, member in state.members.items() if uuid not in listed]
+
+
+class _Rules:
+    """The rules for a listed provider that concern others: UUIDs, names and parents."""
+
+    def __init__(
+        self, command: TreeCommand, state: TreeState, deleted: Collection[TreeMember]
+    ) -> None:
+        self._root_uuid = command.root_uuid
+        self._state = state
+        self._others = {other.key: other for other in state.others}
+        gone = {member.key for member in deleted}
+        listed = {provider.uuid for provider in command.providers}
+        staying = [
+            member
+            for uuid, member in state.members.items()
+            if uuid not in gone and uuid not in listed
+        ]
+        # Name -> the name of the provider that has it when all is written.
+        self._taken_names = {other.name: other.name for other in state.others}
+        self._taken_names |= {member.name: member.name for member in staying}
+        # Names that only the database takes for equal.
+        self._folded_names = {_folded(name): name for name in self._taken_names}
+        self._parents = {member.key: member.parent_key for member in staying}
+        self._parents |= {provider.uuid: provider.parent_uuid for provider in command.providers}
+        self._cyclic = _in_loops(self._parents)
+
+    def check(self, listed: ListedProvider, path: str) -> None:
+        """Raise what is wrong with a provider."""
+        if listed.uuid in self._others:
+            with at_member(f"{path}.uuid"):
+                raise ProviderOfAnotherTree(listed.uuid, self._others[listed.uuid].root_uuid)
+        member = self._state.members.get(listed.uuid)
+        _check_generation(listed, member, f"{path}.generation")
+        self._check_name(listed.name, f"{path}.name")
+        self._check_parent(listed, f"{path}.parent_provider_uuid")
+        unknown = (listed.inventories or {}).keys() - self._state.class_ids.keys()
+        if unknown:
+            with at_member(f"{path}.inventories.{min(unknown)}"):
+                raise UnknownResourceClasses(unknown)
+
+    def _check_name(self, name: str, path: str) -> None:
+        existing = self._taken_names.get(name)
+        if existing is None and self._state.others:
+            existing = self._folded_names.get(_folded(name))
+        if existing is not None:
+            with at_member(path):
+                raise ProviderNameTaken(name, existing)
+        self._taken_names[name] = name
+
+    def _check_parent(self, listed: ListedProvider, path: str) -> None:
+        parent = listed.parent_uuid
+        with at_member(path):
+            if listed.uuid == self._root_uuid:
+                if parent is not None:
+                    raise BadParent("the root of the tree has no parent: use null")
+            elif parent is None:
+                raise BadParent(f"only the root {self._root_uuid} has no parent")
+            elif parent not in self._parents:
+                raise BadParent(f"no such resource provider in the list or the tree: {parent}")
+            elif listed.uuid in self._cyclic:
+                raise BadParent(f"{parent} is the provider itself or below it: that makes a loop")
+
+
+def _folded(name: str) -> str:
+    """Return what some collations compare of a name."""
+    return name.casefold().rstrip()
+
+
+def _in_loops(parents: Mapping[str, str | None]) -> set[str]:
+    """Return the providers whose chain of parents has a loop."""
+    uuids = list(parents)
+    numbers = {uuid: number for number, uuid in enumerate(uuids)}
+    chains = {
+        numbers[uuid]: None if parent is None else numbers.get(parent)
+        for uuid, parent in parents.items()
+    }
+    return {uuids[number] for number in lineage.trace(chains).cyclic}
+
+
+def _check_generation(listed: ListedProvider, member: TreeMember | None, path: str) -> None:
+    if isinstance(listed.generation, Unset):
+        return
+    present = None if member is None else member.generation
+    if present != listed.generation:
+        with at_member(path):
+            raise ProviderGenerationConflict(listed.uuid, listed.generation, present)
+
+
+def _check_use(
+    conn: Connection,
+    state: TreeState,
+    member: TreeMember,
+    records: Mapping[str, InventoryRecord],
+    path: str,
+) -> None:
+    """Raise InventoryInUse for inventories in use that the provider would lose."""
+    change = inventory_change(conn, state.inventories, {member.id: records}, state.class_ids)
+    with at_member(f"{path}.inventories"):
+        change.refuse_in_use({member.id: member.uuid})
+
+
+def _restocked(change: InventoryChange, state: TreeState) -> set[str]:
+    updated_ids = change.updated.keys()
+    ids = {row.provider_id for row in change.created}
+    ids |= {row.provider_id for row in change.deleted}
+    ids |= {
+        provider_id
+        for provider_id, rows in state.inventories.items()
+        if any(row.id in updated_ids for row in rows.values())
+    }
+    return {uuid for uuid, member in state.members.items() if member.id in ids}
+
+
+def _edit_traits(
+    change: LinkChange,
+    listed: ListedProvider,
+    member: TreeMember | None,
+    state: TreeState,
+    path: str,
+) -> None:
+    for name, where in _paths(listed.traits, f"{path}.traits"):
+        if name not in state.traits:
+            with at_member(where):
+                raise UnknownTraits([name])
+    present = frozenset[int]() if member is None else state.trait_ids[member.id]
+    wanted = {state.traits[name] for name in listed.traits.add}
+    unwanted = {state.traits[name] for name in listed.traits.remove if name in state.traits}
+    added, removed = wanted - present, present & unwanted
+    if listed.traits.replaces:
+        removed = present - wanted
+    if added:
+        change.added[listed.uuid] = added
+    if removed:
+        change.removed[listed.uuid] = removed
+
+
+def _paths(edit: Edit, path: str) -> Iterator[tuple[str, str]]:
+    """Yield each name to add and its path in the request."""
+    prefix = path if edit.replaces else f"{path}.add"
+    for index, name in enumerate(edit.add):
+        yield name, f"{prefix}[{index}]"
+
+
+def _edit_aggregates(
+    change: LinkChange, listed: ListedProvider, member: TreeMember | None, state: TreeState
+) -> None:
+    present = frozenset[int]() if member is None else state.aggregate_ids[member.id]
+    added: set[int] = set()
+    created: dict[str, str] = {}
+    wanted: set[int] = set()
+    for text in listed.aggregates.add:
+        rows = state.aggregates.get(identifiers.key(text), frozenset())
+        wanted |= rows
+        if not rows:
+            created.setdefault(identifiers.key(text), text)
+        elif not rows & present:
+            added.add(min(rows))
+    unwanted: set[int] = set()
+    for text in listed.aggregates.remove:
+        unwanted |= state.aggregates.get(identifiers.key(text), frozenset())
+    removed = present - wanted if listed.aggregates.replaces else present & unwanted
+    if added:
+        change.added[listed.uuid] = added
+    if created:
+        change.created[listed.uuid] = list(created.values())
+    if removed:
+        change.removed[listed.uuid] = removed
