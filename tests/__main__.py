@@ -69,7 +69,7 @@ BESIDES = {
     "galera": OnMariaDB("PLACEMENT_GALERA", ["tests/galera"]),
     "mysqlclient": OnMariaDB(
         "PLACEMENT_MYSQLCLIENT",
-        ["tests/db", "tests/cluster/test_faults.py"],
+        ["--selection=driver"],
         {"PLACEMENT_MYSQL_DRIVER": "mysqldb"},
     ),
 }
@@ -134,8 +134,7 @@ def jobs(arguments: Sequence[str]) -> Iterator[Job]:
                 yield Job(f"{engine} sample", engine, ["--selection=sample"], FEW_EXAMPLES)
         for name, each in besides.items():
             if part == next(iter(parts)):
-                tests = ["--selection=whole", *each.tests]
-                yield Job(name, "mariadb", tests, each.environment)
+                yield Job(name, "mariadb", each.tests, each.environment)
 
 
 def main(arguments: Sequence[str]) -> int:

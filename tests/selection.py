@@ -1,14 +1,15 @@
 """Which tests run on which engine, and why: a plugin of pytest for `python -m tests`.
 
 All tests run on SQLite. On a server, `--selection=whole` leaves out the tests that cannot fail
-there in another way, and `--selection=sample` runs a part of the rest. Plain pytest has no
-selection: it runs the tests that it is given.
+there in another way. `--selection=sample` runs a part of the rest, and `--selection=driver` the
+tests that another driver can fail. Plain pytest has no selection: it runs the tests that it is
+given.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -260,11 +261,49 @@ SAMPLE: Sequence[Rule] = (
 )
 
 
+# What runs on MariaDB with mysqlclient, too.
+DRIVER: Sequence[Rule] = (
+    Rule(
+        "what a driver converts, prepares, reports and times out; plans and views are the server's",
+        "tests/db",
+        [
+            "test_asked_alone.py",
+            "test_codes.py",
+            "test_counted_writes.py",
+            "test_fits.py",
+            "test_isolation.py",
+            "test_lasting_faults.py",
+            "test_many_conditions.py",
+            "test_mysql_drivers.py",
+            "test_names.py",
+            "test_prepared_texts.py",
+            "test_stale_looks.py",
+            "test_statement_budgets.py",
+            "test_statement_timeout.py",
+            "test_texts.py",
+            "test_time_under_lock.py",
+            "test_tls.py",
+            "test_transactions_end.py",
+            "test_unlocked_looks.py",
+        ],
+    ),
+    Rule("lost connections and COMMITs", "tests/cluster", ["test_faults.py"]),
+)
+
+# Selection -> the tests that it has, or None for all.
+SELECTIONS: Mapping[str, Sequence[Rule] | None] = {
+    "whole": None,
+    "sample": SAMPLE,
+    "driver": DRIVER,
+}
+
+
 def is_selected(selection: str, name: str) -> bool:
     """Return whether a server runs a test."""
     if any(rule.has(name) for rule in ON_SQLITE_ALONE):
         return False
-    return selection == "whole" or any(rule.has(name) for rule in SAMPLE)
+    rules = SELECTIONS[selection]
+    return rules is None or any(rule.has(name) for rule in rules)
 
 
 def name_of(node: str) -> str:
@@ -274,7 +313,7 @@ def name_of(node: str) -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option."""
-    parser.addoption("--selection", choices=("whole", "sample"))
+    parser.addoption("--selection", choices=SELECTIONS)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -285,9 +324,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     path = collection_path.relative_to(ROOT).as_posix()
     if any(rule.has_all(path) for rule in ON_SQLITE_ALONE):
         return True
-    if selection == "sample" and not any(rule.has_some(path) for rule in SAMPLE):
-        return True
-    return None
+    rules = SELECTIONS[selection]
+    return True if rules is not None and not any(rule.has_some(path) for rule in rules) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -15,7 +15,7 @@ from tests.__main__ import NAMED, Job, jobs
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z]+):.* ## ", MAKEFILE, re.MULTILINE))
-RULES = [*selection.ON_SQLITE_ALONE, *selection.SAMPLE]
+RULES = [*selection.ON_SQLITE_ALONE, *selection.SAMPLE, *selection.DRIVER]
 GABBIT = "tests/api/test_gabbits.py::"
 
 
@@ -58,9 +58,12 @@ def test_a_server_runs_what_no_rule_leaves_out() -> None:
         assert selection.is_selected("sample", name) == sample, name
 
 
-def test_what_the_sample_names_is_not_left_out_by_another_rule() -> None:
-    named = [name for rule in selection.SAMPLE for name in rule.names()]
-    assert [name for name in named if not selection.is_selected("sample", name)] == []
+@pytest.mark.parametrize("chosen", ["sample", "driver"])
+def test_what_a_selection_names_is_not_left_out_by_another_rule(chosen: str) -> None:
+    rules = selection.SELECTIONS[chosen]
+    assert rules
+    named = [name for rule in rules for name in rule.names()]
+    assert [name for name in named if not selection.is_selected(chosen, name)] == []
 
 
 def test_each_folder_of_tests_is_in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
