@@ -117,7 +117,7 @@ class Writer:
             answer = self._ask(method, path, body, version)
         except NoAnswerError:
             answer = None
-        if answer is None or (answer.status == 503 and "could not be found out" in answer.detail):
+        if answer is None or (answer.status == 503 and "it is unknown whether" in answer.detail):
             self._shared.operations[f"{kind}: unknown"] += 1
             time.sleep(SETTLES)
             return happened()

@@ -205,7 +205,7 @@ def test_a_commit_that_has_not_happened_is_found_out(service: Recorded, code: ob
         answer = service.add_provider()
     lasts = HERE.get(code, Then.UNAVAILABLE) in {Then.UNAVAILABLE, Then.TOO_LONG}
     assert answer.status_code == (503 if lasts else 200), answer.text
-    assert "could not be found out" not in answer.text
+    assert "it is unknown whether" not in answer.text
 
 
 def test_a_commit_that_has_not_happened_is_kept_from_happening_later(service: Recorded) -> None:
@@ -238,7 +238,7 @@ def test_a_commit_that_fails_without_a_marker_is_answered_as_unknown(
     with losing_commit(service.database.writer, code, happens=happens):
         answer = service.add_trait()
     assert answer.status_code == 503
-    assert "could not be found out" in answer.text
+    assert "it is unknown whether" in answer.text
 
 
 def test_every_code_is_listed_here() -> None:
