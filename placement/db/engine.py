@@ -233,12 +233,12 @@ class Database:
                 committed = self._verify(verify)
             except (exc.DBAPIError, exc.TimeoutError, Restart) as error:
                 # The database is restarting; the outcome is not known before it is back.
-                LOG.info("a lost COMMIT is not settled yet: %s", one_line(error))
+                LOG.info("the outcome of a lost COMMIT is still unknown: %s", one_line(error))
                 pauses.wait()
                 continue
             if committed is None:
                 break
-            LOG.info("a lost COMMIT had %s", "happened" if committed else "not happened")
+            LOG.info("a lost COMMIT %s", "took effect" if committed else "did not take effect")
             events.emit(Event.LOST_COMMIT, happened=committed)
             return committed
         events.emit(Event.LOST_COMMIT, happened=None)

@@ -114,7 +114,7 @@ class PreparedTexts:
 
     def _disable(self, error: BaseException | None) -> None:
         LOG.warning(
-            "a connection keeps no statements prepared (%s): if that is so for all of them, set "
+            "prepared statements are disabled on a connection (%s): if this affects all of them, set "
             "[placement_database] mariadb_prepared_statements to false",
             error,
         )

@@ -105,6 +105,6 @@ class Retries:
                 LOG.error("a write failed: %s", one_line(error))
                 raise DatabaseUnavailable from error
             raise error
-        LOG.info("a write is tried again: %s", one_line(error))
+        LOG.info("retrying a write: %s", one_line(error))
         if time.monotonic() > self.deadline:
             raise DatabaseUnavailable from error

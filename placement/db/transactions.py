@@ -139,7 +139,7 @@ def _end(conn: Connection, end: Callable[[RootTransaction], None]) -> None:
             end(current)
             over = True
     except exc.DBAPIError as error:
-        LOG.warning("a transaction did not end, its connection is closed: %s", one_line(error))
+        LOG.warning("a transaction did not end; closing its connection: %s", one_line(error))
     finally:
         if not over:
             conn.invalidate()

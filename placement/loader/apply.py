@@ -170,7 +170,7 @@ def _missing(kind: str, first_places: Mapping[str, str], on_server: set[str]) ->
         if not name.startswith(CUSTOM_PREFIX):
             raise LoadError(
                 f"{place}: the server knows no {kind} {name}; "
-                f"names of your own begin with {CUSTOM_PREFIX}"
+                f"custom names begin with {CUSTOM_PREFIX}"
             )
     return missing
 

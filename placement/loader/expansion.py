@@ -136,10 +136,10 @@ class Expansion:
                 (*steps, "name"), f"{shown(name)} is longer than {MAX_NAME_LENGTH} characters"
             )
         if name in self._name_lines:
-            text = f"{shown(name)} is the name of the entry in line {self._name_lines[name]} too"
+            text = f"{shown(name)} is also the name of the entry in line {self._name_lines[name]}"
             self._report((*steps, "name"), text)
         elif uuid in self._uuid_lines:
-            text = f"is the UUID of the entry in line {self._uuid_lines[uuid]} too"
+            text = f"is also the UUID of the entry in line {self._uuid_lines[uuid]}"
             self._report((*steps, "uuid"), text)
 
     def _report(self, steps: Steps, text: str) -> None:

@@ -32,7 +32,7 @@ def counter_faults(name: str, counters: tuple[str, ...]) -> Iterator[str]:
             yield f"{shown(name)} must contain the counter {{{counter}}}"
     for counter in dict.fromkeys(named):
         if counter not in counters:
-            yield f"{{{counter}}} stands for a counter, but no entry here has that count"
+            yield f"{{{counter}}} is not the counter of a surrounding entry"
     if re.search(r"[{}]", _COUNTER.sub("", name)):
         yield f"{shown(name)}: braces hold a counter, such as {{n}} or {{n:02}}"
 

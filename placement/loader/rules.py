@@ -18,7 +18,7 @@ def rule_problems(document: Document) -> Iterator[Problem]:
         yield from _repeats(document, document.value.get(noun, []), (noun,))
     uuids = [consumer["uuid"].lower() for consumer in document.value.get("consumers", [])]
     for i in _repeated(uuids):
-        yield document.problem(("consumers", i, "uuid"), "is the UUID of a consumer above too")
+        yield document.problem(("consumers", i, "uuid"), "is also the UUID of an earlier consumer")
 
 
 def _aggregate_problems(document: Document) -> Iterator[Problem]:
@@ -67,7 +67,7 @@ def _parent_problems(document: Document, entry: Any, steps: Steps) -> Iterator[P
         text = "only an entry at the top has a parent; this one is below another entry"
         yield document.problem(parent_steps, text)
     if "count" in entry:
-        yield document.problem(parent_steps, "an entry that is counted cannot have a parent")
+        yield document.problem(parent_steps, "an entry with count cannot have a parent")
 
 
 def _entry_problems(
@@ -75,7 +75,7 @@ def _entry_problems(
 ) -> Iterator[Problem]:
     """Yield the problems of a single entry; `counters` are its own and the surrounding ones."""
     if counters and "uuid" in entry:
-        yield document.problem((*steps, "uuid"), "an entry that is counted cannot have a uuid")
+        yield document.problem((*steps, "uuid"), "an entry with count cannot have a uuid")
     yield from map(
         partial(document.problem, (*steps, "name")), counter_faults(entry["name"], counters)
     )

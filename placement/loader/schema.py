@@ -13,7 +13,7 @@ AGGREGATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.:-]*\Z"
 def _custom_names(noun: str) -> dict[str, Any]:
     """Return the schema of a list of names that a server can create."""
     pattern = rf"^{CUSTOM_PREFIX}[A-Z0-9_]+\Z"
-    title = f"a {noun} of your own ({CUSTOM_PREFIX} and capitals, digits and _)"
+    title = f"a custom {noun} ({CUSTOM_PREFIX} and capitals, digits and _)"
     return {"type": "array", "items": names(title, pattern, 255)}
 
 

@@ -24,7 +24,7 @@ def set_root_provider_ids(conn: Connection, limit: int, _consumer_owner: tuple[s
     root_ids: dict[int, int] = {}
     for provider_id in provider_ids:
         if provider_id not in roots:
-            raise ConfigurationError(f"the parents of provider {provider_id} (id) lead in a circle")
+            raise ConfigurationError(f"the parents of provider {provider_id} (id) form a cycle")
         root_ids[provider_id] = roots[provider_id]
     if root_ids:
         statements.set_roots(root_ids).execute(conn)

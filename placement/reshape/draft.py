@@ -112,10 +112,10 @@ class Draft:
             for name, amount in used[uuid].items():
                 stock = provider.inventory.get(name)
                 if stock is None:
-                    raise Misfit(provider.name, f"{amount} {name} are held, and no inventory left")
+                    raise Misfit(provider.name, f"{amount} {name} are allocated, but no inventory is left")
                 most = stock.capacity
                 if amount > most and amount > self.used_before[uuid][name]:
-                    raise Misfit(provider.name, f"{amount} {name} are held, its room is {most}")
+                    raise Misfit(provider.name, f"{amount} {name} are allocated, but the capacity is {most}")
             self._check_units(provider)
 
     def _check_units(self, provider: ProviderData) -> None:
@@ -128,7 +128,7 @@ class Draft:
                 if not units_allow(stock, amount):
                     units = f"{stock.min_unit} to {stock.max_unit} in steps of {stock.step_size}"
                     what = f"consumer {consumer} holds {amount} {name}"
-                    raise Misfit(provider.name, f"{what}, which are given from {units}")
+                    raise Misfit(provider.name, f"{what}, but units are {units}")
 
     def _providers_to_write(self) -> list[str]:
         """Return the providers of the tree whose inventory or allocations are written."""

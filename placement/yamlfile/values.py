@@ -44,7 +44,7 @@ class ValueReader:
         self._values_left -= 1
         if self._values_left < 0:
             if self._values_left == -1:
-                self._report(line, steps, f"the file stands for over {self._max_values} values")
+                self._report(line, steps, f"the file expands to over {self._max_values} values")
             return None
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, steps, line)
@@ -100,7 +100,7 @@ class ValueReader:
             elif not _is_text(key):
                 self._report(_line(key), steps, "a key must be text")
             elif key.value in own:
-                text = f"the key is given twice, first in line {_line(own[key.value][0]) + 1}"
+                text = f"duplicate key, first in line {_line(own[key.value][0]) + 1}"
                 self._report(_line(key), (*steps, key.value), text)
             else:
                 own[key.value] = (key, value)

@@ -378,7 +378,7 @@ def test_a_name_unknown_to_the_server(
         1,
         [
             f"{path}:4: provider host: the server knows no {kind} HW_NO_SUCH; "
-            "names of your own begin with CUSTOM_"
+            "custom names begin with CUSTOM_"
         ],
     )
     assert api("GET", "/resource_providers")["resource_providers"] == []

@@ -179,8 +179,8 @@ def test_nothing_is_lost_when_commits_meet_the_loss_of_the_majority(
         print(
             f"\ngalera, majority lost {rounds} times: {model.operations} operations, "
             f"{lost} COMMITs answered with 1180, of which "
-            f"{len(re.findall('COMMIT had happened', log))} had happened and "
-            f"{len(re.findall('COMMIT had not happened', log))} had not, "
+            f"{len(re.findall('COMMIT took effect', log))} took effect and "
+            f"{len(re.findall('COMMIT did not take effect', log))} did not, "
             f"{sum(n for kind, n in counts.items() if kind.endswith(': unknown'))} unanswered, "
             f"{sum(n for kind, n in counts.items() if kind.endswith(': unavailable'))} answered "
             f"503, 0 lost"

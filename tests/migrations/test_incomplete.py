@@ -105,7 +105,7 @@ def test_failed_items_are_reported_and_the_rest_is_done(
         conn.execute(sa.text("UPDATE resource_providers SET parent_provider_id = 2 WHERE id = 1"))
     assert manage("db", "online_data_migrations") == 2
     out = capsys.readouterr().out
-    assert "circle" in out
+    assert "cycle" in out
     assert counts(out) == {NAMES[0]: [0, 0], NAMES[1]: [CONSUMERS, CONSUMERS]}
 
 

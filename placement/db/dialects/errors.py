@@ -22,12 +22,12 @@ class Fault:
     remedy: str
 
 
-RIGHT = Fault("a right is missing", "grant it to the user of [placement_database] connection")
+RIGHT = Fault("a privilege is missing", "grant it to the user of [placement_database] connection")
 LOGIN = Fault(
-    "the service is not let in", "see user, password and database in [placement_database]"
+    "the login is refused", "see user, password and database in [placement_database]"
 )
 SHAPE = Fault("a table or column is missing", "run placement-manage db sync")
-FILE = Fault("the file is no database", "restore it, or name another in [placement_database]")
+FILE = Fault("the file is not a database", "restore it, or name another in [placement_database]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

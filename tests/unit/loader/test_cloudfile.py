@@ -253,10 +253,10 @@ PROVIDER_ERRORS = {
     "- name: ''": "2: providers[0].name: the text is empty",
     "- name: a\n  uuid: 1234-5678": "3: providers[0].uuid: '1234-5678' is not a UUID",
     "- name: a\n- name: b\n- name: a": (
-        "4: providers[2].name: 'a' is the name of the entry in line 2 too"
+        "4: providers[2].name: 'a' is also the name of the entry in line 2"
     ),
     f"- name: a\n  uuid: {UUID_2}\n- name: b\n  uuid: {UUID_2.lower()}": (
-        "5: providers[1].uuid: is the UUID of the entry in line 2 too"
+        "5: providers[1].uuid: is also the UUID of the entry in line 2"
     ),
     "- name: a\n  hosts: 3": (
         "3: providers[0].hosts: unknown key; known are "
@@ -270,7 +270,7 @@ PROVIDER_ERRORS = {
         "5: providers[0].children[0].name: 'b' must contain the counter {n}"
     ),
     "- name: a{n}": (
-        "2: providers[0].name: {n} stands for a counter, but no entry here has that count"
+        "2: providers[0].name: {n} is not the counter of a surrounding entry"
     ),
     "- name: a{n:x}\n  count: 1": [
         "2: providers[0].name: 'a{n:x}' must contain the counter {n}",
@@ -278,7 +278,7 @@ PROVIDER_ERRORS = {
     ],
     "- name: a{n}\n  count: 0": "3: providers[0].count: 0 is less than the minimum of 1",
     f"- name: a{{n}}\n  count: 2\n  uuid: {UUID_1}": (
-        "4: providers[0].uuid: an entry that is counted cannot have a uuid"
+        "4: providers[0].uuid: an entry with count cannot have a uuid"
     ),
     "- name: a\n  index: n": "3: providers[0].index: index has no meaning without count",
     "- name: a{n}\n  count: 2\n  children:\n  - name: b{n}\n    count: 2": (
@@ -286,12 +286,12 @@ PROVIDER_ERRORS = {
         "the counter n is taken by an entry above; name another with index"
     ),
     "- name: a{n}\n  count: 2\n- name: a2": (
-        "4: providers[1].name: 'a2' is the name of the entry in line 2 too"
+        "4: providers[1].name: 'a2' is also the name of the entry in line 2"
     ),
     "- {name: a, children: &c [{name: b}]}\n- {name: d, children: *c}": (
-        "2: providers[1].children[0].name: 'b' is the name of the entry in line 2 too"
+        "2: providers[1].children[0].name: 'b' is also the name of the entry in line 2"
     ),
-    "- name: a\n  name: b": "3: providers[0].name: the key is given twice, first in line 2",
+    "- name: a\n  name: b": "3: providers[0].name: duplicate key, first in line 2",
     "- name: a\n  1: b": "3: providers[0]: a key must be text",
     "- name: a\n  traits: !!set {X}": (
         "3: providers[0].traits: the tag tag:yaml.org,2002:set is not known"
@@ -312,14 +312,14 @@ PROVIDER_ERRORS = {
     ),
     "- name: a\n  parent: a": "3: providers[0].parent: no provider above has the name 'a'",
     "- name: a\n- name: b{n}\n  count: 2\n  parent: a": (
-        "5: providers[1].parent: an entry that is counted cannot have a parent"
+        "5: providers[1].parent: an entry with count cannot have a parent"
     ),
     "- name: a\n  children:\n  - name: b\n    parent: a": (
         "5: providers[0].children[0].parent: "
         "only an entry at the top has a parent; this one is below another entry"
     ),
     "- name: a\n- name: b\n  parent: a{n}": (
-        "4: providers[1].parent: {n} stands for a counter, but no entry here has that count"
+        "4: providers[1].parent: {n} is not the counter of a surrounding entry"
     ),
 }
 
@@ -340,7 +340,7 @@ CONSUMER_ERRORS = {
     ),
     f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{'a{{n}}': {{VCPU: 1}}}}": (
         "7: consumers[0].allocations['a{n}']: "
-        "{n} stands for a counter, but no entry here has that count"
+        "{n} is not the counter of a surrounding entry"
     ),
     f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{a: {{VCPU: 0}}}}": (
         "7: consumers[0].allocations.a.VCPU: 0 is less than the minimum of 1"
@@ -349,7 +349,7 @@ CONSUMER_ERRORS = {
         "7: consumers[0].type: 'vm' is not a consumer type (capitals, digits and _)"
     ),
     f"- &c {{uuid: {UUID_1}, project: p, user: u, allocations: {{a: {{VCPU: 1}}}}}}\n- *c": (
-        "4: consumers[1].uuid: is the UUID of a consumer above too"
+        "4: consumers[1].uuid: is also the UUID of an earlier consumer"
     ),
 }
 
@@ -370,7 +370,7 @@ FILE_ERRORS = {
     "providers: []\naggregates:\n  a: 12345678": "3: aggregates.a: 12345678 is not text",
     "providers: []\ntraits:\n- HW_NUMA_ROOT": (
         "3: traits[0]: "
-        "'HW_NUMA_ROOT' is not a trait of your own (CUSTOM_ and capitals, digits and _)"
+        "'HW_NUMA_ROOT' is not a custom trait (CUSTOM_ and capitals, digits and _)"
     ),
     "providers: []\nresource_classes:\n- CUSTOM_A\n- CUSTOM_A": (
         "4: resource_classes[1]: is in the list already"
@@ -439,7 +439,7 @@ def test_aliases_that_multiply_are_stopped(errors: Errors, monkeypatch: pytest.M
         for before, name in zip("abcdef", "bcdefg", strict=True)
     )
     (line,) = errors(text)
-    assert line.endswith("the file stands for over 1000 values")
+    assert line.endswith("the file expands to over 1000 values")
 
 
 @pytest.mark.parametrize("depth", [100, 5000])
