@@ -114,8 +114,8 @@ class PreparedTexts:
 
     def _disable(self, error: BaseException | None) -> None:
         LOG.warning(
-            "prepared statements are disabled on a connection (%s): if this affects all of them, set "
-            "[placement_database] mariadb_prepared_statements to false",
+            "prepared statements are disabled on a connection (%s): if this affects all of them, "
+            "set [placement_database] mariadb_prepared_statements to false",
             error,
         )
         self.calls.clear()

@@ -112,10 +112,12 @@ class Draft:
             for name, amount in used[uuid].items():
                 stock = provider.inventory.get(name)
                 if stock is None:
-                    raise Misfit(provider.name, f"{amount} {name} are allocated, but no inventory is left")
+                    text = f"{amount} {name} are allocated, but no inventory is left"
+                    raise Misfit(provider.name, text)
                 most = stock.capacity
                 if amount > most and amount > self.used_before[uuid][name]:
-                    raise Misfit(provider.name, f"{amount} {name} are allocated, but the capacity is {most}")
+                    text = f"{amount} {name} are allocated, but the capacity is {most}"
+                    raise Misfit(provider.name, text)
             self._check_units(provider)
 
     def _check_units(self, provider: ProviderData) -> None:

@@ -23,9 +23,7 @@ class Fault:
 
 
 RIGHT = Fault("a privilege is missing", "grant it to the user of [placement_database] connection")
-LOGIN = Fault(
-    "the login is refused", "see user, password and database in [placement_database]"
-)
+LOGIN = Fault("the login is refused", "see user, password and database in [placement_database]")
 SHAPE = Fault("a table or column is missing", "run placement-manage db sync")
 FILE = Fault("the file is not a database", "restore it, or name another in [placement_database]")
 

@@ -269,9 +269,7 @@ PROVIDER_ERRORS = {
     "- name: a{n}\n  count: 3\n  children:\n  - name: b": (
         "5: providers[0].children[0].name: 'b' must contain the counter {n}"
     ),
-    "- name: a{n}": (
-        "2: providers[0].name: {n} is not the counter of a surrounding entry"
-    ),
+    "- name: a{n}": ("2: providers[0].name: {n} is not the counter of a surrounding entry"),
     "- name: a{n:x}\n  count: 1": [
         "2: providers[0].name: 'a{n:x}' must contain the counter {n}",
         "2: providers[0].name: 'a{n:x}': braces hold a counter, such as {n} or {n:02}",
@@ -339,8 +337,7 @@ CONSUMER_ERRORS = {
         "7: consumers[0].allocations.b: no provider above has the name 'b'"
     ),
     f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{'a{{n}}': {{VCPU: 1}}}}": (
-        "7: consumers[0].allocations['a{n}']: "
-        "{n} is not the counter of a surrounding entry"
+        "7: consumers[0].allocations['a{n}']: {n} is not the counter of a surrounding entry"
     ),
     f"- uuid: {UUID_1}\n  project: p\n  user: u\n  allocations: {{a: {{VCPU: 0}}}}": (
         "7: consumers[0].allocations.a.VCPU: 0 is less than the minimum of 1"
@@ -369,8 +366,7 @@ FILE_ERRORS = {
     "providers: []\nprovider: []": "2: provider: unknown key; did you mean providers?",
     "providers: []\naggregates:\n  a: 12345678": "3: aggregates.a: 12345678 is not text",
     "providers: []\ntraits:\n- HW_NUMA_ROOT": (
-        "3: traits[0]: "
-        "'HW_NUMA_ROOT' is not a custom trait (CUSTOM_ and capitals, digits and _)"
+        "3: traits[0]: 'HW_NUMA_ROOT' is not a custom trait (CUSTOM_ and capitals, digits and _)"
     ),
     "providers: []\nresource_classes:\n- CUSTOM_A\n- CUSTOM_A": (
         "4: resource_classes[1]: is in the list already"
