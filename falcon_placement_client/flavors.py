@@ -14,6 +14,7 @@
 ``root_required=T1,!T2``              traits of the root of the tree; also ``in:T1,T2``
 ``root_member_of=UUID``               aggregates of the root, as ``member_of``
 ``placement:tolerate=T1,T2``          also hosts with these taints
+``placement:order=JSON``              the order in which hosts are wanted, as in the JSON form
 ``vcpus``, ``ram``, ``disk``          short for VCPU, MEMORY_MB and DISK_GB without a suffix
 ====================================  ==========================================================
 
@@ -29,7 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from falcon_placement_client import nova_properties
+from falcon_placement_client import nova_properties, preferences
 from falcon_placement_client.json_request import JsonRequest, JsonSubtreeRule
 from falcon_placement_client.query import GROUP_KEY, pairs_of, request_of
 from falcon_placement_client.request_errors import RequestError, bad_value
@@ -62,6 +63,7 @@ _KEYS = (
         if name not in ("resources", *_NO_PART, *_PREFIXED)
     ),
     *(PREFIX + name for name in _PREFIXED),
+    *preferences.READERS,
     *(*OWN_AMOUNTS, "resources:CLASS", "trait:NAME"),
 )
 
@@ -72,8 +74,13 @@ def request_of_flavor(flavor: Flavor) -> JsonRequest:
     Raises RequestError, which names the key and says what was expected, for keys that mean nothing
     and for values of another form; and for groups that contradict each other.
     """
-    flavor = nova_properties.translate(flavor)
+    preferred = {key: value for key, value in flavor.items() if key in preferences.READERS}
+    flavor = nova_properties.translate(
+        {key: value for key, value in flavor.items() if key not in preferred}
+    )
     request = request_of(list(_pairs(flavor)))
+    for key, value in preferred.items():
+        preferences.READERS[key](key, str(value), request)
     _check_resourceless(request, flavor)
     _check_suffixes(request)
     _check_splits(request)
@@ -89,8 +96,8 @@ def flavor_of_request(request: JsonRequest) -> dict[str, str]:
     required and forbidden at once.
     """
     values: dict[str, list[str]] = {}
-    flavor: dict[str, str] = {}
-    for key, value in pairs_of(request):
+    flavor = preferences.written(request)
+    for key, value in pairs_of(preferences.without(request)):
         match = GROUP_KEY.match(key)
         keyword, suffix = (match["keyword"], match["suffix"]) if match else (key, "")
         if keyword == "resources":

@@ -55,6 +55,21 @@ JsonSubtreeRule = TypedDict(
 )
 
 
+class JsonOrderKey(TypedDict, total=False):
+    """A key by which hosts are sorted."""
+
+    #: What is compared: free units, a trait of any provider of the tree, an aggregate of the root.
+    by: Required[Literal["free", "trait", "aggregate"]]
+    #: Which hosts come first: `most` or `least` by free units, else `with` or `without`.
+    first: Required[Literal["most", "least", "with", "without"]]
+    #: The resource class, by free units.
+    resource_class: str
+    #: The name of the trait.
+    name: str
+    #: The UUID of the aggregate.
+    uuid: str
+
+
 class JsonRequest(TypedDict, total=False):
     """A request for candidates."""
 
@@ -70,6 +85,8 @@ class JsonRequest(TypedDict, total=False):
     group_policy: Literal["none", "isolate"]
     #: Traits that the root may have although the service leaves out hosts with them (taints).
     tolerate: Sequence[str]
+    #: The order in which hosts are wanted, at most 8 keys.
+    order: Sequence[JsonOrderKey]
     #: How many candidates are wanted at most.
     limit: int
     #: How much is explained of hosts that cannot serve the request.

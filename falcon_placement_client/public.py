@@ -23,6 +23,7 @@ from falcon_placement_client.errors import (
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.json_request import (
     JsonGroup,
+    JsonOrderKey,
     JsonRequest,
     JsonRoot,
     JsonSubtreeRule,
@@ -49,6 +50,7 @@ __all__ = [
     "JsonGroup",
     "JsonRequest",
     "JsonRoot",
+    "JsonOrderKey",
     "JsonSubtreeRule",
     "NewConsumer",
     "NoCandidates",

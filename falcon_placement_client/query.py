@@ -25,6 +25,8 @@ ONCE = ("limit", "group_policy", "explain")
 GROUP_KEY = re.compile(
     rf"(?P<keyword>{'|'.join(GROUP_FORMS)})(?P<suffix>[A-Za-z0-9_-]{{0,64}})\Z", re.ASCII
 )
+# Members that only the JSON form can say.
+BODY_MEMBERS = ("order", "first_available")
 _NEW_REQUEST_MEMBERS = ("explain", "tolerate")
 _NEW_GROUP_MEMBERS = ("subtree", "can_split")
 
@@ -58,6 +60,9 @@ def request_of(pairs: Pairs) -> JsonRequest:
 def pairs_of(request: JsonRequest, version: Version = FULL_LANGUAGE) -> list[tuple[str, str]]:
     """Return the parameters that say a request at a version; raise as `query_of` does."""
     stated: _Request = request
+    for member in BODY_MEMBERS:
+        if stated.get(member):
+            raise RequestError(member, "a query cannot say this, a body of placement 2.0 can")
     _check_form(stated)
     if version < FULL_LANGUAGE:
         stated = _for_first_line(stated, version)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from placement.candidates.order import Order
 from placement.candidates.terms import RequiredTraits, Term, of_kind
 
 UNSUFFIXED = ""
@@ -72,6 +73,7 @@ class CandidateRequest:
     root: what the root of the anchor's tree must meet, whether or not it serves anything.
     limit: candidates wanted at the most; None: all.
     nested: a candidate may use several providers of one tree.
+    order: in which hosts are wanted; empty: in any.
     tolerate: traits that the root may have although they are taints.
     isolate_all: it was said of all suffixed groups at once, by `group_policy`.
     explain: "summary" or "providers" for an explanation of it, as a whole or also of single hosts.
@@ -85,6 +87,7 @@ class CandidateRequest:
     limit: int | None = None
     nested: bool = True
     tolerate: frozenset[str] = frozenset()
+    order: Order = ()
     isolate_all: bool = field(default=False, compare=False)
     explain: str | None = field(default=None, compare=False)
     place: Place = field(default=parameter_of, compare=False, repr=False)

@@ -3,7 +3,7 @@
 Each error names the member by its path.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placement.api.json_body import path_of, size_of
@@ -16,6 +16,7 @@ from placement.api.query.joined import (
 )
 from placement.api.query.strings import MAX_ITEMS, bad
 from placement.api.query.terms import TOO_MUCH
+from placement.candidates.order import AggregateKey, FreeKey, Order, OrderKey, TraitKey
 from placement.candidates.request import (
     UNSUFFIXED,
     CandidateRequest,
@@ -55,6 +56,7 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
         root=_terms(body.get("root", {}), ROOT_TERMS),
         limit=_limit(body),
         tolerate=frozenset(body.get("tolerate", ())),
+        order=read_order(body, within),
         isolate_all=policy == "isolate",
         explain=body.get("explain"),
         place=_place(body, within),
@@ -66,6 +68,34 @@ def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Can
     check_joins(request)
     check_splits(request)
     return request
+
+
+# By what hosts are sorted -> what makes the key, the member that names it, and what may be first,
+# of which the first one makes the key with True.
+_ORDER_KEYS: Mapping[str, tuple[Callable[[str, bool], OrderKey], str, tuple[str, str]]] = {
+    "free": (FreeKey, "resource_class", ("most", "least")),
+    "trait": (TraitKey, "name", ("with", "without")),
+    "aggregate": (AggregateKey, "uuid", ("with", "without")),
+}
+
+
+def read_order(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Order:
+    """Return the order that a request states.  Raises BadQuery, which names the member."""
+    keys: list[OrderKey] = []
+    for position, stated in enumerate(body.get("order", ())):
+        steps = (*within, "order", position)
+        make, member, choices = _ORDER_KEYS[stated["by"]]
+        expected = {"by", "first", member}
+        for name in sorted(expected ^ stated.keys()):
+            text = "expected" if name in expected else "not expected"
+            raise BadQuery(
+                f"{path_of((*steps, name))}: {text} where hosts are sorted by {stated['by']}"
+            )
+        if stated["first"] not in choices:
+            expectation = f"expected {' or '.join(choices)}"
+            raise bad(path_of((*steps, "first")), stated["first"], expectation)
+        keys.append(make(stated[member], stated["first"] == choices[0]))
+    return tuple(keys)
 
 
 def _check_size(body: Mapping[str, Any], name: str) -> None:

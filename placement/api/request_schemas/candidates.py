@@ -86,6 +86,31 @@ EXPLAIN = {
     "maxLength": 9,
     "examples": ["summary"],
 }
+MAX_ORDER_KEYS = 8
+ORDER = {
+    "type": "array",
+    "maxItems": MAX_ORDER_KEYS,
+    "items": closed(
+        {
+            "by": {
+                "type": "string",
+                "pattern": f"^(free|trait|aggregate){END}",
+                "maxLength": 9,
+                "examples": ["free"],
+            },
+            "first": {
+                "type": "string",
+                "pattern": f"^(most|least|with|without){END}",
+                "maxLength": 7,
+                "examples": ["most"],
+            },
+        },
+        {"resource_class": sample(CLASS_NAME, "VCPU"), "name": TRAIT, "uuid": AGGREGATE},
+        "OrderKey",
+    ),
+    "examples": [[{"by": "free", "resource_class": "VCPU", "first": "most"}]],
+}
+_MEMBERS["order"] = ORDER
 REQUEST = closed({"groups": GROUPS}, _MEMBERS, "CandidateRequest")
 FIND = Versioned(
     {

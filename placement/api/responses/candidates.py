@@ -99,11 +99,16 @@ def _summaries(candidates: Candidates, view: View) -> list[bytes]:
     return pieces
 
 
-def _end(explained: Explained | None, view: View) -> list[bytes]:
-    if explained is None:
+def _end(candidates: Candidates, view: View) -> list[bytes]:
+    """Return the members after the summaries, with all that closes the answer."""
+    members: dict[str, Any] = {}
+    if candidates.explained is not None:
+        members["explanation"] = rendered(candidates.explained, EXPLANATION.renderer(view))
+    if candidates.request.order and candidates.result.stats.exhausted:
+        members["complete"] = False
+    if not members:
         return [b"}}"]
-    explanation = rendered(explained, EXPLANATION.renderer(view))
-    return [b'},"explanation":', orjson.dumps(explanation), b"}"]
+    return [b"},", orjson.dumps(members)[1:]]
 
 
 _MEMBERS: Object[Candidates] = Object(
@@ -111,7 +116,19 @@ _MEMBERS: Object[Candidates] = Object(
     Property("allocation_requests", Array(REQUEST), since="1.10"),
     Property("provider_summaries", Table(UUID_KEY, SUMMARY), since="1.10"),
     Property("explanation", EXPLANATION, since="2.0"),
-    optional=("explanation",),
+    Property(
+        "complete",
+        Json(
+            {
+                "type": "boolean",
+                "description": "false: the bound on work was reached, and the first hosts are the "
+                "first of those looked at.",
+                "examples": [False],
+            }
+        ),
+        since="2.0",
+    ),
+    optional=("explanation", "complete"),
 )
 
 
@@ -130,7 +147,7 @@ class _InPieces:
             *_listed(candidates.result, request),
             b'],"provider_summaries":{',
             *_summaries(candidates, view),
-            *_end(candidates.explained, view),
+            *_end(candidates, view),
         ]
 
 

@@ -83,7 +83,7 @@ class DemandSearches:
         self._searches: dict[CandidateRequest, RequestSearch] = {}
 
     def choices(self, budget: Budget, *, explained: bool) -> list[Choice]:
-        """Return ways to meet the demands, in random order.
+        """Return ways to meet the demands, in the order in which they are to be claimed.
 
         For a single demand these are its candidates. Of several, each builds on what was chosen for
         those before it, so there is one way. budget: what all searches, and an explanation, may do
@@ -99,8 +99,7 @@ class DemandSearches:
                 self._refuse_faulty()
                 why = self._why(result.scan, budget, ahead) if explained else ""
                 raise NoCandidatesFound(demand.place, why)
-            candidates = random.sample(result.candidates, len(result.candidates))
-            candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
+            candidates = _in_turn(result)
             if len(self._demands) == 1:
                 return [[each] for each in candidates]
             choice.append(candidates[0])
@@ -120,7 +119,7 @@ class DemandSearches:
     def _begin(self, request: CandidateRequest, claims: Sequence[Claim]) -> RequestSearch:
         # Without a limit nobody can tell which candidates are the first: those that cost least.
         tuning = self._tuning
-        if request.limit is None:
+        if request.limit is None and not request.order:
             tuning = replace(tuning, enough_known=ENOUGH_KNOWN)
         limited = replace(request, limit=request.limit or CHOICE)
         with stopwatch.NAMES:
@@ -159,6 +158,20 @@ class DemandSearches:
             consumer = existing.get(uuid)
             if consumer is not None:
                 raise ConsumerGenerationConflict(uuid, None, consumer.generation)
+
+
+def _in_turn(result: SearchResult) -> list[Candidate]:
+    """Return candidates in the order in which they are to be claimed.
+
+    Those of hosts that were wanted in an order begin at one of the hosts that stand first with
+    equal keys, so that many callers do not meet on one. Others are in random order.
+    """
+    if result.heads:
+        start = random.choice(result.heads)
+        return [*result.candidates[start:], *result.candidates[:start]]
+    candidates = random.sample(result.candidates, len(result.candidates))
+    candidates.sort(key=attrgetter("split"))  # those with a split are the last to be taken
+    return candidates
 
 
 def trees_after(choice: Choice) -> Mapping[int, Tree]:

@@ -184,6 +184,9 @@ def _attempts(
     With a snapshot it is made only in trees that have not changed since. Those that others have
     changed are busy and cost more. So it comes again later, but not later than a split.
     """
+    if demands[0].request.order:
+        yield from _attempts_in_order(demands, choices, ids)
+        return
     split = choices[0][0].split
     for choice in choices[:MOST_AVOIDED]:
         if choice[0].split == split:
@@ -193,6 +196,18 @@ def _attempts(
                 yield attempt, snapshot
     for choice in choices:
         yield _Attempt.of(demands, choice), None
+
+
+def _attempts_in_order(
+    demands: Sequence[Demand], choices: Sequence[Choice], ids: Ids
+) -> Iterator[tuple[_Attempt, SearchSnapshot | None]]:
+    """Yield attempts, each choice with a snapshot and without one before the next choice."""
+    for choice in choices:
+        attempt = _Attempt.of(demands, choice)
+        snapshot = attempt.snapshot(ids)
+        if snapshot.is_usable_for(attempt.claims):
+            yield attempt, snapshot
+        yield attempt, None
 
 
 def _write(

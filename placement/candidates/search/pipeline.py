@@ -11,8 +11,8 @@
 
 import logging
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
@@ -20,19 +20,21 @@ from operator import attrgetter
 from sqlalchemy.engine import Connection
 
 from placement import deadline, events, stopwatch
-from placement.candidates.budget import REQUEST_DEADLINE, Budget, BudgetSpentError
+from placement.candidates.budget import Budget
 from placement.candidates.model import Tree
 from placement.candidates.plan import SearchPlan
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.anchors import AnchorSearches, Search
 from placement.candidates.search.candidate import Candidate, longest_text
+from placement.candidates.search.ordered import OrderedHosts
 from placement.candidates.search.result import (
     MAX_ANSWER_SIZE,
+    EnoughError,
     Limit,
     SearchResult,
     SearchStats,
     Text,
-    interleave,
+    collect,
     trees_of,
     unique,
 )
@@ -56,14 +58,10 @@ from placement.candidates.trees.sharing import (
 from placement.candidates.trees.store import NO_TREES, TreeCache, TreeStore
 from placement.candidates.tuning import DEFAULT_TUNING, SearchTuning
 from placement.config import CandidateSettings
-from placement.errors import DeadlineExceeded, SearchExhausted
+from placement.errors import SearchExhausted
 from placement.events import Event
 
 LOG = logging.getLogger(__name__)
-
-
-class _EnoughError(Exception):
-    """Raised inside a search: what is in memory serves, and nothing else need be read."""
 
 
 def find_candidates(
@@ -139,6 +137,8 @@ class RequestSearch:
                 self._trace,
                 tuning,
             )
+            if resolved.request.order:  # of all hosts
+                return RootSource(reader, None, randomize=False, tuning=tuning)
             limit = self._limit.count
             return RootSource(reader, limit, randomize=settings.randomize, tuning=tuning)
 
@@ -178,12 +178,16 @@ class RequestSearch:
             budget=budget,
             enough_known=self._tuning.enough_known,
         )
-        searches = chain(
-            search_anchors(anchors, self._roots), self._search_sharing_alone(anchors, store)
-        )
-
         # Anchors take turns until there are enough candidates.
-        offered = interleave(searches, breadth_first=settings.breadth_first)
+        ordered = OrderedHosts(
+            self.resolved.request.order,
+            breadth_first=settings.breadth_first,
+            randomize=settings.randomize,
+            spend=budget.spend,
+        )
+        searches = search_anchors(anchors, self._roots)
+        alone = self._search_sharing_alone(anchors, store)
+        offered = ordered.candidates(searches, alone)
         if sharing.providers:
             offered = unique(offered)
         searched = [anchors]
@@ -193,11 +197,12 @@ class RequestSearch:
             searched.append(split_anchors)
             # Of all roots: with more room, a split may have members too many to be one.
             split_searches = search_anchors(split_anchors, self._roots_of(split_plan))
-            splits = interleave(split_searches, breadth_first=settings.breadth_first)
+            splits = ordered.candidates(split_searches, ())
             offered = text.within(chain(offered, splits))
-        candidates = _collect(islice(offered, self._limit.count), budget, trace)
+        candidates = collect(islice(offered, self._limit.count), budget, trace)
         stats = SearchStats.of(budget, spent, searched)
-        return self._result(candidates, stats, budget.ended_by, is_cut=text.cut)
+        result = self._result(candidates, stats, budget.ended_by, is_cut=text.cut)
+        return replace(result, heads=ordered.heads(candidates)) if ordered.sorts else result
 
     def _result(
         self,
@@ -221,7 +226,7 @@ class RequestSearch:
         if stats.exhausted and not candidates:
             deadline.check()
             raise SearchExhausted(settings.max_search_steps)
-        if settings.randomize:
+        if settings.randomize and not self.resolved.request.order:
             random.shuffle(candidates)
             candidates.sort(key=attrgetter("split"))
         return SearchResult(candidates, trees_of(candidates), self._trace, self.scan, stats)
@@ -231,7 +236,8 @@ class RequestSearch:
         if self._alone is None:
             root = sharing_root_condition(self.resolved)
             asked = asks_root(self.resolved)
-            self._alone = list(sharing_alone(self._conn, self._sharing, root, asks_root=asked))
+            sets = sharing_alone(self._conn, self._sharing, root, asks_root=asked)
+            self._alone = sorted(sets, key=lambda providers: [each.uuid for each in providers])
         taints = self.resolved.taints
         for providers in self._alone:
             yield anchors.begin(sharing_pool(sharing_members(providers, store.pinned(), taints)))
@@ -250,27 +256,6 @@ def _tell(candidates: int, bound: str | None, stats: SearchStats) -> None:
     events.emit(Event.SEARCH, candidates=candidates, bound=bound, **asdict(stats))
 
 
-def _collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> list[Candidate]:
-    """Take candidates until there are no more, or the work that may be done is done."""
-    collected: list[Candidate] = []
-    try:
-        for candidate in candidates:
-            collected.append(candidate)
-    except _EnoughError:
-        return collected
-    except BudgetSpentError:
-        pass
-    except DeadlineExceeded:  # before a read
-        budget.ended_by = REQUEST_DEADLINE
-    if budget.spent and collected:
-        LOG.warning("%s cut an answer short: %s", budget.ended_by, trace)
-    elif budget.spent:
-        LOG.warning("no candidate within %s: %s", budget.ended_by, trace)
-    elif not collected:
-        LOG.debug("no candidates: %s", trace)
-    return collected
-
-
 def _search_anchors(
     anchors: AnchorSearches,
     roots: OpenRoots,
@@ -282,13 +267,13 @@ def _search_anchors(
 ) -> Iterator[Search]:
     """Yield the search of each tree in turn; how they go decides which roots are read next.
 
-    Raises _EnoughError.
+    Raises EnoughError.
     """
     for batch in roots.batches(budget.spend):
         parts = [batch] if enough_known is None else store.known_first(batch)
         for number, part in enumerate(parts):
             if number and enough_known is not None and anchors.served >= enough_known:
-                raise _EnoughError
+                raise EnoughError
             trees = reader.trees(part)
             outcomes = roots.outcomes([tree.id for tree in trees])
             for tree in trees:

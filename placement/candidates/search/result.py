@@ -1,12 +1,18 @@
 """What a search returns: candidates in their order and within bounds, their trees, what it took."""
 
+import logging
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Self
 
-from placement.candidates.budget import LOOKS_PER_STEP, Budget
+from placement.candidates.budget import (
+    LOOKS_PER_STEP,
+    REQUEST_DEADLINE,
+    Budget,
+    BudgetSpentError,
+)
 from placement.candidates.model import Tree
 from placement.candidates.request import CandidateRequest
 from placement.candidates.search.anchors import AnchorSearches, Search
@@ -14,9 +20,16 @@ from placement.candidates.search.candidate import Candidate
 from placement.candidates.trace import Trace
 from placement.candidates.trees.scan import Scan
 from placement.config import CandidateSettings
+from placement.errors import DeadlineExceeded
+
+LOG = logging.getLogger(__name__)
 
 MAX_CANDIDATES = "max_allocation_candidates"
 MAX_ANSWER_SIZE = "max_answer_size"
+
+
+class EnoughError(Exception):
+    """Raised inside a search: what is in memory serves, and nothing else need be read."""
 
 
 def interleave(searches: Iterable[Search], *, breadth_first: bool) -> Iterator[Candidate]:
@@ -140,7 +153,8 @@ class SearchStats:
 class SearchResult:
     """Candidates, the trees that they take something from, and how the search went.
 
-    scan: what it has read, for an explanation that follows.
+    scan: what it has read, for an explanation that follows. heads: the places in the list at which
+    the hosts begin that stand first with equal keys; only where hosts are wanted in an order.
     """
 
     candidates: Sequence[Candidate]
@@ -148,6 +162,28 @@ class SearchResult:
     trace: Trace
     scan: Scan
     stats: SearchStats = SearchStats()
+    heads: Sequence[int] = ()
+
+
+def collect(candidates: Iterable[Candidate], budget: Budget, trace: Trace) -> list[Candidate]:
+    """Take candidates until there are no more, or the work that may be done is done."""
+    collected: list[Candidate] = []
+    try:
+        for candidate in candidates:
+            collected.append(candidate)
+    except EnoughError:
+        return collected
+    except BudgetSpentError:
+        pass
+    except DeadlineExceeded:  # before a read
+        budget.ended_by = REQUEST_DEADLINE
+    if budget.spent and collected:
+        LOG.warning("%s cut an answer short: %s", budget.ended_by, trace)
+    elif budget.spent:
+        LOG.warning("no candidate within %s: %s", budget.ended_by, trace)
+    elif not collected:
+        LOG.debug("no candidates: %s", trace)
+    return collected
 
 
 def trees_of(candidates: Iterable[Candidate]) -> list[Tree]:

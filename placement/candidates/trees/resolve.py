@@ -63,6 +63,7 @@ def resolve(
     wherever the name stands.
     """
     class_names = {name for group in request.groups for name, _amount in group.resources}
+    class_names |= _order_names(request, "resource_class")
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
     for _keyword, _suffix, terms in _parts(request):
         for term in terms:
@@ -76,7 +77,10 @@ def resolve(
         conn,
         {
             "resource_class": class_names,
-            "trait": names["trait"] | request.tolerate | untolerated,
+            "trait": names["trait"]
+            | request.tolerate
+            | untolerated
+            | _order_names(request, "trait"),
             "aggregate": names["aggregate"],
             **others,
         },
@@ -151,6 +155,22 @@ def _refuse_unknown(conn: Connection, request: CandidateRequest, known: KnownNam
             nearest = catalog.nearest(conn, "resource_class", unknown)
             raise UnknownResourceClasses(unknown, place, nearest)
         refuse_traits(_trait_names(group.terms), partial(request.place, "required", group.suffix))
+    _refuse_unknown_order(conn, request, known)
+
+
+def _refuse_unknown_order(conn: Connection, request: CandidateRequest, known: KnownNames) -> None:
+    for key in request.order:
+        existing = known.classes if key.name_kind == "resource_class" else known.traits
+        if key.name_kind is not None and key.name not in existing:
+            error = UnknownTraits if key.name_kind == "trait" else UnknownResourceClasses
+            place = request.place("order", UNSUFFIXED, key.name)
+            nearest = catalog.nearest(conn, key.name_kind, [key.name])
+            raise error([key.name], place, nearest, QUERY_BAD_VALUE)
+
+
+def _order_names(request: CandidateRequest, kind: str) -> set[str]:
+    """Return the names of one kind by which the order of a request sorts."""
+    return {key.name for key in request.order if key.name_kind == kind}
 
 
 def _trait_names(terms: Iterable[Term]) -> set[str]:

@@ -1,5 +1,6 @@
 """Flavors as operators write them, and the requests that they make."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,55 @@ def test_properties_of_nova_become_what_nova_asks_of_the_service(
 def test_an_error_names_the_key_and_what_was_expected(flavor: str, complaint: str) -> None:
     with pytest.raises(RequestError) as error:
         request_of_flavor(parse_flavor(flavor.split()))
+    assert str(error.value).startswith(complaint)
+
+
+ORDER = [
+    {"by": "trait", "name": "CUSTOM_QUIET", "first": "with"},
+    {"by": "aggregate", "uuid": A, "first": "without"},
+    {"by": "free", "resource_class": "VCPU", "first": "least"},
+]
+
+
+def test_an_order_is_json_there_and_back() -> None:
+    flavor: dict[str, Any] = {"vcpus": 1, "placement:order": json.dumps(ORDER)}
+    request = request_of_flavor(flavor)
+    assert request == {"groups": {"": {"resources": {"VCPU": 1}}}, "order": ORDER}
+    assert flavor_of_request(request) == {
+        "resources:VCPU": "1",
+        "placement:order": json.dumps(ORDER),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[", "placement:order: expected JSON"),
+        ("{}", "placement:order: expected a list of at most 8 objects"),
+        (json.dumps(ORDER * 3), "placement:order: expected a list of at most 8"),
+        ("[1]", 'placement:order[0]: expected an object with "by": free or trait or aggregate'),
+        ('[{"by": "size"}]', "placement:order[0]: expected an object"),
+        (
+            '[{"by": "trait", "first": "with"}]',
+            "placement:order[0]: expected the members by, first",
+        ),
+        (
+            '[{"by": "free", "resource_class": "VCPU", "first": "with"}]',
+            "placement:order[0].first: expected most or least",
+        ),
+        (
+            '[{"by": "aggregate", "uuid": "az1", "first": "with"}]',
+            "placement:order[0].uuid: 'az1' is no uuid",
+        ),
+        (
+            '[{"by": "trait", "name": 7, "first": "with"}]',
+            "placement:order[0].name: 7 is no name",
+        ),
+    ],
+)
+def test_a_malformed_order_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(RequestError) as error:
+        request_of_flavor({"vcpus": 1, "placement:order": text})
     assert str(error.value).startswith(complaint)
 
 

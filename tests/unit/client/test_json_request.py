@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from falcon_placement_client import JsonGroup, JsonRequest, JsonRoot, JsonSubtreeRule
+from falcon_placement_client import JsonGroup, JsonOrderKey, JsonRequest, JsonRoot, JsonSubtreeRule
 from placement.api.history import v
 from placement.api.request_schemas.candidates import EXPLAIN, FIND, GROUP
 
@@ -20,6 +20,7 @@ BODY = FIND.at(v("2.0")).schema["properties"]
         (JsonGroup, GROUP["properties"]),
         (JsonRoot, BODY["root"]["properties"]),
         (JsonSubtreeRule, BODY["same_subtree"]["items"]["properties"]),
+        (JsonOrderKey, BODY["order"]["items"]["properties"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

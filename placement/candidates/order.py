@@ -1,0 +1,83 @@
+"""The order in which a request wants its hosts: what each key makes of a tree."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from placement.candidates.model import Tree
+from placement.objects import identifiers
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """A property of hosts to sort by.  `name_kind`: what kind of name it states."""
+
+    name_kind: ClassVar[str | None] = None
+
+    # As the client wrote it.
+    name: str
+
+    def rank(self, tree: Tree) -> int:
+        """Return a number that is smaller for hosts that come earlier."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class FreeKey(OrderKey):
+    """What all providers of the tree together have free of a resource class."""
+
+    name_kind = "resource_class"
+
+    # Whether hosts with more come first.
+    most: bool
+
+    def rank(self, tree: Tree) -> int:
+        """Return the free units, negative where the most come first."""
+        free = 0
+        for member in tree.members:
+            stock = member.stocks.get(self.name)
+            if stock is not None and stock.used < stock.capacity:
+                free += stock.capacity - stock.used
+        return -free if self.most else free
+
+
+@dataclass(frozen=True, slots=True)
+class TraitKey(OrderKey):
+    """Whether any provider of the tree has a trait."""
+
+    name_kind = "trait"
+
+    # Whether hosts with the trait come first.
+    present: bool
+
+    def rank(self, tree: Tree) -> int:
+        """Return 0 where this is as wanted."""
+        return any(self.name in member.traits for member in tree.members) is not self.present
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateKey(OrderKey):
+    """Whether the root is in an aggregate, which need not exist."""
+
+    # Whether its members come first.
+    present: bool
+    # As trees in memory have it.
+    key: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Look the spelling up once."""
+        object.__setattr__(self, "key", identifiers.key(self.name))
+
+    def rank(self, tree: Tree) -> int:
+        """Return 0 where this is as wanted."""
+        return (self.key in tree.root.aggregates) is not self.present
+
+
+Order = tuple[OrderKey, ...]
+
+# Of a host, what its keys make of it; equal for hosts that are in no order.
+Rank = tuple[int, ...]
+
+
+def rank_of(order: Order, tree: Tree) -> Rank:
+    """Return what to sort a host by."""
+    return tuple([key.rank(tree) for key in order])

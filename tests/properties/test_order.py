@@ -1,0 +1,176 @@
+"""`order` against an order worked out by brute force, on random clouds."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kit.engines import share
+from tests.properties import oracle
+from tests.properties.language import FEATURES, whole_query
+from tests.properties.oracle import SHARING, root
+from tests.properties.strategies import AGGREGATES, CLASSES, TRAITS, UNKNOWN, seeded_query
+from tests.properties.test_candidates import any_tuning, assert_whole, generating
+from tests.properties.test_taints import TAINTS, tainted_world
+from tests.properties.worlds import WorldService
+
+EXAMPLES = share(2000)
+WORLD_QUERIES = 8
+VERSION = "2.0"
+
+Key = Mapping[str, str]
+
+
+def any_key(rng: random.Random) -> Key:
+    by = rng.choice(("free", "free", "trait", "aggregate"))
+    if by == "free":
+        first = rng.choice(("most", "least"))
+        return {"by": by, "resource_class": rng.choice(CLASSES), "first": first}
+    first = rng.choice(("with", "without"))
+    if by == "trait":
+        return {"by": by, "name": rng.choice(TRAITS), "first": first}
+    return {"by": by, "uuid": rng.choice((*AGGREGATES, UNKNOWN)), "first": first}
+
+
+def rank(world: oracle.World, host: str, key: Key) -> int:
+    """Where a key puts a host: smaller numbers first."""
+    tree = [provider for uuid, provider in world.items() if root(world, uuid) == host]
+    if key["by"] == "free":
+        stocks = [each.inventories.get(key["resource_class"]) for each in tree]
+        free = sum(max(0, stock.capacity - stock.used) for stock in stocks if stock)
+        return -free if key["first"] == "most" else free
+    if key["by"] == "trait":
+        has = any(key["name"] in provider.traits for provider in tree)
+    else:
+        has = key["uuid"] in world[host].aggregates
+    return int(has != (key["first"] == "with"))
+
+
+def ranks(world: oracle.World, order: Sequence[Key]) -> dict[str, tuple[int, ...]]:
+    return {
+        uuid: tuple(rank(world, uuid, key) for key in order)
+        for uuid, provider in world.items()
+        if provider.parent is None
+    }
+
+
+def host_of(world: oracle.World, candidate: oracle.Candidate) -> str | None:
+    """The host of the providers that do not share; None where all do."""
+    uuids = {uuid for _suffix, providers in candidate.mappings for uuid in providers}
+    own = {root(world, uuid) for uuid in uuids if SHARING not in world[uuid].traits}
+    assert len(own) < 2
+    return next(iter(own), None)
+
+
+def kind(world: oracle.World, candidate: oracle.Candidate) -> tuple[bool, bool]:
+    """What is before all else: no split, then a provider that does not share."""
+    return candidate.split, host_of(world, candidate) is None
+
+
+def in_turns(hosts: Sequence[str], counts: Mapping[str, int], *, breadth_first: bool) -> list[str]:
+    """The hosts of the candidates, where hosts stand in this order."""
+    if not breadth_first:
+        return [host for host in hosts for _ in range(counts[host])]
+    turns = range(max(counts.values(), default=0))
+    return [host for turn in turns for host in hosts if counts[host] > turn]
+
+
+def check(
+    world: oracle.World,
+    body: Mapping[str, Any],
+    expected: set[oracle.Candidate],
+    order: Sequence[Key],
+    *,
+    breadth_first: bool,
+    randomize: bool,
+) -> None:
+    """Compare the hosts of an answer, or of the first part of it, one by one."""
+    known = {candidate: candidate for candidate in expected}
+    found = [
+        known[candidate]
+        for request in body["allocation_requests"]
+        for candidate in oracle.parse_answer({"allocation_requests": [request]})
+    ]
+    whole: list[tuple[tuple[bool, bool], Any]] = []
+    by_host = ranks(world, order)
+    for each in sorted({kind(world, candidate) for candidate in expected}):
+        of_kind = [candidate for candidate in expected if kind(world, candidate) == each]
+        if each[1]:
+            whole += [(each, None)] * len(of_kind)
+            continue
+        counts = Counter(str(host_of(world, candidate)) for candidate in of_kind)
+        hosts = sorted(counts, key=lambda host: (by_host[host], host))
+        turns = in_turns(hosts, counts, breadth_first=breadth_first)
+        # In random order only the keys are known, of the first turn.
+        if randomize:
+            first = [by_host[host] for host in turns[: len(hosts)]] if breadth_first else []
+            whole += [(each, value) for value in first]
+            whole += [(each, None)] * (len(turns) - len(first))
+        else:
+            whole += [(each, host) for host in turns]
+    for candidate, (of, value) in zip(found, whole, strict=False):
+        assert kind(world, candidate) == of
+        if value is not None:
+            host = str(host_of(world, candidate))
+            assert (by_host[host] if randomize else host) == value
+
+
+@pytest.mark.parametrize("randomize", [False, True])
+@pytest.mark.parametrize("strategy", ["breadth-first", "depth-first"])
+def test_hosts_stand_in_the_order_of_the_request(
+    tmp_path: Path, strategy: str, randomize: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service: WorldService = generating(tmp_path, strategy, randomize)
+    rng = random.Random(f"order {strategy} {randomize}")
+    examples = several = shared = 0
+    options = {"breadth_first": strategy == "breadth-first", "randomize": randomize}
+    while examples < EXAMPLES // 4:
+        world = tainted_world(rng)
+        service.load(world)
+        service.renew(rng)
+        for _ in range(WORLD_QUERIES):
+            service.restart(any_tuning(rng))
+            feature = rng.choice([None, None, *FEATURES])
+            plain = seeded_query(rng, world)
+            query = plain if feature is None else whole_query(rng, world, plain, feature)
+            if query is None:
+                continue
+            query = replace(query, tolerate=TAINTS & {*TRAITS})
+            order = [any_key(rng) for _ in range(rng.choice((1, 1, 2, 3, 8)))]
+            body = {**query.to_body(), "order": order}
+            expected = oracle.candidates(world, query)
+            answer = service.expect(200, "POST", "/allocation_candidates", body, VERSION)
+            assert_whole(answer.json, world, query, expected)
+            assert "complete" not in answer.json
+            check(world, answer.json, expected, order, **options)
+            limit = rng.randint(1, 4)
+            part = service.expect(
+                200, "POST", "/allocation_candidates", {**body, "limit": limit}, VERSION
+            ).json
+            assert len(part["allocation_requests"]) == min(limit, len(expected))
+            check(world, part, expected, order, **options)
+            examples += 1
+            several += len({host_of(world, each) for each in expected} - {None}) > 1
+            shared += any(host_of(world, each) is None for each in expected)
+    with capsys.disabled():
+        print(f"\norder: {examples} examples, {several} of several hosts, {shared} shared alone")
+    assert several > examples / 40
+    assert shared > examples / 100
+
+
+def test_no_key_is_no_order(tmp_path: Path) -> None:
+    service: WorldService = generating(tmp_path, "breadth-first", False)
+    rng = random.Random("no order")
+    for _ in range(20):
+        world = tainted_world(rng)
+        service.load(world)
+        body = seeded_query(rng, world).to_body()
+        plain = service.expect(200, "POST", "/allocation_candidates", body, VERSION)
+        empty = {**body, "order": []}
+        assert service.expect(200, "POST", "/allocation_candidates", empty, VERSION).json == (
+            plain.json
+        )
