@@ -70,6 +70,17 @@ class JsonOrderKey(TypedDict, total=False):
     uuid: str
 
 
+class JsonFirstAvailable(TypedDict, total=False):
+    """Requests of which the first one counts that has a candidate, instead of one request."""
+
+    #: The alternatives, at most 8, without `limit`, `order` and `explain`.
+    first_available: Required[Sequence["JsonRequest"]]
+    #: The order in which hosts are wanted, at most 8 keys.
+    order: Sequence[JsonOrderKey]
+    #: How many candidates are wanted at most.
+    limit: int
+
+
 class JsonRequest(TypedDict, total=False):
     """A request for candidates."""
 

@@ -22,6 +22,7 @@ from falcon_placement_client.errors import (
 )
 from falcon_placement_client.inventory import InventoryRecord
 from falcon_placement_client.json_request import (
+    JsonFirstAvailable,
     JsonGroup,
     JsonOrderKey,
     JsonRequest,
@@ -47,6 +48,7 @@ __all__ = [
     "ConsumerError",
     "Inventories",
     "InventoryRecord",
+    "JsonFirstAvailable",
     "JsonGroup",
     "JsonRequest",
     "JsonRoot",

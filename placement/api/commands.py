@@ -5,7 +5,7 @@ from typing import Any
 
 from falcon_placement_client.inventory import InventoryRecord
 from placement.api.json_body import Schema, path_of
-from placement.api.query import read_candidates
+from placement.api.query import read_alternatives
 from placement.api.request_schemas.common import CUSTOM_NAME
 from placement.candidates import Demand
 from placement.errors import BadBody, BadPath
@@ -159,7 +159,9 @@ def demand(body: Body, within: tuple[str | int, ...] = ()) -> Demand:
         generation=None,
         consumer_type=body["consumer_type"],
     )
-    return Demand(read_candidates(body["request"], steps), claim, path_of(steps))
+    requests = read_alternatives(body["request"], steps)
+    is_choice = "first_available" in body["request"]
+    return Demand(requests[0], claim, path_of(steps), requests if is_choice else ())
 
 
 def demands(body: Body) -> list[Demand]:

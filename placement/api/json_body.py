@@ -62,17 +62,27 @@ class Schema:
 
 
 class EitherSchema(Schema):
-    """Two forms of a body: the second one is meant where a body has the member."""
+    """Two forms of a body: the second one is meant where a body has the member.
 
-    def __init__(self, first: Schema, second: Schema, member: str) -> None:
-        self.schema = {"oneOf": [first.schema, second.schema]}
+    within: the member of the body that has it; None: the body itself.
+    """
+
+    def __init__(
+        self, first: Schema, second: Schema, member: str, within: str | None = None
+    ) -> None:
+        forms = [form.schema.get("oneOf", [form.schema]) for form in (first, second)]
+        self.schema = {"oneOf": [*forms[0], *forms[1]]}
+        self._within = within
         self._first = first
         self._second = second
         self._member = member
 
     def check(self, value: Any) -> None:
         """Raise BadBody as the schema of the form does that is meant."""
-        second = isinstance(value, dict) and self._member in value
+        part = value
+        if self._within is not None:
+            part = value.get(self._within) if isinstance(value, dict) else None
+        second = isinstance(part, dict) and self._member in part
         (self._second if second else self._first).check(value)
 
 

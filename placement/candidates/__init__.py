@@ -4,6 +4,7 @@ from placement.candidates.claims.choices import Demand
 from placement.candidates.claims.claiming import Claimed, claim
 from placement.candidates.explanation import Explanation, explain, explain_trace
 from placement.candidates.request import CandidateRequest
+from placement.candidates.search.first_available import find_first_available
 from placement.candidates.search.pipeline import find_candidates
 from placement.candidates.search.result import SearchResult
 from placement.candidates.trees.store import TreeCache
@@ -22,4 +23,5 @@ __all__ = [
     "explain",
     "explain_trace",
     "find_candidates",
+    "find_first_available",
 ]

@@ -6,7 +6,7 @@ reads them. Errors are BadQuery, which names the parameter and its value. None k
 
 from placement.api.query.allocations import parse_allocation_query
 from placement.api.query.candidates import parse_candidates
-from placement.api.query.json_form import json_of, read_candidates
+from placement.api.query.json_form import json_of, read_alternatives, read_candidates
 from placement.api.query.providers import (
     after,
     parse_include,
@@ -32,6 +32,7 @@ __all__ = [
     "parse_show",
     "parse_trait_filter",
     "parse_usage_query",
+    "read_alternatives",
     "read_candidates",
     "refuse_parameters",
 ]

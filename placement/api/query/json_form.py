@@ -4,6 +4,7 @@ Each error names the member by its path.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from placement.api.json_body import path_of, size_of
@@ -34,6 +35,34 @@ _MEMBERS: dict[str, list[Sequence[Step]]] = {}
 for _kind in GROUP_TERMS:
     _MEMBERS.setdefault(_kind.parameter, []).append((_kind.keyword,))
     _MEMBERS.setdefault(f"root_{_kind.parameter}", []).append(("root", _kind.keyword))
+
+
+def read_alternatives(
+    body: Mapping[str, Any], within: Sequence[Step] = ()
+) -> tuple[CandidateRequest, ...]:
+    """Read a body of either form: one request, or those of `first_available`.
+
+    Each alternative has the limit and the order of the whole. Raises BadQuery.
+    """
+    if "first_available" not in body:
+        return (read_candidates(body, within),)
+    _check_size(body, path_of(within) or "body")
+    limit, order = _limit(body), read_order(body, within)
+    place_of_order = _place(body, within)
+
+    def place_in(inner: Place) -> Place:
+        def place(keyword: str, suffix: str, name: str) -> str:
+            return (place_of_order if keyword == "order" else inner)(keyword, suffix, name)
+
+        return place
+
+    alternatives = []
+    for position, stated in enumerate(body["first_available"]):
+        request = read_candidates(stated, (*within, "first_available", position))
+        alternatives.append(
+            replace(request, limit=limit, order=order, place=place_in(request.place))
+        )
+    return tuple(alternatives)
 
 
 def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> CandidateRequest:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from placement.api import samples
-from placement.api.json_body import Schema, path_of
+from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.request_schemas.common import (
     CLASS_NAME,
     END,
@@ -110,13 +110,32 @@ ORDER = {
     ),
     "examples": [[{"by": "free", "resource_class": "VCPU", "first": "most"}]],
 }
+MAX_ALTERNATIVES = 8
+_ALTERNATIVE = closed(
+    {"groups": GROUPS},
+    {name: schema for name, schema in _MEMBERS.items() if name != "limit"},
+    "Alternative",
+)
 _MEMBERS["order"] = ORDER
 REQUEST = closed({"groups": GROUPS}, _MEMBERS, "CandidateRequest")
-FIND = Versioned(
+# The requests of which the first one counts that has a candidate.
+FIRST_AVAILABLE = closed(
     {
-        "2.0": Schema(
-            closed({"groups": GROUPS}, {**_MEMBERS, "explain": EXPLAIN}, "ExplainedRequest"),
-            path_of,
+        "first_available": {
+            "type": "array",
+            "items": _ALTERNATIVE,
+            "minItems": 1,
+            "maxItems": MAX_ALTERNATIVES,
+        }
+    },
+    {"limit": _MEMBERS["limit"], "order": ORDER},
+    "FirstAvailable",
+)
+EXPLAINED = closed({"groups": GROUPS}, {**_MEMBERS, "explain": EXPLAIN}, "ExplainedRequest")
+FIND: Versioned[Schema] = Versioned(
+    {
+        "2.0": EitherSchema(
+            Schema(EXPLAINED, path_of), Schema(FIRST_AVAILABLE, path_of), "first_available"
         )
     }
 )

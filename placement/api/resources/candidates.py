@@ -1,7 +1,7 @@
 """`/allocation_candidates`."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -12,7 +12,14 @@ from placement.api.handler import NOW, Call, Reply
 from placement.api.policy import EXPLAIN
 from placement.api.responses.candidates import Candidates
 from placement.api.responses.explanations import Explained
-from placement.candidates import CandidateRequest, explain, explain_trace, find_candidates
+from placement.candidates import (
+    CandidateRequest,
+    SearchResult,
+    explain,
+    explain_trace,
+    find_candidates,
+    find_first_available,
+)
 from placement.logs import escaped
 
 LOG = logging.getLogger(__name__)
@@ -36,7 +43,23 @@ def find_allocation_candidates(call: Call) -> Reply:
     It is for requests that do not fit a URL, and says the same as the query does: a list among
     names is any of them. Nothing is changed.
     """
-    return _candidates(call, query.read_candidates(call.body), call.body)
+    requests = query.read_alternatives(call.body)
+    if "first_available" in call.body:
+        return _first_available(call, requests)
+    return _candidates(call, requests[0], call.body)
+
+
+def _first_available(call: Call, requests: Sequence[CandidateRequest]) -> Reply:
+    """Find the candidates of the first of several requests that has some."""
+    service = call.service
+    with service.database.read_trees() as conn:
+        alternative, result = find_first_available(
+            conn, service.trees, requests, service.settings.candidates, service.tuning
+        )
+    deadline.lift()  # what was found until then is the answer
+    _log_empty(call, result)
+    candidates = Candidates(result, requests[alternative or 0], alternative=alternative)
+    return Reply(200, candidates, changed_at=NOW)
 
 
 def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) -> Reply:
@@ -53,11 +76,16 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
             why = explain(result.scan, service.trees, bounds, tuning)
             explained = Explained(why, body)
     deadline.lift()  # what was found until then is the answer
+    _log_empty(call, result, explained)
+    return Reply(200, Candidates(result, request, explained), changed_at=NOW)
+
+
+def _log_empty(call: Call, result: SearchResult, explained: Explained | None = None) -> None:
+    """Log why an answer has no candidate."""
     if not result.candidates and LOG.isEnabledFor(logging.INFO):
         asked = result.scan.resolved.request  # with the taints that it does not tolerate
         why = explained.explanation if explained else explain_trace(asked, result.trace)
         LOG.info("no candidates for %s: %s", _asked(call), why.text)
-    return Reply(200, Candidates(result, request, explained), changed_at=NOW)
 
 
 def _asked(call: Call) -> str:

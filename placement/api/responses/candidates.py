@@ -29,6 +29,7 @@ from placement.api.shapes import (
     View,
 )
 from placement.candidates import CandidateRequest, SearchResult
+from placement.objects.unset import UNSET, Unset
 
 TOGETHER = 64  # candidates in one piece of text
 
@@ -39,6 +40,9 @@ class Candidates(NamedTuple):
     result: SearchResult
     request: CandidateRequest
     explained: Explained | None = None
+    # The place of the request among those of `first_available`; None: no request has a candidate.
+    # UNSET: there was one request.
+    alternative: int | Unset | None = UNSET
 
 
 def _as_list(spelled: Spelled) -> Sequence[Mapping[str, Any]]:
@@ -68,6 +72,14 @@ MAPPINGS = Json(
         "type": "object",
         "additionalProperties": {"type": "array", "items": {"type": "string"}},
         "examples": [{"": [samples.PROVIDER]}],
+    }
+)
+ALTERNATIVE = Json(
+    {
+        "type": ["integer", "null"],
+        "description": "With first_available: the place of the request that has the candidates; "
+        "null: none has.",
+        "examples": [0],
     }
 )
 REQUEST: Object[Spelled] = Object(
@@ -106,6 +118,8 @@ def _end(candidates: Candidates, view: View) -> list[bytes]:
         members["explanation"] = rendered(candidates.explained, EXPLANATION.renderer(view))
     if candidates.request.order and candidates.result.stats.exhausted:
         members["complete"] = False
+    if not isinstance(candidates.alternative, Unset):
+        members["alternative"] = candidates.alternative
     if not members:
         return [b"}}"]
     return [b"},", orjson.dumps(members)[1:]]
@@ -128,7 +142,8 @@ _MEMBERS: Object[Candidates] = Object(
         ),
         since="2.0",
     ),
-    optional=("explanation", "complete"),
+    Property("alternative", ALTERNATIVE, since="2.0"),
+    optional=("explanation", "complete", "alternative"),
 )
 
 

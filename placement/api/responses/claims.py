@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from placement.api.microversion import Microversion
-from placement.api.responses.candidates import BY_PROVIDER, MAPPINGS
+from placement.api.responses.candidates import ALTERNATIVE, BY_PROVIDER, MAPPINGS
 from placement.api.shapes import (
     Array,
     Fragment,
@@ -23,8 +23,7 @@ def _allocations(claimed: Claimed) -> Mapping[str, Mapping[str, Any]]:
     return {uuid: {"resources": amounts} for uuid, amounts in claimed.allocations.items()}
 
 
-_CLAIM: Object[Claimed] = Object(
-    "Claim",
+_PROPERTIES = (
     Property("allocations", Ready(BY_PROVIDER), _allocations),
     Property("mappings", MAPPINGS),
     Property(
@@ -32,6 +31,10 @@ _CLAIM: Object[Claimed] = Object(
         Json({"type": "integer", "examples": [1]}),
         lambda claimed: claimed.generation,
     ),
+)
+_CLAIM: Object[Claimed] = Object("Claim", *_PROPERTIES)
+_FIRST_AVAILABLE: Object[Claimed] = Object(
+    "FirstAvailableClaim", *_PROPERTIES, Property("alternative", ALTERNATIVE)
 )
 _CLAIMS: Object[list[Claimed]] = Object("Claims", Property("claims", Array(_CLAIM), itself))
 
@@ -43,13 +46,20 @@ class _OneOrMany:
         """Return the schema of either."""
         return {
             "title": "ClaimOrClaims",
-            "oneOf": [_CLAIM.schema(version), _CLAIMS.schema(version)],
+            "oneOf": [each.schema(version) for each in (_CLAIM, _FIRST_AVAILABLE, _CLAIMS)],
         }
 
     def renderer(self, view: View) -> Renderer:
         """Return what renders a claim, or a list of them."""
         one, many = _CLAIM.renderer(view), _CLAIMS.renderer(view)
-        return lambda value: many(value) if isinstance(value, list) else one(value)
+        first_available = _FIRST_AVAILABLE.renderer(view)
+
+        def render(value: Any) -> Any:
+            if isinstance(value, list):
+                return many(value)
+            return one(value) if value.alternative is None else first_available(value)
+
+        return render
 
 
 CLAIMED = _OneOrMany()

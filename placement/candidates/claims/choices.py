@@ -16,7 +16,7 @@ from placement.candidates.request import CandidateRequest
 from placement.candidates.search.candidate import Candidate
 from placement.candidates.search.pipeline import RequestSearch
 from placement.candidates.search.result import SearchResult
-from placement.candidates.trees.resolve import resolve
+from placement.candidates.trees.resolve import resolve, resolve_all
 from placement.candidates.trees.scan import Scan
 from placement.candidates.trees.store import TreeCache
 from placement.candidates.tuning import SearchTuning
@@ -49,6 +49,8 @@ class Demand:
     request: CandidateRequest
     claim: Claim
     place: str
+    # The requests of which the first one counts that can be met; empty: there is no choice.
+    alternatives: Sequence[CandidateRequest] = ()
 
 
 # A candidate for each demand, in their order.
@@ -81,6 +83,8 @@ class DemandSearches:
         # More claims than that are written without these ids.
         self._names_owners = len(demands) <= MAX_KEYS
         self._searches: dict[CandidateRequest, RequestSearch] = {}
+        # The place of the alternative that the choices meet; None where there is no choice.
+        self.alternative: int | None = None
 
     def choices(self, budget: Budget, *, explained: bool) -> list[Choice]:
         """Return ways to meet the demands, in the order in which they are to be claimed.
@@ -93,7 +97,7 @@ class DemandSearches:
         ahead: dict[int, Tree] = {}
         choice: list[Candidate] = []
         for demand in self._demands:
-            result = self._search(demand.request).find(budget, ahead)
+            result = self._find(demand, budget, ahead)
             if not result.candidates:
                 _log_unmet(demand.claim.consumer, result)
                 self._refuse_faulty()
@@ -106,36 +110,47 @@ class DemandSearches:
             ahead |= trees_after(choice[-1:])
         return [choice]
 
-    def _search(self, request: CandidateRequest) -> RequestSearch:
-        """Return the search for a request; its names are looked up once.
+    def _find(self, demand: Demand, budget: Budget, ahead: Mapping[int, Tree]) -> SearchResult:
+        """Return what meets a demand: of alternatives the first that has a candidate, if any.
 
-        Raises what `resolve` raises.
+        Raises what `resolve` raises, also for names of alternatives that are not searched.
         """
-        search = self._searches.get(request)
-        if search is None:
-            search = self._searches[request] = self._begin(request, self._claims[request])
-        return search
+        requests = list(dict.fromkeys(demand.alternatives or [demand.request]))
+        if requests[0] not in self._searches:
+            self._begin(requests, self._claims[demand.request])
+        results: list[SearchResult] = []
+        for request in requests:
+            results.append(self._searches[request].find(budget, ahead))
+            if results[-1].candidates:
+                if demand.alternatives:
+                    self.alternative = list(demand.alternatives).index(request)
+                return results[-1]
+        return results[0]
 
-    def _begin(self, request: CandidateRequest, claims: Sequence[Claim]) -> RequestSearch:
-        # Without a limit nobody can tell which candidates are the first: those that cost least.
-        tuning = self._tuning
-        if request.limit is None and not request.order:
-            tuning = replace(tuning, enough_known=ENOUGH_KNOWN)
-        limited = replace(request, limit=request.limit or CHOICE)
+    def _begin(self, requests: Sequence[CandidateRequest], claims: Sequence[Claim]) -> None:
+        """Begin the searches for the alternatives of claims; their names are looked up once."""
+        limited = [replace(request, limit=request.limit or CHOICE) for request in requests]
         with stopwatch.NAMES:
             names = claim_names(claims) if self._names_owners else NO_NAMES
-            resolved = resolve(self._conn, limited, names, self._settings.taints)
-        for kind, ids in (("resource_class", resolved.class_ids), *resolved.other_ids.items()):
+            resolved = resolve_all(self._conn, limited, names, self._settings.taints)
+        known = resolved[0]  # the names of all
+        for kind, ids in (("resource_class", known.class_ids), *known.other_ids.items()):
             self.ids.setdefault(kind, {}).update(ids)
         with stopwatch.SEARCH:
-            return RequestSearch(
-                self._conn,
-                self._cache,
-                resolved,
-                self._settings,
-                tuning,
-                repeated=len(claims) > 1,
-            )
+            for request, each in zip(requests, resolved, strict=True):
+                # Without a limit nobody can tell which candidates are the first: those that cost
+                # least.
+                tuning = self._tuning
+                if request.limit is None and not request.order:
+                    tuning = replace(tuning, enough_known=ENOUGH_KNOWN)
+                self._searches[request] = RequestSearch(
+                    self._conn,
+                    self._cache,
+                    each,
+                    self._settings,
+                    tuning,
+                    repeated=len(claims) > 1,
+                )
 
     def _why(self, scan: Scan, budget: Budget, ahead: Mapping[int, Tree]) -> str:
         """Return why nothing meets the request of a scan, as far as the budget lasts."""

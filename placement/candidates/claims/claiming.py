@@ -66,6 +66,8 @@ class Claimed(NamedTuple):
     allocations: Mapping[str, Mapping[str, int]]
     mappings: Mapping[str, Sequence[str]]
     generation: int
+    # The place of the alternative that was met; None where there was no choice.
+    alternative: int | None = None
 
 
 def claim(
@@ -104,7 +106,7 @@ def claim(
     pauses = Pauses()
     tries = 0
     while True:
-        choices, ids = _choose(database, begin, budget, explained=explained)
+        choices, ids, alternative = _choose(database, begin, budget, explained=explained)
         for attempt, snapshot in _attempts(demands, choices, ids):
             try:
                 revision = _write(database, attempt.claims, snapshot)
@@ -119,7 +121,13 @@ def claim(
                     cache.put({tree.id: replace(tree, revision=revision) for tree in attempt.trees})
                 events.emit(Event.CLAIM, consumers=len(demands), tries=tries + 1)
             return [
-                Claimed(each.consumer, each.allocations, candidate.mappings, FIRST_GENERATION)
+                Claimed(
+                    each.consumer,
+                    each.allocations,
+                    candidate.mappings,
+                    FIRST_GENERATION,
+                    alternative,
+                )
                 for each, candidate in zip(attempt.claims, attempt.choice, strict=True)
             ]
         if time.monotonic() > until:
@@ -134,7 +142,7 @@ def _choose(
     budget: Budget,
     *,
     explained: bool,
-) -> tuple[list[Choice], Ids]:
+) -> tuple[list[Choice], Ids, int | None]:
     """Return ways to meet the demands, and the ids of names that claims need.
 
     begin: makes the searches on a connection. Where each statement has its own view, allocations
@@ -144,10 +152,12 @@ def _choose(
     if database.tears_views:
         with suppress(NoCandidatesFound), database.read_trees() as conn:
             searches = begin(conn)
-            return searches.choices(budget, explained=False), searches.ids
+            choices = searches.choices(budget, explained=False)
+            return choices, searches.ids, searches.alternative
     with database.read() as conn:
         searches = begin(conn)
-        return searches.choices(budget, explained=explained), searches.ids
+        choices = searches.choices(budget, explained=explained)
+        return choices, searches.ids, searches.alternative
 
 
 class _Attempt(NamedTuple):

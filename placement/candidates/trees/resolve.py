@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -62,25 +63,29 @@ def resolve(
     those that do not exist have no effect. Raises UnknownResourceClasses and UnknownTraits,
     wherever the name stands.
     """
-    class_names = {name for group in request.groups for name, _amount in group.resources}
-    class_names |= _order_names(request, "resource_class")
+    return resolve_all(conn, [request], others, taints)[0]
+
+
+def resolve_all(
+    conn: Connection,
+    requests: Sequence[CandidateRequest],
+    others: Names = NO_NAMES,
+    taints: frozenset[str] = frozenset(),
+) -> list[ResolvedRequest]:
+    """Look up what `resolve` does of several requests, in one statement together."""
     names: dict[str, set[str]] = {"trait": set(), "aggregate": set(), "tree": set()}
-    for _keyword, _suffix, terms in _parts(request):
+    for _keyword, _suffix, terms in chain(*map(_parts, requests)):
         for term in terms:
             for kind, names_of_term in term.names.items():
                 names[kind].update(names_of_term)
 
     # Their traits matter to a request that names some.
-    untolerated = taints - request.tolerated
     first = sharing.FIRST_PROVIDERS_WITH_TRAITS if names["trait"] else sharing.FIRST_PROVIDERS
     found = catalog.look_up(
         conn,
         {
-            "resource_class": class_names,
-            "trait": names["trait"]
-            | request.tolerate
-            | untolerated
-            | _order_names(request, "trait"),
+            "resource_class": set[str]().union(*map(_class_names, requests)),
+            "trait": names["trait"].union(*(_other_traits(each, taints) for each in requests)),
             "aggregate": names["aggregate"],
             **others,
         },
@@ -96,15 +101,33 @@ def resolve(
         else:
             roots = root_windows.parse_first(text)
     known = KnownNames.from_lookup(found.ids, found.aggregates, found.trees, names["tree"])
-    _refuse_unknown(conn, request, known)
-    return ResolvedRequest(
-        _resolved(request, known, [*map(Untainted, sorted(untolerated & known.traits.keys()))]),
-        known,
-        tuple(_unsatisfiable(request, known)),
-        {kind: found.ids[kind] for kind in others},
-        sharing_rows,
-        roots,
-    )
+    for request in requests:
+        _refuse_unknown(conn, request, known)
+    return [
+        ResolvedRequest(
+            _resolved(request, known, taints),
+            known,
+            tuple(_unsatisfiable(request, known)),
+            {kind: found.ids[kind] for kind in others},
+            sharing_rows,
+            roots,
+        )
+        for request in requests
+    ]
+
+
+def _class_names(request: CandidateRequest) -> set[str]:
+    names = {name for group in request.groups for name, _amount in group.resources}
+    return names | _order_names(request, "resource_class")
+
+
+def _other_traits(request: CandidateRequest, taints: frozenset[str]) -> set[str]:
+    """Return the traits to look up that no term of the request names."""
+    return {
+        *request.tolerate,
+        *(taints - request.tolerated),
+        *_order_names(request, "trait"),
+    }
 
 
 def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]]]:
@@ -115,11 +138,12 @@ def _parts(request: CandidateRequest) -> Iterable[tuple[str, str, Sequence[Term]
 
 
 def _resolved(
-    request: CandidateRequest, known: KnownNames, untainted: Sequence[Untainted]
+    request: CandidateRequest, known: KnownNames, taints: frozenset[str]
 ) -> CandidateRequest:
     """Return the request with terms that know what exists.
 
-    untainted: further terms of the root, which come first.
+    taints: of the service; a term of the root, before all others, for each that exists and is not
+    tolerated.
 
     PERF: groups without terms, as most are, stay as they are.
     """
@@ -127,6 +151,8 @@ def _resolved(
         replace(group, terms=_terms(group.terms, known)) if group.terms else group
         for group in request.groups
     ]
+    names = sorted((taints - request.tolerated) & known.traits.keys()) if taints else ()
+    untainted = map(Untainted, names)
     return replace(request, groups=tuple(groups), root=(*untainted, *_terms(request.root, known)))
 
 

@@ -6,17 +6,25 @@ from typing import Any, get_args
 
 import pytest
 
-from falcon_placement_client import JsonGroup, JsonOrderKey, JsonRequest, JsonRoot, JsonSubtreeRule
+from falcon_placement_client import (
+    JsonFirstAvailable,
+    JsonGroup,
+    JsonOrderKey,
+    JsonRequest,
+    JsonRoot,
+    JsonSubtreeRule,
+)
 from placement.api.history import v
 from placement.api.request_schemas.candidates import EXPLAIN, FIND, GROUP
 
-BODY = FIND.at(v("2.0")).schema["properties"]
+BODY, FIRST_AVAILABLE = [form["properties"] for form in FIND.at(v("2.0")).schema["oneOf"]]
 
 
 @pytest.mark.parametrize(
     ("form", "members"),
     [
         (JsonRequest, BODY),
+        (JsonFirstAvailable, FIRST_AVAILABLE),
         (JsonGroup, GROUP["properties"]),
         (JsonRoot, BODY["root"]["properties"]),
         (JsonSubtreeRule, BODY["same_subtree"]["items"]["properties"]),
