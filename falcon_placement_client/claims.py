@@ -8,12 +8,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from falcon_placement_client.answers import RefusedError
 from falcon_placement_client.consumers import NewConsumer, identity_of
 from falcon_placement_client.errors import AllocationConflict, ConsumerError, NoCandidates
-from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.query import query_of
 from falcon_placement_client.rest import RestApi
 
@@ -37,7 +37,7 @@ class Claim:
     """One of several claims that are made together."""
 
     #: What is asked for: the body of `POST /allocation_candidates`.
-    request: JsonRequest
+    request: AnyRequest
     #: Who gets it.
     consumer: NewConsumer
 
@@ -56,7 +56,7 @@ class ClaimResult:
     consumer_generation: int
 
 
-def find_candidates(api: RestApi, request: JsonRequest) -> dict[str, Any]:
+def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
     """Return candidates as the service answers them; raise as `claim` does, but NoCandidates."""
     answer: dict[str, Any]
     if api.speaks_second_line:
@@ -66,12 +66,15 @@ def find_candidates(api: RestApi, request: JsonRequest) -> dict[str, Any]:
     return answer
 
 
-def explain(api: RestApi, request: JsonRequest) -> str:
+def explain(api: RestApi, request: AnyRequest) -> str:
     """Return in words who can serve a request and why others cannot; empty if nobody says so."""
     if not api.speaks_second_line:
         return ""
     try:
-        answer = api.post(_PATH, {**request, "limit": 1, "explain": "summary"})
+        stated: Mapping[str, Any] = request
+        if "first_available" in stated:
+            stated = stated["first_available"][0]
+        answer = api.post(_PATH, {**stated, "limit": 1, "explain": "summary"})
     except RefusedError as refusal:
         if refusal.status == 403:
             return ""
@@ -80,7 +83,7 @@ def explain(api: RestApi, request: JsonRequest) -> str:
 
 
 def claim(
-    api: RestApi, request: JsonRequest, consumer: NewConsumer, rank: Rank | None = None
+    api: RestApi, request: AnyRequest, consumer: NewConsumer, rank: Rank | None = None
 ) -> ClaimResult:
     """Find what can serve a request and give it to a consumer."""
     if rank is None and api.speaks_second_line:
@@ -134,7 +137,7 @@ def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
     raise NoCandidates(f"others were faster to take candidates of {len(claims)} claims: try again")
 
 
-def _claim_at_once(api: RestApi, request: JsonRequest, consumer: NewConsumer) -> ClaimResult:
+def _claim_at_once(api: RestApi, request: AnyRequest, consumer: NewConsumer) -> ClaimResult:
     try:
         answer = api.post("/claims", _body(api, request, consumer))
     except RefusedError as refusal:
@@ -146,8 +149,9 @@ def _claim_at_once(api: RestApi, request: JsonRequest, consumer: NewConsumer) ->
     return ClaimResult(answer["allocations"], answer["mappings"], answer["consumer_generation"])
 
 
-def _limited(request: JsonRequest) -> JsonRequest:
-    return {**request, "limit": request.get("limit", CANDIDATES)}
+def _limited(request: AnyRequest) -> AnyRequest:
+    limited: Mapping[str, Any] = {**request, "limit": request.get("limit", CANDIDATES)}
+    return cast("AnyRequest", limited)
 
 
 def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
@@ -157,7 +161,7 @@ def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
     return candidates
 
 
-def _body(api: RestApi, request: JsonRequest, consumer: NewConsumer) -> dict[str, Any]:
+def _body(api: RestApi, request: AnyRequest, consumer: NewConsumer) -> dict[str, Any]:
     return {"request": request, "consumer_uuid": consumer.uuid, **identity_of(api, consumer)}
 
 

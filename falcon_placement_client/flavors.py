@@ -15,6 +15,7 @@
 ``root_member_of=UUID``               aggregates of the root, as ``member_of``
 ``placement:tolerate=T1,T2``          also hosts with these taints
 ``placement:order=JSON``              the order in which hosts are wanted, as in the JSON form
+``placement:first_available=JSON``    several requests, of which the first counts that can be met
 ``vcpus``, ``ram``, ``disk``          short for VCPU, MEMORY_MB and DISK_GB without a suffix
 ====================================  ==========================================================
 
@@ -31,7 +32,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from falcon_placement_client import nova_properties, preferences
-from falcon_placement_client.json_request import JsonRequest, JsonSubtreeRule
+from falcon_placement_client.json_request import (
+    AnyRequest,
+    JsonRequest,
+    JsonSubtreeRule,
+)
 from falcon_placement_client.query import GROUP_KEY, pairs_of, request_of
 from falcon_placement_client.request_errors import RequestError, bad_value
 from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT_FORMS, read_amount
@@ -64,6 +69,7 @@ _KEYS = (
     ),
     *(PREFIX + name for name in _PREFIXED),
     *preferences.READERS,
+    preferences.FIRST_AVAILABLE,
     *(*OWN_AMOUNTS, "resources:CLASS", "trait:NAME"),
 )
 
@@ -74,13 +80,15 @@ def request_of_flavor(flavor: Flavor) -> JsonRequest:
     Raises RequestError, which names the key and says what was expected, for keys that mean nothing
     and for values of another form; and for groups that contradict each other.
     """
+    if preferences.FIRST_AVAILABLE in flavor:
+        text = "the flavor makes several requests, where one is expected"
+        raise RequestError(preferences.FIRST_AVAILABLE, text)
     preferred = {key: value for key, value in flavor.items() if key in preferences.READERS}
     flavor = nova_properties.translate(
         {key: value for key, value in flavor.items() if key not in preferred}
     )
     request = request_of(list(_pairs(flavor)))
-    for key, value in preferred.items():
-        preferences.READERS[key](key, str(value), request)
+    preferences.read(preferred, request)
     _check_resourceless(request, flavor)
     _check_suffixes(request)
     _check_splits(request)
@@ -89,7 +97,7 @@ def request_of_flavor(flavor: Flavor) -> JsonRequest:
     return request
 
 
-def flavor_of_request(request: JsonRequest) -> dict[str, str]:
+def flavor_of_request(request: AnyRequest) -> dict[str, str]:
     """Return the flavor that makes a request; its `limit` and `explain` are no part of one.
 
     Raises RequestError for what a flavor cannot say: a group without any condition, a trait that is
@@ -97,6 +105,8 @@ def flavor_of_request(request: JsonRequest) -> dict[str, str]:
     """
     values: dict[str, list[str]] = {}
     flavor = preferences.written(request)
+    if "first_available" in request:
+        return flavor
     for key, value in pairs_of(preferences.without(request)):
         match = GROUP_KEY.match(key)
         keyword, suffix = (match["keyword"], match["suffix"]) if match else (key, "")

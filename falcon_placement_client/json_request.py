@@ -102,3 +102,7 @@ class JsonRequest(TypedDict, total=False):
     limit: int
     #: How much is explained of hosts that cannot serve the request.
     explain: Literal["summary", "providers"]
+
+
+# Either body of `POST /allocation_candidates`, and either request of a claim.
+AnyRequest = JsonRequest | JsonFirstAvailable

@@ -1,14 +1,15 @@
-"""`order` of a request, as the JSON of a flavor's key."""
+"""Members of a request that are the JSON of a flavor's keys."""
 
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.json_request import AnyRequest, JsonRequest
 from falcon_placement_client.request_errors import RequestError
 from falcon_placement_client.terms import NAME, is_uuid
 
 MAX_ORDER_KEYS = 8
+FIRST_AVAILABLE = "placement:first_available"
 
 # By what hosts are sorted -> the member that names it, and what may be first.
 _ORDER_KEYS = {
@@ -55,10 +56,16 @@ def _check_order_key(path: str, stated: Any) -> None:
 
 # Key of a flavor -> what adds its value to a request.
 READERS: Mapping[str, Callable[[str, str, JsonRequest], None]] = {"placement:order": _read_order}
-_MEMBERS = {key.partition(":")[2]: key for key in READERS}
+_MEMBERS = {key.partition(":")[2]: key for key in (*READERS, FIRST_AVAILABLE)}
 
 
-def written(request: JsonRequest) -> dict[str, str]:
+def read(flavor: Mapping[str, str | int], request: JsonRequest) -> None:
+    """Add what the keys of a flavor state to a request.  Raises RequestError."""
+    for key in flavor.keys() & READERS.keys():
+        READERS[key](key, str(flavor[key]), request)
+
+
+def written(request: AnyRequest) -> dict[str, str]:
     """Return the keys of a flavor that state the preferences of a request."""
     members: Mapping[str, Any] = request
     return {
@@ -66,7 +73,7 @@ def written(request: JsonRequest) -> dict[str, str]:
     }
 
 
-def without(request: JsonRequest) -> JsonRequest:
+def without(request: AnyRequest) -> JsonRequest:
     """Return a request without what these keys state."""
     rest = {member: value for member, value in request.items() if member not in _MEMBERS}
     return cast("JsonRequest", rest)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
-from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.json_request import AnyRequest, JsonRequest
 from falcon_placement_client.request_errors import RequestError, path_of
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
 
@@ -36,7 +36,7 @@ def parse_query(query: str) -> JsonRequest:
     return request_of(parse_qsl(query.lstrip("?"), keep_blank_values=True))
 
 
-def query_of(request: JsonRequest, version: Version = FULL_LANGUAGE) -> str:
+def query_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> str:
     """Return the query string that says a request at a version.
 
     Raises RequestError for what the version, or any query, cannot say.
@@ -57,7 +57,7 @@ def request_of(pairs: Pairs) -> JsonRequest:
     return cast("JsonRequest", request)
 
 
-def pairs_of(request: JsonRequest, version: Version = FULL_LANGUAGE) -> list[tuple[str, str]]:
+def pairs_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> list[tuple[str, str]]:
     """Return the parameters that say a request at a version; raise as `query_of` does."""
     stated: _Request = request
     for member in BODY_MEMBERS:

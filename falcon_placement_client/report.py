@@ -19,7 +19,7 @@ from falcon_placement_client.errors import (
     ReshapeNeeded,
     UpdateFailed,
 )
-from falcon_placement_client.json_request import JsonRequest
+from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.provider_data import check_uuid
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
 from falcon_placement_client.rest import SECOND_LINE, RestApi, Version, retry
@@ -166,7 +166,7 @@ class ReportClient:
 
         return retry(reshape, RESHAPE_PAUSES)
 
-    def allocation_candidates(self, request: JsonRequest) -> dict[str, Any]:
+    def allocation_candidates(self, request: AnyRequest) -> dict[str, Any]:
         """Return what could serve a request, as the service answers it.
 
         request: the body of `POST /allocation_candidates`, whatever the service speaks. Raises
@@ -174,7 +174,7 @@ class ReportClient:
         """
         return self._api.run(lambda: claims.find_candidates(self._api, request))
 
-    def explain(self, request: JsonRequest) -> str:
+    def explain(self, request: AnyRequest) -> str:
         """Return in words who can serve a request, and why others cannot.
 
         It is empty where the service does not speak placement 2.0, or does not tell this caller.
@@ -183,7 +183,7 @@ class ReportClient:
         return self._api.run(lambda: claims.explain(self._api, request))
 
     def claim(
-        self, request: JsonRequest, consumer: NewConsumer, rank: Rank | None = None
+        self, request: AnyRequest, consumer: NewConsumer, rank: Rank | None = None
     ) -> ClaimResult:
         """Find what can serve a request, and give it to a consumer that has nothing yet.
 

@@ -135,7 +135,9 @@ def test_hosts_stand_in_the_order_of_the_request(
         for _ in range(WORLD_QUERIES):
             service.restart(any_tuning(rng))
             feature = rng.choice([None, None, *FEATURES])
-            plain = seeded_query(rng, world)
+            # Whatever has one unit of a class, so that several hosts often do.
+            common = oracle.Query((oracle.Group("", {rng.choice(CLASSES): 1}),))
+            plain = common if rng.random() < 0.4 else seeded_query(rng, world)
             query = plain if feature is None else whole_query(rng, world, plain, feature)
             if query is None:
                 continue

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from falcon_placement_client.first_available import body_of_flavor
 from falcon_placement_client.flavors import (
     Flavor,
     flavor_of_request,
@@ -283,6 +284,68 @@ def test_an_order_is_json_there_and_back() -> None:
         "resources:VCPU": "1",
         "placement:order": json.dumps(ORDER),
     }
+
+
+ALTERNATIVES = [
+    {"groups": {"": {"resources": {"VGPU": 1}}, "_NIC": {"resources": {"SRIOV_NET_VF": 1}}}},
+    {"groups": {"": {"resources": {"VCPU": 8}}}, "tolerate": ["CUSTOM_MAINTENANCE"]},
+]
+FIRST = "placement:first_available"
+
+
+def test_alternatives_are_json_there_and_back() -> None:
+    body: Any = {"first_available": ALTERNATIVES, "order": ORDER}
+    flavor = flavor_of_request(body)
+    assert flavor == {FIRST: json.dumps(ALTERNATIVES), "placement:order": json.dumps(ORDER)}
+    assert body_of_flavor(flavor) == body
+
+
+def test_amounts_of_a_flavor_are_asked_for_by_each_alternative_that_does_not_state_them() -> None:
+    flavor: Flavor = {
+        "vcpus": 2,
+        "ram": 512,
+        FIRST: json.dumps(ALTERNATIVES),
+        "hw:mem_page_size": "large",
+    }
+    body: Any = body_of_flavor(flavor)
+    assert [each["groups"][""]["resources"] for each in body["first_available"]] == [
+        {"VCPU": 2, "MEMORY_MB": 512, "VGPU": 1},
+        {"VCPU": 8, "MEMORY_MB": 512},
+    ]
+    assert body["first_available"][0]["groups"]["_NIC"] == ALTERNATIVES[0]["groups"]["_NIC"]  # type: ignore[index]
+
+
+def test_a_flavor_of_one_request_is_that_request() -> None:
+    assert body_of_flavor({"vcpus": 1}) == request_of_flavor({"vcpus": 1})
+    with pytest.raises(RequestError, match="the flavor makes several requests"):
+        request_of_flavor({FIRST: json.dumps(ALTERNATIVES)})
+
+
+@pytest.mark.parametrize(
+    ("flavor", "complaint"),
+    [
+        ({FIRST: "{"}, f"{FIRST}: expected JSON"),
+        ({FIRST: "[]"}, f"{FIRST}: expected a list of 1 to 8 requests"),
+        ({FIRST: json.dumps(ALTERNATIVES * 5)}, f"{FIRST}: expected a list of 1 to 8"),
+        ({FIRST: "[1]"}, f"{FIRST}[0]: expected an object"),
+        ({FIRST: '[{"groups": []}]'}, f"{FIRST}[0].groups: expected an object"),
+        ({FIRST: '[{"groups": {"": 1}}]'}, f"{FIRST}[0].groups: expected an object"),
+        ({FIRST: '[{"groups": {}, "limit": 1}]'}, f"{FIRST}[0].limit: an alternative has no such"),
+        ({FIRST: '[{"groups": {}, "order": []}]'}, f"{FIRST}[0].order: an alternative has no such"),
+        (
+            {FIRST: json.dumps(ALTERNATIVES), "vcpus": 1, "trait:T": "required"},
+            f"{FIRST}: expected alone, or with amounts",
+        ),
+        (
+            {FIRST: json.dumps(ALTERNATIVES), "resources_A:VCPU": 1},
+            f"{FIRST}: expected alone, or with amounts",
+        ),
+    ],
+)
+def test_malformed_alternatives_are_refused(flavor: Any, complaint: str) -> None:
+    with pytest.raises(RequestError) as error:
+        body_of_flavor(flavor)
+    assert str(error.value).startswith(complaint)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,9 @@ def test_requests_that_1_x_can_express_mean_the_same_there(request: Any) -> None
         ({"groups": GROUPS, "root": {"required": [["T", "U"]]}}, (1, 39), "root.required"),
         ({"groups": GROUPS, "explain": "summary"}, (1, 39), "explain"),
         ({"groups": GROUPS, "tolerate": ["T"]}, (1, 39), "tolerate"),
+        ({"groups": GROUPS, "order": [{"by": "free"}]}, (1, 39), "order"),
+        ({"groups": GROUPS, "order": [{"by": "free"}]}, (2, 0), "order"),
+        ({"first_available": [{"groups": GROUPS}]}, (2, 0), "first_available"),
         (
             {"groups": GROUPS, "same_subtree": [{"of": ["_A"], "not": ["_B"]}]},
             (1, 39),
