@@ -120,19 +120,19 @@ def case_by_id(column: sa.Column[Any], size: int, name: str = "value") -> Column
     """
     row_id = column.table.c.id
     values = {}
-    for place in range(size):
-        key = sa.bindparam(f"id_{place}", type_=row_id.type)
-        values[key] = sa.bindparam(f"{name}_{place}", type_=column.type)
+    for index in range(size):
+        key = sa.bindparam(f"id_{index}", type_=row_id.type)
+        values[key] = sa.bindparam(f"{name}_{index}", type_=column.type)
     return sa.case(values, value=row_id)
 
 
 def case_params(row_ids: Collection[int], **values: Mapping[int, object]) -> dict[str, Any]:
     """Return the parameters of `in_list` of the ids, and of a `case_by_id` for each value."""
     params: dict[str, Any] = {"ids": list(row_ids)}
-    for place, row_id in enumerate(row_ids):
-        params[f"id_{place}"] = row_id
+    for index, row_id in enumerate(row_ids):
+        params[f"id_{index}"] = row_id
         for name, values_by_id in values.items():
-            params[f"{name}_{place}"] = values_by_id[row_id]
+            params[f"{name}_{index}"] = values_by_id[row_id]
     return params
 
 
@@ -166,7 +166,7 @@ def insert(
         table: the table.
         rows: a mapping of columns to values for each row.
         computed: (column, SQL) pairs of further columns. The SQL may refer to a value of its own
-            row as `:column_{place}`.
+            row as `:column_{index}`.
     """
     return Writes(_insert_chunk(table, chunk, computed) for chunk in chunks(rows))
 
@@ -191,16 +191,16 @@ def _insert(
     """Return the statement and the names of its parameters, row by row."""
     # As text, because SQLAlchemy compiles an INSERT of several rows again on each call.
     names = [*columns]
-    values = [f":{column}_{{place}}" for column in columns]
+    values = [f":{column}_{{index}}" for column in columns]
     for name, sql in computed:
         names.append(name)
         values.append(sql)
     row = f"({', '.join(values)})"
-    rows = ", ".join(row.replace("{place}", str(place)) for place in range(size))
+    rows = ", ".join(row.replace("{index}", str(index)) for index in range(size))
     text = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {rows}"  # noqa: S608
 
     params = []
-    for place in range(size):
+    for index in range(size):
         for column in columns:
-            params.append(sa.bindparam(f"{column}_{place}", type_=table.c[column].type))
+            params.append(sa.bindparam(f"{column}_{index}", type_=table.c[column].type))
     return sa.text(text).bindparams(*params), [param.key for param in params]

@@ -63,8 +63,8 @@ def everywhere() -> Query:
 
 _ALLOCATED = (
     "(SELECT COALESCE(SUM(allocations.used), 0) FROM allocations"
-    " WHERE allocations.resource_provider_id = :resource_provider_id_{place}"
-    " AND allocations.resource_class_id = :resource_class_id_{place})"
+    " WHERE allocations.resource_provider_id = :resource_provider_id_{index}"
+    " AND allocations.resource_class_id = :resource_class_id_{index})"
 )
 
 
@@ -138,10 +138,10 @@ def take(amounts: Mapping[tuple[int, int], int]) -> Write:
     It is for a few inventories whose own ids are unknown.
     """
     params: dict[str, int] = {}
-    for place, ((provider_id, class_id), amount) in enumerate(sorted(amounts.items())):
-        params[f"provider_{place}"] = provider_id
-        params[f"class_{place}"] = class_id
-        params[f"amount_{place}"] = amount
+    for index, ((provider_id, class_id), amount) in enumerate(sorted(amounts.items())):
+        params[f"provider_{index}"] = provider_id
+        params[f"class_{index}"] = class_id
+        params[f"amount_{index}"] = amount
     return Write(_take(size=len(amounts)), params, matches=len(amounts))
 
 
@@ -150,11 +150,11 @@ def _take(size: int) -> sa.Update:
     column = _inventory.c
     keys: list[sa.ColumnElement[bool]] = []
     amounts: list[sa.BindParameter[int]] = []
-    for place in range(size):
-        is_provider = column.resource_provider_id == sa.bindparam(f"provider_{place}")
-        is_class = column.resource_class_id == sa.bindparam(f"class_{place}")
+    for index in range(size):
+        is_provider = column.resource_provider_id == sa.bindparam(f"provider_{index}")
+        is_class = column.resource_class_id == sa.bindparam(f"class_{index}")
         keys.append(sa.and_(is_provider, is_class))
-        amounts.append(sa.bindparam(f"amount_{place}", type_=column.used.type))
+        amounts.append(sa.bindparam(f"amount_{index}", type_=column.used.type))
     used = column.used + sa.case(*zip(keys, amounts, strict=True))
     return sa.update(_inventory).where(sa.or_(*keys), used <= column.capacity).values(used=used)
 

@@ -137,12 +137,12 @@ def renew_and_bump(
     if provider_ids:
         params["bumped"] = sorted(provider_ids)
         params["now"] = t.now()
-    for place, root_id in enumerate(sorted(revisions)):
-        params[f"root_{place}"] = root_id
-        params[f"revision_{place}"] = revisions[root_id]
-    for place, provider_id in enumerate(sorted(generations)):
-        params[f"provider_{place}"] = provider_id
-        params[f"generation_{place}"] = generations[provider_id]
+    for index, root_id in enumerate(sorted(revisions)):
+        params[f"root_{index}"] = root_id
+        params[f"revision_{index}"] = revisions[root_id]
+    for index, provider_id in enumerate(sorted(generations)):
+        params[f"provider_{index}"] = provider_id
+        params[f"generation_{index}"] = generations[provider_id]
     update = _renew_and_bump(
         size=len(revisions), bump=bool(provider_ids), generations=len(generations)
     )
@@ -155,17 +155,17 @@ def _renew_and_bump(size: int, *, bump: bool, generations: int) -> sa.Update:
     is_root = bulk.in_list(column.id, "roots")
     unchanged = [
         sa.and_(
-            column.id == sa.bindparam(f"root_{place}", type_=column.id.type),
-            column.revision == sa.bindparam(f"revision_{place}", type_=column.revision.type),
+            column.id == sa.bindparam(f"root_{index}", type_=column.id.type),
+            column.revision == sa.bindparam(f"revision_{index}", type_=column.revision.type),
         )
-        for place in range(size)
+        for index in range(size)
     ]
     as_read = [
         sa.or_(
-            column.id != sa.bindparam(f"provider_{place}", type_=column.id.type),
-            column.generation == sa.bindparam(f"generation_{place}", type_=column.generation.type),
+            column.id != sa.bindparam(f"provider_{index}", type_=column.id.type),
+            column.generation == sa.bindparam(f"generation_{index}", type_=column.generation.type),
         )
-        for place in range(generations)
+        for index in range(generations)
     ]
     return (
         sa.update(_provider)

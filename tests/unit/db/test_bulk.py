@@ -24,7 +24,7 @@ def conn() -> Iterator[sa.Connection]:
     with engine.connect() as conn:
         NAMES.metadata.create_all(conn)
         rows = [{"id": row_id, "size": 0} for row_id in range(MANY)]
-        writes = bulk.insert(NAMES, rows, (("double", ":id_{place} * 2"),))
+        writes = bulk.insert(NAMES, rows, (("double", ":id_{index} * 2"),))
         assert len(writes) == 2
         writes.execute(conn)
         yield conn
