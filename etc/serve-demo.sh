@@ -17,8 +17,8 @@ export OS_PLACEMENT_DATABASE__MAX_RETRIES=0
 export OS_API__AUTH_STRATEGY=noauth2
 export OS_DEFAULT__LOG_FILE="$PWD/.run/placement.log"
 
-# Ctrl-C is for this script alone: a shell has what it starts with `&` ignore it, whatever is being
-# imported there. The server handles it once it can.
+# Only this script handles Ctrl-C: the shell makes background processes ignore it during their
+# imports. The server handles it after its start.
 children=
 stopping=
 trap 'stopping=yes; kill -TERM $children 2>/dev/null || :' INT TERM
@@ -50,7 +50,7 @@ children="$server $loader"
 [ -z "$stopping" ] || kill -TERM $children
 
 while kill -0 "$loader" 2>/dev/null; do
-    # Nobody waits for a server that has said why it cannot serve.
+    # If the server has exited, stop waiting for it.
     kill -0 "$server" 2>/dev/null || kill -TERM "$loader" 2>/dev/null || :
     sleep 0.1 || :
 done

@@ -142,7 +142,7 @@ class ActorsPicture(SphinxDirective):
     option_spec: ClassVar = {"alt": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        """Write the picture next to the pictures of clouds, and return it."""
+        """Write the picture into the folder of drawings, and return it."""
         title = self.options["alt"]
         drawing = draw(title)
         name = f"actors-{hashlib.sha256(drawing.encode()).hexdigest()[:12]}.svg"

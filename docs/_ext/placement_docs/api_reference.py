@@ -23,23 +23,26 @@ from placement_docs.parameters import literal
 
 EXAMPLES = Path(__file__).parents[2] / "api-examples.yaml"
 NEWEST = max(HISTORY)
-LONGEST = 40  # lines of an answer that are shown
+LONGEST = 40  # lines of an answer to show
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request, and what was answered to it. request: method and path. answer: status first."""
+    """A request and its answer."""
 
+    # Method and path.
     request: str
+    # The JSON body; None without one.
     body: Any
+    # Status line, headers and body.
     answer: str
 
 
 @cache
 def exchanges() -> Mapping[str, Exchange]:
-    """Ask a service everything that the file of examples has, in its order; return it by operation.
+    """Send all requests of the file of examples, in order; return them by operation.
 
-    Raises RuntimeError where an answer is an error.
+    Raises RuntimeError if an answer is an error.
     """
     script = yaml.safe_load(EXAMPLES.read_text())
     made: dict[str, Exchange] = {}
@@ -61,17 +64,17 @@ def _shown(answer: requests.Response) -> str:
     if "location" in answer.headers:
         lines.append(f"Location: {answer.headers['location']}")
     if "etag" in answer.headers:
-        lines.append('ETag: W/"…"')  # another one each time
+        lines.append('ETag: W/"…"')  # different each time
     if answer.text:
         body = service.pretty(json.loads(answer.text)).splitlines()
         if len(body) > LONGEST:
-            body = [*body[:LONGEST], f"… and {len(body) - LONGEST} lines more"]
+            body = [*body[:LONGEST], f"… and {len(body) - LONGEST} more lines"]
         lines += ["", *body]
     return "\n".join(lines)
 
 
 def operations() -> Iterator[Route]:
-    """Return every operation as the newest version has it."""
+    """Return every operation at the newest version."""
     for methods in OPERATIONS.values():
         for routes in methods.values():
             yield routes.at(NEWEST)
@@ -101,7 +104,7 @@ def _operation(route: Route) -> Iterator[str]:
     if route.parameters:
         yield "Parameters of the query:\n"
         yield text.table(
-            ("Parameter", "Since", "What it does"),
+            ("Parameter", "Since", "Meaning"),
             [
                 (f"``{name}``", parameter.since, literal(parameter.about))
                 for name, parameter in route.parameters.items()
@@ -124,7 +127,7 @@ def _facts(route: Route) -> Iterator[str]:
     first, *later = [str(each.since) for each in _versions(route)]
     changed = f", changed at {', '.join(later)}" if later else ""
     rule = "no token needed" if route.rule is None else f"rule ``{route.rule}``"
-    others = "".join(f" (``{other}`` for what only some requests ask)" for other in route.asks)
+    others = "".join(f" (``{other}`` for some requests)" for other in route.asks)
     statuses = ", ".join(f"{status} {title(status)}" for status in route.response.statuses)
     yield f"Since {first}{changed} · {rule}{others} · {statuses}\n"
 

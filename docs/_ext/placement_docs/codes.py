@@ -1,6 +1,6 @@
 """`.. error-codes::`, `.. statuses::`, `.. explanation-codes::`, `.. explanation-checks::`.
 
-What codes mean, which the code says, and what to do after them.
+The meaning of each code, from the code of the service, and the action to take.
 """
 
 import inspect
@@ -17,56 +17,54 @@ from placement.candidates.explanation import CODES
 from placement.candidates.trace import Refusal
 from placement_docs import text
 
-# Advice for callers about each code. A test compares the codes with the codes of the errors.
+# The action for each error code. A test compares the keys with the codes of the errors.
 WHAT_TO_DO: Mapping[str, str] = {
-    errors.UNDEFINED: "The status and ``detail`` say it all: do what the detail asks for. "
-    "No retry helps before that.",
-    errors.CONCURRENT_UPDATE: "Read again what the request was made of: the provider, its "
-    "inventories or the consumer. Make the request anew with the generation that is there now, "
-    "and send it. If a consumer was meant to be new, look whether it is your own, claimed by an "
-    "earlier try.",
+    errors.UNDEFINED: "Follow the ``detail``. A retry does not help before that.",
+    errors.CONCURRENT_UPDATE: "Read the provider, its inventories or the consumer again, and send "
+    "the request with the current generation. If the consumer should be new, check whether an "
+    "earlier attempt has created it.",
     errors.INVENTORY_IN_USE: "Move or delete the allocations of these classes first, or move "
     "inventory and allocations together with ``POST /reshaper``. ``GET "
     "/resource_providers/{uuid}/allocations`` names the consumers.",
-    errors.DUPLICATE_NAME: "Choose another name or UUID. If the provider is your own, made by an "
-    "earlier try, read it by its name and go on with it.",
+    errors.DUPLICATE_NAME: "Choose another name or UUID. If an earlier attempt has created the "
+    "provider, read it by its name and continue.",
     errors.PROVIDER_IN_USE: "Delete or move the allocations on the provider first; ``GET "
     "/resource_providers/{uuid}/allocations`` lists them.",
-    errors.NO_CANDIDATES: "Nothing has room for the request now. The detail ends with the reason "
-    "for callers who may ask for it; ``placement-manage explain`` has the numbers. Ask for less, "
-    "or wait until something is released.",
+    errors.NO_CANDIDATES: "No host can serve the request now. For callers that may request "
+    "explanations the detail ends with the reason; ``placement-manage explain`` prints numbers. "
+    "Reduce the request, or wait for a release.",
     errors.CANNOT_DELETE_PARENT: "Delete the providers below it first, the deepest ones before "
     "the others; ``GET /resource_providers?in_tree={uuid}`` lists them.",
-    errors.PROVIDER_NOT_FOUND: "Create the provider before the reshape: ``POST /reshaper`` makes "
-    "none.",
+    errors.PROVIDER_NOT_FOUND: "Create the provider before the reshape: ``POST /reshaper`` does "
+    "not create providers.",
     errors.QUERY_DUPLICATE_KEY: "Give the parameter once.",
     errors.QUERY_BAD_VALUE: "Correct the parameter that the detail names.",
     errors.QUERY_MISSING_VALUE: "Complete the parameter that the detail names.",
     errors.DATABASE_UNAVAILABLE: "Send the request again after ``Retry-After`` seconds.",
-    errors.DATABASE_UNUSABLE: "Tell the operator: the log of the server says what the database "
-    "refuses. No retry helps before that.",
-    errors.OUTCOME_UNKNOWN: "Read what the request would have changed before sending it again.",
-    errors.STATEMENT_TIMEOUT: "Ask for less, or have ``[placement_database] statement_timeout`` "
-    "raised.",
-    errors.SEARCH_EXHAUSTED: "Narrow the request, or have ``[placement] max_search_steps`` raised.",
-    errors.REQUEST_DEADLINE: "Ask for less at once, or have ``[placement] request_deadline`` "
-    "raised. Nothing was changed.",
-    errors.CLAIM_CONTENTION: "Send the claim again: other claims were faster.",
+    errors.DATABASE_UNUSABLE: "Inform the operator: the log of the server contains the refusal of "
+    "the database. A retry does not help before that.",
+    errors.OUTCOME_UNKNOWN: "Read the objects of the request before sending it again.",
+    errors.STATEMENT_TIMEOUT: "Reduce the request, or raise ``[placement_database] "
+    "statement_timeout``.",
+    errors.SEARCH_EXHAUSTED: "Narrow the request, or raise ``[placement] max_search_steps``.",
+    errors.REQUEST_DEADLINE: "Reduce the request, or raise ``[placement] request_deadline``. "
+    "Nothing was changed.",
+    errors.CLAIM_CONTENTION: "Send the claim again: concurrent claims have won.",
     errors.TOO_MANY_BODIES: "Send the request again after ``Retry-After`` seconds.",
 }
 
-# What an operator checks after a code of an explanation.
+# Checks for operators, by the code of an explanation.
 WHAT_TO_CHECK: Mapping[Refusal, str] = {
-    Refusal.NO_INVENTORY: "whether the agent of the hosts has reported, and under this class: "
-    "``VCPU`` or ``PCPU``?",
-    Refusal.CAPACITY: "``reserved`` and ``allocation_ratio``; which consumers hold it: "
+    Refusal.NO_INVENTORY: "whether the agents have reported, and the same class: ``VCPU`` or "
+    "``PCPU``?",
+    Refusal.CAPACITY: "``reserved`` and ``allocation_ratio``; the consumers: "
     ":ref:`leaked allocations <leaked>`",
     Refusal.MAX_UNIT: "the flavor, or the host's ``max_unit``",
-    Refusal.TRAIT_MISSING: "the provider that has the resources: traits do not pass to children",
+    Refusal.TRAIT_MISSING: "the provider of the resources: children do not inherit traits",
     Refusal.NOT_IN_AGGREGATE: "whether the provider itself is a member; for a group with a suffix "
-    "the root's aggregates do not count",
-    Refusal.SAME_SUBTREE: "whether one group's provider is above the others; siblings need a group "
-    "for what is above them",
+    "aggregates of the root do not count",
+    Refusal.SAME_SUBTREE: "whether the provider of one group is the ancestor of the others; "
+    "siblings need a group for their parent",
 }
 
 
@@ -82,7 +80,7 @@ def classes() -> Iterator[type[errors.PlacementError]]:
 
 
 def codes() -> list[str]:
-    """Return every code; the codes of single errors precede the generic one."""
+    """Return every code; the undefined code is the last."""
     names = {
         value
         for name, value in vars(errors).items()
@@ -92,12 +90,12 @@ def codes() -> list[str]:
 
 
 def status_of(kind: type[errors.PlacementError]) -> int:
-    """Return the status that errors of a class have."""
+    """Return the status of a class of errors."""
     return next(STATUS[each] for each in kind.__mro__ if each in STATUS)
 
 
 def error_codes() -> str:
-    """Return a section for each code: the status, the errors that have it, and what to do."""
+    """Return a section for each code: the status, its errors, and the action."""
     return "\n".join(line for code in codes() for line in _section(code))
 
 
@@ -114,10 +112,10 @@ def _section(code: str) -> Iterator[str]:
 
 def _meanings(code: str, kinds: Iterable[type[errors.PlacementError]]) -> list[str]:
     if code == errors.UNDEFINED:
-        return ["All other errors; most have this one."]
+        return ["All other errors; most errors have this code."]
     summaries = [inspect.getdoc(kind) or "" for kind in kinds]
     lines = [" ".join(each.partition("\n\n")[0].split()) for each in summaries]
-    return lines or ["A parameter of the query is wrong."]
+    return lines or ["An invalid parameter of the query."]
 
 
 def statuses() -> str:
@@ -137,12 +135,12 @@ def explanation_codes() -> str:
 
 
 def explanation_checks() -> str:
-    """Return what to check after the codes of explanations that most often occur."""
+    """Return the checks for the most frequent codes of explanations."""
     rows = (
         (f"``{code.value}``: {code.meaning}", what_to_check)
         for code, what_to_check in WHAT_TO_CHECK.items()
     )
-    return text.table(("It says", "Check"), rows, (45, 55))
+    return text.table(("Reason", "Check"), rows, (45, 55))
 
 
 class ErrorCodes(SphinxDirective):
@@ -170,7 +168,7 @@ class ExplanationCodes(SphinxDirective):
 
 
 class ExplanationChecks(SphinxDirective):
-    """What to check after the codes of explanations."""
+    """The checks for codes of explanations."""
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""

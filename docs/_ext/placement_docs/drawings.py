@@ -18,7 +18,7 @@ FOLDER = "_drawings"
 
 
 class CloudDrawing(SphinxDirective):
-    """The trees of a cloud file, which is named from the root of the repository."""
+    """The trees of a cloud file; its path is relative to the repository."""
 
     required_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {
@@ -36,9 +36,13 @@ class CloudDrawing(SphinxDirective):
 
 
 def picture(folder: Path, path: Path, names: list[str], title: str) -> nodes.image:
-    """Return the picture of a cloud file, which is written into a folder of the sources.
+    """Write the picture of a cloud file into a folder of the sources, and return its node.
 
-    names: of the roots to draw, all if there are none. title: what it shows, in words.
+    Args:
+        folder: The sources of the documentation.
+        path: The cloud file.
+        names: Roots to draw; empty for all.
+        title: The alternative text.
     """
     cloud = load_file(path)
     if names:

@@ -17,7 +17,7 @@ def parameters_of(operation: str) -> Mapping[str, Parameter]:
 
 
 def parameter_table(operation: str) -> str:
-    """Return the parameters of an operation: name, first version, what it does."""
+    """Return the parameters of an operation: name, first version, meaning."""
     rows = [
         (
             f"``{name}``" + (f", ``{name}_X``" if parameter.suffixed else ""),
@@ -26,11 +26,11 @@ def parameter_table(operation: str) -> str:
         )
         for name, parameter in parameters_of(operation).items()
     ]
-    return text.table(("Parameter", "Since", "What it does"), rows, (22, 8, 70))
+    return text.table(("Parameter", "Since", "Meaning"), rows, (22, 8, 70))
 
 
 def literal(sentence: str) -> str:
-    """Return a sentence of a declaration, where `x` is literal, as reStructuredText."""
+    """Return a sentence of a declaration as reStructuredText: `x` is literal."""
     return sentence.replace("`", "``")
 
 

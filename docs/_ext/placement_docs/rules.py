@@ -1,4 +1,4 @@
-"""`.. policy-rules::`: every rule with its default, and what it is asked for."""
+"""`.. policy-rules::`: every rule with its default and its operations."""
 
 from docutils import nodes
 from oslo_policy import policy
@@ -10,7 +10,7 @@ from placement_docs import text
 
 
 def rule_tables() -> str:
-    """Return two tables: the rules that other rules use, and the rules of operations."""
+    """Return two tables: base rules, and rules of operations."""
     made_of = [rule for rule in rules() if not isinstance(rule, policy.DocumentedRuleDefault)]
     asked = [rule for rule in rules() if isinstance(rule, policy.DocumentedRuleDefault)]
     base = text.table(
@@ -19,7 +19,7 @@ def rule_tables() -> str:
         (34, 66),
     )
     operations = text.table(
-        ("Rule and default", "Asked for"),
+        ("Rule and default", "Operations"),
         [
             (
                 f"``{rule.name}``\n\n``{rule.check_str}``",
@@ -30,7 +30,7 @@ def rule_tables() -> str:
         (50, 50),
     )
     return (
-        f"{text.heading('What rules are made of', '=')}\n{base}\n"
+        f"{text.heading('Base rules', '=')}\n{base}\n"
         f"{text.heading('Rules of operations', '=')}\n{operations}"
     )
 

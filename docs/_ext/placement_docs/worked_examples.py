@@ -1,6 +1,6 @@
-"""`.. worked-example::` shows a request of a gabbit, and the candidates that it must have.
+"""`.. worked-example::` shows a request of a gabbit and its expected candidates.
 
-The gabbits run with every change, so what is shown is what the service answers.
+The tests run the gabbits, so the service returns these candidates.
 """
 
 import json
@@ -106,7 +106,7 @@ def _answer(candidates: Iterable[str]) -> str:
         return "Answer: no candidate.\n"
     rows = [_row(number, line) for number, line in enumerate(lines, 1)]
     with_groups = any(row[2] for row in rows)
-    columns = ("\\", "Taken", "Who serves which group")
+    columns = ("\\", "Allocations", "Provider of each group")
     count = f"{len(lines)} candidates" if len(lines) > 1 else "one candidate"
     kept = rows if with_groups else [row[:2] for row in rows]
     widths = (6, 54, 40) if with_groups else (6, 94)
