@@ -160,7 +160,7 @@ def test_connections_that_are_cut_during_commit(
         assert proxy.cuts > 10
         # ROLLBACKs of writes: reads end with COMMIT.
         assert sum(process.log().count("a COMMIT was lost") for process in processes) > 10
-        settled = "had happened" if cut is Cut.AFTER_COMMIT else "had not happened"
+        settled = "took effect" if cut is Cut.AFTER_COMMIT else "did not take effect"
         assert any(settled in process.log() for process in processes)
 
 
