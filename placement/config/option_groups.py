@@ -187,8 +187,8 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.BoolOpt(
             "mariadb_prepared_statements",
             default=True,
-            help="Prepare the long statements of claims and searches on MariaDB, up to 32 on each "
-            "connection, which halves their cost on the server. The server's "
+            help="Prepare the statements of writes and searches on MariaDB, up to 32 on each "
+            "connection, which saves a third of their cost on the server. The server's "
             "max_prepared_stmt_count limits them for all connections together; beyond it, "
             "statements are sent unprepared. Set to false behind a proxy that distributes the "
             "transactions of one connection over several, such as ProxySQL.",

@@ -1,14 +1,15 @@
-"""Prepared queries on connections to MariaDB.
+"""Prepared statements on connections to MariaDB.
 
-MariaDB takes longer to parse and resolve a long query than to find a few rows. A query that is
+MariaDB takes longer to parse and resolve a statement than to find a few rows. A statement that is
 executed repeatedly on a connection is therefore prepared there: ``PREPARE p3 FROM '…'`` once, then
 ``EXECUTE p3 USING 'uuid', 7`` with the values of each call. Both are plain SQL, so rows and errors
 are the same as without preparation, with either driver. MariaDB makes a new plan for each
-execution. MySQL accepts only user variables as values of EXECUTE, so nothing is prepared on it.
+execution. Preparing takes one more round trip, also if the transaction holds locks.
+MySQL accepts only user variables as values of EXECUTE, so nothing is prepared on it.
 
 A server limits the number of prepared statements (``max_prepared_stmt_count``), and a connection
-may lose them if a proxy moves its transactions between servers. In both cases the query is sent as
-text, and no further query is prepared on that connection.
+may lose them if a proxy moves its transactions between servers. In both cases the statement is sent
+as text, and no further one is prepared on that connection.
 """
 
 import logging
@@ -16,7 +17,6 @@ import re
 from collections import OrderedDict
 from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, CursorResult, Dialect
 
@@ -24,13 +24,13 @@ from placement.db.dialects.errors import codes_of
 
 LOG = logging.getLogger(__name__)
 
-# Minimum length, in characters, of a query to prepare.
-MIN_LENGTH = 300
+# Minimum length, in characters, of a statement to prepare.
+MIN_LENGTH = 60
 
-# Maximum number of prepared queries on a connection.
+# Maximum number of prepared statements on a connection.
 MAX_PREPARED = 32
 
-# Maximum number of queries that a connection has executed once and remembers.
+# Maximum number of statements that a connection has executed once and remembers.
 MAX_SEEN = 256
 
 # A placeholder for a value, or an escaped percent sign.
@@ -39,25 +39,28 @@ MARKER = re.compile(r"%(?:\(\w+\))?s|%%")
 # MariaDB's error for an unknown prepared statement.
 UNKNOWN = 1243
 
+# MariaDB's errors for a statement that it does not prepare: too many, or not of this kind.
+REFUSED = frozenset({1461, 1295})
+
 OPTION = "prepared"  # key of the `PreparedTexts` of a connection
 
 
 class PreparedTexts:
-    """The queries that are prepared on one connection."""
+    """The statements that are prepared on one connection."""
 
     def __init__(self) -> None:
-        # Query -> the EXECUTE statement for it; the least recently used one is the first.
+        # Statement -> the EXECUTE that runs it; the least recently used one is the first.
         self.calls: OrderedDict[str, str] = OrderedDict()
-        # Queries that were executed once.
+        # Statements that were executed once.
         self._seen: set[str] = set()
         self._disabled = False
 
     def execute(self, conn: Connection, sql: str, values: Any, **options: Any) -> CursorResult[Any]:
-        """Execute a query with its values.
+        """Execute a statement with its values.
 
         Args:
             conn: the connection.
-            sql: the text of the query.
+            sql: its text.
             values: the values for its placeholders.
             options: execution options of SQLAlchemy.
         """
@@ -72,7 +75,7 @@ class PreparedTexts:
         return conn.exec_driver_sql(sql, values, execution_options=options)
 
     def _call(self, conn: Connection, sql: str) -> str | None:
-        """Return the EXECUTE statement for a query; None to send the query itself."""
+        """Return the EXECUTE for a statement; None to send the statement itself."""
         call = self.calls.get(sql)
         if call is not None:
             self.calls.move_to_end(sql)
@@ -80,8 +83,8 @@ class PreparedTexts:
         if self._disabled:
             return None
         if sql in self._seen:
-            # Forget it, so that an evicted query must be executed twice again before it is
-            # prepared. Otherwise many queries in turn would each be prepared for a single use.
+            # Forget it, so that an evicted statement must be executed twice again before it is
+            # prepared. Otherwise many statements in turn would each be prepared for a single use.
             self._seen.remove(sql)
             return self._prepare(conn, sql)
         if len(self._seen) == MAX_SEEN:
@@ -96,12 +99,17 @@ class PreparedTexts:
             name = call.split()[1]  # PREPARE replaces the statement of this name
         markers = [marker for marker in MARKER.findall(sql) if marker != "%%"]
         text = MARKER.sub(lambda marker: "%" if marker[0] == "%%" else "?", sql)
-        # On the driver's cursor, because it is not a statement of the request. Errors are ignored:
-        # if the query or the connection is at fault, sending the query fails in the same way.
-        cursor = conn.connection.cursor()
+        # On the driver's cursor, because it is not a statement of the request. If the connection is
+        # lost, sending the statement fails in the same way. Other errors may have rolled the
+        # transaction back, so the statement must not be sent.
+        connection = conn.connection
+        cursor = connection.cursor()
         try:
             cursor.execute(f"PREPARE {name} FROM %s", (text,))
         except conn.dialect.loaded_dbapi.Error as error:
+            is_lost = conn.dialect.is_disconnect(error, connection, None)
+            if not is_lost and REFUSED.isdisjoint(codes_of(error)):
+                raise exc.OperationalError(sql, None, error) from error
             self._disable(error)
             return None
         finally:
@@ -122,14 +130,13 @@ class PreparedTexts:
         self._disabled = True
 
 
-def should_prepare(dialect: Dialect, sql: sa.ClauseElement, text: str) -> bool:
-    """Whether to prepare a statement: it is a long query on MariaDB."""
-    is_query = isinstance(sql, sa.Select | sa.CompoundSelect)
-    return is_query and len(text) >= MIN_LENGTH and getattr(dialect, "is_mariadb", False)
+def should_prepare(dialect: Dialect, text: str) -> bool:
+    """Return whether to prepare a statement: it is not short, and the database is MariaDB."""
+    return len(text) >= MIN_LENGTH and getattr(dialect, "is_mariadb", False)
 
 
 def execute(conn: Connection, sql: str, values: Any, **options: Any) -> CursorResult[Any]:
-    """Execute a long query with its values; prepare it if it was executed before."""
+    """Execute a statement with its values; prepare it if it was executed before."""
     prepared = conn.info.get(OPTION)
     if prepared is None:
         prepared = conn.info[OPTION] = PreparedTexts()

@@ -126,7 +126,7 @@ class Write:
         with stopwatch.STATEMENT, deadline.waiting():
             result = texts.execute(conn, self.sql, self.params, preserve_rowcount=True)
         if not self._accepts(result.rowcount):
-            sql = result.context.statement  # in the form that was sent to this engine
+            sql = self.sql.compile(dialect=conn.dialect)  # EXECUTE may have been sent instead
             raise Unmatched(f"{result.rowcount} rows instead of {self.matches}: {sql}")
         return result
 

@@ -96,7 +96,7 @@ class Texts:
             if len(params) + sum(lengths) > MAX_VALUES:
                 return None
             text = _make_text(dialect, sql, params)
-            if self.prepared and prepared.should_prepare(dialect, sql, text.sql):
+            if self.prepared and prepared.should_prepare(dialect, text.sql):
                 text = text._replace(prepared=True)
             variants.texts[lengths] = text
         return text

@@ -26,6 +26,7 @@ from placement.db.statement import Write, Writes
 from placement.objects import catalog, derived, integrity
 from tests.kit.rows import damage
 from tests.kit.service import Service
+from tests.kit.statements import text_of
 
 MODULES = [
     importlib.import_module(f"{statements.__name__}.{found.name}")
@@ -62,14 +63,15 @@ class Dropping(Service):
         self.transactions += 1
 
     def _execute(
-        self, _conn: Any, _cursor: Any, statement: str, params: Any, *_rest: Any
+        self, conn: sa.Connection, _cursor: Any, statement: str, params: Any, *_rest: Any
     ) -> tuple[str, Any]:
-        if not DML.match(statement):
+        text = text_of(conn, statement)
+        if not DML.match(text):
             return statement, params
         self.written += 1
         if self.written - 1 != self._drop:
             return statement, params
-        returning = " RETURNING id" if "RETURNING" in statement else ""
+        returning = " RETURNING id" if "RETURNING" in text else ""
         return NOTHING + returning, type(params)()
 
     @contextmanager

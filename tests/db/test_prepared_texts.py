@@ -2,17 +2,21 @@
 
 import uuid as uuids
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from placement.db import prepared
+from placement.db import tables as t
 from placement.db.engine import Database
+from placement.db.statement import Unmatched, Write
 from tests.db.test_statement_timeout import SHORT
-from tests.kit.engines import ENGINE
+from tests.kit.engines import ENGINE, MYSQL_DRIVER
 from tests.kit.service import Service, claim, inventories
 
 pytestmark = pytest.mark.skipif(ENGINE != "mariadb", reason="others prepare nothing this way")
@@ -21,6 +25,7 @@ HOST = "c0ffee00-0000-4000-8000-000000000000"
 PROVIDER = f"/resource_providers/{HOST}"
 CANDIDATES = "/allocation_candidates?resources=VCPU:1&limit=10"
 TRAITS = ["HW_CPU_X86_AVX", "HW_CPU_X86_SSE"]
+DELETE_TRAIT = sa.delete(t.traits).where(t.traits.c.name == sa.bindparam("name"), t.traits.c.id < 0)
 OFF = {"mariadb_prepared_statements": False}
 
 
@@ -105,6 +110,23 @@ def test_the_server_has_prepared_what_the_connections_say(service: Service) -> N
         assert before - prepared_by_server(conn) == kept > 3
 
 
+def test_queries_and_writes_of_claims_are_prepared(service: Service) -> None:
+    answers(service)
+    with service.database.writer.connect() as conn:
+        words = {sql.split()[0].lstrip("(") for sql in calls(conn)}
+    assert words == {"SELECT", "INSERT", "UPDATE", "DELETE"}
+
+
+def test_a_prepared_write_that_misses_a_row_names_its_text(service: Service) -> None:
+    write = Write(DELETE_TRAIT, {"name": "CUSTOM_NONE"}, matches=0)
+    with service.database.writer.connect() as conn:
+        for _ in range(3):
+            write.execute(conn)
+        assert any("DELETE FROM traits" in sql for sql in calls(conn))
+        with pytest.raises(Unmatched, match=r"0 rows instead of 1: DELETE FROM traits"):
+            replace(write, matches=1).execute(conn)
+
+
 def test_a_connection_keeps_a_bounded_number_prepared(service: Service) -> None:
     with service.database.reader.connect() as conn:
         before = prepared_by_server(conn)
@@ -156,6 +178,43 @@ def test_a_server_that_keeps_none_gets_the_texts(service: Service) -> None:
             assert count(service.database) == 0
         finally:
             conn.exec_driver_sql(f"SET GLOBAL max_prepared_stmt_count = {limit}")
+
+
+class FailingCursor:
+    """A cursor on which the first PREPARE of a write fails, and rolls the transaction back."""
+
+    failed = 0
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+    def execute(self, sql: str, values: Any = None) -> Any:
+        if sql.startswith("PREPARE") and "UPDATE inventories" in values[0] and not self.failed:
+            type(self).failed += 1
+            self._cursor.execute("ROLLBACK")
+            raise pymysql.err.OperationalError(1213, "Deadlock found")
+        return self._cursor.execute(sql, values)
+
+
+@pytest.mark.skipif(MYSQL_DRIVER != "pymysql", reason="the cursor fails with an error of PyMySQL")
+def test_a_transaction_that_ends_while_a_write_is_prepared_is_run_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cursor = pymysql.Connection.cursor
+    monkeypatch.setattr(FailingCursor, "failed", 0)
+    monkeypatch.setattr(
+        pymysql.Connection, "cursor", lambda self, *args: FailingCursor(cursor(self, *args))
+    )
+    for number in range(4):
+        path = f"/allocations/{uuids.UUID(int=number + 1)}"
+        service.expect(204, "PUT", path, claim({HOST: {"VCPU": 1}}))
+        shown = service.expect(200, "GET", path).json
+        assert shown["allocations"][HOST]["resources"] == {"VCPU": 1}
+    assert FailingCursor.failed == 1
+    service.check_used()
 
 
 def test_what_the_server_has_forgotten_costs_no_answer(service: Service) -> None:

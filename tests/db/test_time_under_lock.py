@@ -23,7 +23,8 @@ class Watched(Client):
 
     def __init__(self, url: str, proxy: Proxy) -> None:
         self._proxy = proxy
-        made = settings(url)
+        # Preparing a statement takes one more round trip, once for a connection.
+        made = settings(url, placement_database={"mariadb_prepared_statements": False})
         self.database = Database(made.database)
         super().__init__(app.create_app(made, self.database))
 

@@ -27,11 +27,6 @@ def test_secure_defaults_are_set(url: str) -> None:
     assert arguments(url) == SAFE_DEFAULTS
 
 
-@pytest.mark.parametrize("url", ["mysql+pymysql://h/d", "mariadb+pymysql://h/d?ssl_ca=x"])
-def test_pymysql_needs_no_telling(url: str) -> None:
-    assert arguments(url) == {}
-
-
 def test_what_the_url_says_holds() -> None:
     stated = arguments("mysql+mysqldb://h/d?charset=latin1&connect_timeout=3&local_infile=1")
     assert stated == {"multi_statements": False}
