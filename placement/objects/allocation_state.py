@@ -6,7 +6,7 @@ statements is read under the locks.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,8 +22,6 @@ from placement.objects.consumers import Consumer
 from placement.objects.inventory_rows import Inventory
 from placement.objects.locking import LockedProvider
 
-Rows = Iterable[Sequence[Any]]
-
 
 @dataclass(frozen=True, slots=True)
 class StateQuery:
@@ -35,6 +33,8 @@ class StateQuery:
     consumers: Collection[str] = ()
     # Kind -> names.
     names: Names = field(default_factory=dict)
+    # Names of resource classes, looked up only if none of the providers has such an inventory.
+    classes: Collection[str] = ()
 
     def queries(self) -> Queries:
         """Return the statements that read the state."""
@@ -50,12 +50,11 @@ def for_claims(
 ) -> StateQuery:
     """Return the query for a write of claims, and of inventories of further providers."""
     # A deleted consumer needs no project, user or type.
-    names: dict[str, Collection[str]] = {
-        **owner_names([claim for claim in claims if claim.allocations]),
-        "resource_class": claimed_classes(claims).union(classes),
-    }
-    uuids = claimed_providers(claims).union(providers)
-    return StateQuery(uuids, [claim.consumer for claim in claims], names)
+    names = owner_names([claim for claim in claims if claim.allocations])
+    provider_uuids = claimed_providers(claims).union(providers)
+    consumer_uuids = [claim.consumer for claim in claims]
+    all_classes = claimed_classes(claims).union(classes)
+    return StateQuery(provider_uuids, consumer_uuids, names, all_classes)
 
 
 def read(conn: Connection, query: StateQuery) -> AllocationState:
@@ -94,33 +93,37 @@ def _read(conn: Connection, query: StateQuery, queries: Queries) -> AllocationSt
         rows[row[0]].append(row[1:])
     revisions: dict[int, int] = {}
     providers: dict[str, LockedProvider] = {}
-    for *columns, revision in rows["provider"]:
-        provider = LockedProvider._make(columns)
-        providers[provider.uuid] = provider
-        revisions[provider.root_id] = revision
+    inventories: dict[int, dict[str, Inventory]] = {}
+    for uuid, generation, row_id, root_id, parent_id, revision, *inventory_row in rows["provider"]:
+        revisions[root_id] = revision
+        providers[uuid] = LockedProvider(uuid, generation, row_id, root_id, parent_id)
+        of_provider = inventories.setdefault(row_id, {})
+        _provider_id, _class_id, class_name, *_fields = inventory_row
+        if class_name is not None:
+            of_provider[class_name] = inventory_rows.from_list(*inventory_row)
     named_consumers, revisions_used = consumers.from_rows(rows["consumer"])
-    inventories = _inventories(providers.values(), rows["inventory"])
-    ids: dict[str, dict[str, int]] = {}
-    for kind, names in query.names.items():
-        ids[kind] = catalog.match(names, rows[kind])
+    ids = {kind: catalog.match(names, rows[kind]) for kind, names in query.names.items()}
     return AllocationState(
         identifiers.match(query.providers, providers),
         inventories,
         identifiers.match(query.consumers, named_consumers),
         {**revisions, **revisions_used},
-        ids,
+        {**ids, "resource_class": _class_ids(conn, query.classes, inventories)},
     )
 
 
-def _inventories(
-    providers: Iterable[LockedProvider], rows: Rows
-) -> dict[int, dict[str, Inventory]]:
-    inventories: dict[int, dict[str, Inventory]] = {provider.id: {} for provider in providers}
-    for row in rows:
-        inventory = inventory_rows.from_list(*row)
-        if inventory.provider_id in inventories:  # a provider without a root is not read
-            inventories[inventory.provider_id][inventory.class_name] = inventory
-    return inventories
+def _class_ids(
+    conn: Connection, names: Collection[str], inventories: Mapping[int, Mapping[str, Inventory]]
+) -> dict[str, int]:
+    """Return the ids of the classes of inventories, and of those of the names that exist."""
+    ids: dict[str, int] = {}
+    for inventories_by_class in inventories.values():
+        for class_name, inventory in inventories_by_class.items():
+            ids[class_name] = inventory.class_id
+    # PERF: a valid claim has no other names, because its providers have inventories of its classes.
+    if others := set(names) - ids.keys():
+        ids |= catalog.find_ids(conn, {"resource_class": others})["resource_class"]
+    return ids
 
 
 def find_consumers(conn: Connection, uuids: Collection[str]) -> dict[str, Consumer]:

@@ -14,6 +14,7 @@ from placement.db.statements import provider_list
 from tests.kit.cloud import SHARING, aggregate_uuid, building, provider_uuid
 from tests.kit.engines import TEARS_VIEWS
 from tests.kit.service import NEWEST, Service
+from tests.kit.service import claim as claim_of
 from tests.kit.statements import counted
 
 SIZES = (10, 1000)
@@ -421,3 +422,20 @@ def test_what_a_client_has_costs_a_statement_and_another_to_look_up_names(
             answer = service.send("GET", url, version="2.0", headers=stated)
         assert answer.status_code == 304
         assert len(statements) == UNMODIFIED[path]
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "statements"),
+    [("VGPU", 409, 2), ("CUSTOM_UNKNOWN", 400, 2), ("DISK_GB", 409, 1)],
+)
+def test_a_class_is_looked_up_only_if_no_provider_of_the_claim_has_it(
+    tmp_path: Path, name: str, status: int, statements: int
+) -> None:
+    with Service(tmp_path) as service:
+        with building(service.database.writer) as cloud:
+            cloud.add("flat", STOCK)
+            cloud.add("disk", {"DISK_GB": 100})
+        amounts = {provider_uuid(1): {name: 1}, provider_uuid(2): {"DISK_GB": 1}}
+        with counted(service.database) as seen:
+            answer = service.send("PUT", f"/allocations/{uuids.uuid4()}", claim_of(amounts))
+        assert (answer.status_code, len(seen)) == (status, statements), answer.text

@@ -10,7 +10,6 @@ from placement.db import bulk
 from placement.db import tables as t
 from placement.db.fragments import (
     INVENTORY_COLUMNS,
-    PROVIDERS_WITH_INVENTORIES,
     PROVIDERS_WITH_ROOTS,
     ROOT,
     Selection,
@@ -20,7 +19,7 @@ from placement.db.fragments import (
 from placement.db.json_rows import parse_each
 from placement.db.statement import Queries, Query, chunks, sorted_chunks
 
-_provider, _inventory = t.resource_providers, t.inventories
+_provider, _inventory, _class = t.resource_providers, t.inventories, t.resource_classes
 _consumer, _allocation = t.consumers, t.allocations
 
 
@@ -30,10 +29,10 @@ def state(
     """Select lists that start with a tag.
 
     The other values of a list depend on the tag. A kind of names: the id, and the name as stored.
-    "provider": a named provider, with the fields of `LockedProvider` and the revision of its tree.
-    "inventory": an inventory of such a provider, with its class. "consumer": a named consumer with
-    one of its allocations, or with nulls if it has none. An allocation comes with the root and the
-    revision of its provider, and with the id of its inventory or null.
+    "provider": a named provider, with the fields of `LockedProvider`, the revision of its tree, and
+    one of its inventories with its class, or nulls if it has none. "consumer": a named consumer
+    with one of its allocations, or with nulls if it has none. An allocation comes with the root and
+    the revision of its provider, and with the id of its inventory or null.
 
     More than a thousand items of one kind take several statements, which may see different states.
     """
@@ -55,7 +54,7 @@ def _state(
 @lru_cache(maxsize=64)
 def _state_union(kinds: tuple[str, ...], with_providers: bool, with_consumers: bool) -> Union:
     parts = [_names(kind) for kind in kinds]
-    parts += [_PROVIDERS, _INVENTORIES] if with_providers else []
+    parts += [_PROVIDERS] if with_providers else []
     parts += [_CONSUMERS] if with_consumers else []
     return sa.union_all(*parts)
 
@@ -74,14 +73,13 @@ _PROVIDERS = (
         _provider.c.root_provider_id,
         _provider.c.parent_provider_id,
         ROOT.c.revision,
+        *INVENTORY_COLUMNS,
     )
-    .select_from(PROVIDERS_WITH_ROOTS)
-    .where(bulk.in_list(_provider.c.uuid, "providers"))
-)
-
-_INVENTORIES = (
-    tagged_json_row("inventory", *INVENTORY_COLUMNS)
-    .select_from(PROVIDERS_WITH_INVENTORIES)
+    .select_from(
+        PROVIDERS_WITH_ROOTS.outerjoin(
+            _inventory, _inventory.c.resource_provider_id == _provider.c.id
+        ).outerjoin(_class, _class.c.id == _inventory.c.resource_class_id)
+    )
     .where(bulk.in_list(_provider.c.uuid, "providers"))
 )
 

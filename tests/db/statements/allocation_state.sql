@@ -10,23 +10,20 @@ WHERE projects.external_id IN (:project …)
 UNION ALL
 SELECT json_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, resource_providers.root_provider_id,
-    resource_providers.parent_provider_id, root.revision) AS json_row_3
+    resource_providers.parent_provider_id, root.revision, inventories.resource_provider_id,
+    inventories.resource_class_id, resource_classes.name, inventories.id, inventories.used,
+    inventories.total, inventories.reserved, inventories.min_unit, inventories.max_unit,
+    inventories.step_size, json(printf('%!.17g', inventories.allocation_ratio))) AS json_row_3
 FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:providers …)
-UNION ALL
-SELECT json_array('inventory', inventories.resource_provider_id, inventories.resource_class_id,
-    resource_classes.name, inventories.id, inventories.used, inventories.total,
-    inventories.reserved, inventories.min_unit, inventories.max_unit, inventories.step_size,
-    json(printf('%!.17g', inventories.allocation_ratio))) AS json_row_4
-FROM resource_providers JOIN inventories ON inventories.resource_provider_id = resource_providers.id
-    JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
+    resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = resource_providers.id LEFT OUTER JOIN resource_classes ON
+    resource_classes.id = inventories.resource_class_id
 WHERE resource_providers.uuid IN (:providers …)
 UNION ALL
 SELECT json_array('consumer', consumers.id, consumers.uuid, consumers.generation,
     consumers.project_id, consumers.user_id, consumers.consumer_type_id, allocations.id,
     allocations.resource_provider_id, allocations.resource_class_id, allocations.used, root.id,
-    root.revision, inventories.id) AS json_row_5
+    root.revision, inventories.id) AS json_row_4
 FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
     JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
     JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN
@@ -48,22 +45,17 @@ SELECT CONCAT('[', IFNULL(JSON_QUOTE('provider'), 'null'), ',',
     IFNULL(JSON_QUOTE(resource_providers.uuid), 'null'), ',', IFNULL(resource_providers.generation,
     'null'), ',', IFNULL(resource_providers.id, 'null'), ',',
     IFNULL(resource_providers.root_provider_id, 'null'), ',',
-    IFNULL(resource_providers.parent_provider_id, 'null'), ',', IFNULL(root.revision, 'null'), ']')
-    AS json_row_3
-FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:providers …)
-UNION ALL
-SELECT CONCAT('[', IFNULL(JSON_QUOTE('inventory'), 'null'), ',',
+    IFNULL(resource_providers.parent_provider_id, 'null'), ',', IFNULL(root.revision, 'null'), ',',
     IFNULL(inventories.resource_provider_id, 'null'), ',', IFNULL(inventories.resource_class_id,
     'null'), ',', IFNULL(JSON_QUOTE(resource_classes.name), 'null'), ',', IFNULL(inventories.id,
     'null'), ',', IFNULL(inventories.used, 'null'), ',', IFNULL(inventories.total, 'null'), ',',
     IFNULL(inventories.reserved, 'null'), ',', IFNULL(inventories.min_unit, 'null'), ',',
     IFNULL(inventories.max_unit, 'null'), ',', IFNULL(inventories.step_size, 'null'), ',',
-    IFNULL(inventories.allocation_ratio, 'null'), ']') AS json_row_4
-FROM resource_providers INNER JOIN inventories ON inventories.resource_provider_id =
-    resource_providers.id INNER JOIN resource_classes ON resource_classes.id =
-    inventories.resource_class_id
+    IFNULL(inventories.allocation_ratio, 'null'), ']') AS json_row_3
+FROM resource_providers INNER JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = resource_providers.id LEFT OUTER JOIN resource_classes ON
+    resource_classes.id = inventories.resource_class_id
 WHERE resource_providers.uuid IN (:providers …)
 UNION ALL
 SELECT CONCAT('[', IFNULL(JSON_QUOTE('consumer'), 'null'), ',', IFNULL(consumers.id, 'null'), ',',
@@ -72,7 +64,7 @@ SELECT CONCAT('[', IFNULL(JSON_QUOTE('consumer'), 'null'), ',', IFNULL(consumers
     IFNULL(consumers.consumer_type_id, 'null'), ',', IFNULL(allocations.id, 'null'), ',',
     IFNULL(allocations.resource_provider_id, 'null'), ',', IFNULL(allocations.resource_class_id,
     'null'), ',', IFNULL(allocations.used, 'null'), ',', IFNULL(root.id, 'null'), ',',
-    IFNULL(root.revision, 'null'), ',', IFNULL(inventories.id, 'null'), ']') AS json_row_5
+    IFNULL(root.revision, 'null'), ',', IFNULL(inventories.id, 'null'), ']') AS json_row_4
 FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
     JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
     JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN
@@ -91,23 +83,20 @@ WHERE projects.external_id IN (:project …)
 UNION ALL
 SELECT CAST(json_build_array('provider', resource_providers.uuid, resource_providers.generation,
     resource_providers.id, resource_providers.root_provider_id,
-    resource_providers.parent_provider_id, root.revision) AS TEXT) AS json_row_3
-FROM resource_providers JOIN resource_providers AS root ON root.id =
-    resource_providers.root_provider_id
-WHERE resource_providers.uuid IN (:providers …)
-UNION ALL
-SELECT CAST(json_build_array('inventory', inventories.resource_provider_id,
+    resource_providers.parent_provider_id, root.revision, inventories.resource_provider_id,
     inventories.resource_class_id, resource_classes.name, inventories.id, inventories.used,
     inventories.total, inventories.reserved, inventories.min_unit, inventories.max_unit,
-    inventories.step_size, inventories.allocation_ratio) AS TEXT) AS json_row_4
-FROM resource_providers JOIN inventories ON inventories.resource_provider_id = resource_providers.id
-    JOIN resource_classes ON resource_classes.id = inventories.resource_class_id
+    inventories.step_size, inventories.allocation_ratio) AS TEXT) AS json_row_3
+FROM resource_providers JOIN resource_providers AS root ON root.id =
+    resource_providers.root_provider_id LEFT OUTER JOIN inventories ON
+    inventories.resource_provider_id = resource_providers.id LEFT OUTER JOIN resource_classes ON
+    resource_classes.id = inventories.resource_class_id
 WHERE resource_providers.uuid IN (:providers …)
 UNION ALL
 SELECT CAST(json_build_array('consumer', consumers.id, consumers.uuid, consumers.generation,
     consumers.project_id, consumers.user_id, consumers.consumer_type_id, allocations.id,
     allocations.resource_provider_id, allocations.resource_class_id, allocations.used, root.id,
-    root.revision, inventories.id) AS TEXT) AS json_row_5
+    root.revision, inventories.id) AS TEXT) AS json_row_4
 FROM consumers LEFT OUTER JOIN allocations ON allocations.consumer_id = consumers.uuid LEFT OUTER
     JOIN resource_providers ON resource_providers.id = allocations.resource_provider_id LEFT OUTER
     JOIN resource_providers AS root ON root.id = resource_providers.root_provider_id LEFT OUTER JOIN
