@@ -1,7 +1,7 @@
 """The derived columns: `inventories.used` and `.capacity`, `resource_providers.revision`.
 
-They have server defaults, so that software that does not know them can still insert rows. Every
-`placement-manage db sync` computes their values after the revisions have run.
+Their server defaults let software that does not know them insert rows. Every `placement-manage
+db sync` computes their values after the revisions have run.
 """
 
 import sqlalchemy as sa

@@ -112,7 +112,7 @@ class Driver(Enum):
 class DrivingCondition:
     """The condition that the database evaluates first.
 
-    Only members of the tree may be able to meet it; otherwise matching trees would be missed.
+    Only members of the tree may be able to satisfy it; otherwise matching trees would be missed.
     """
 
     # Index of the condition in `TreeFilter.conditions`.

@@ -11,7 +11,7 @@ MASK = "***"
 
 
 def masked_url(url: URL) -> str:
-    """Return a URL with its passwords masked, also those in its query."""
+    """Return a URL with its passwords masked, also passwords in its query."""
     query = {name: MASK if SECRET.search(name) else value for name, value in url.query.items()}
     return url.set(query=query).render_as_string().replace(quote(MASK, safe=""), MASK)
 

@@ -3,7 +3,7 @@
 The columns are `inventories.used` (sum of the allocations of that provider and class),
 `inventories.capacity` ((total - reserved) * allocation_ratio as an integer) and
 `resource_providers.revision` (on root rows: a random number, renewed with every change in the
-tree). They have server defaults, so that software that does not know them can still insert rows.
+tree). Their server defaults let software that does not know them insert rows.
 """
 
 from collections.abc import Mapping

@@ -88,7 +88,7 @@ class MySql(Dialect):
     unless_present = "ON DUPLICATE KEY UPDATE id = id"
     straight_join = "STRAIGHT_JOIN"
     without_index = ""
-    # Converted to one character set, whatever those of the column and the connection are.
+    # Converted to one character set, because column and connection may have different ones.
     bytes_of_text = "CAST(CONVERT({} USING utf8mb4) AS BINARY)"
     locks_before_update = False
 

@@ -105,7 +105,7 @@ class PostgreSql(Dialect):
     def limit_statements(self, engine: sa.Engine, seconds: float) -> None:
         """Set the limit of the session, and disable parallel workers and JIT compilation.
 
-        PERF: in a large cloud, PostgreSQL overestimates the rows of conditions that few hosts meet.
+        PERF: in a large cloud, PostgreSQL overestimates the rows of selective conditions.
         To start workers or the compiler then takes ten times as long as the statement.
         """
         statements = [
