@@ -29,6 +29,12 @@ _DATABASE = {
     ),
 }
 
+_HOST = {
+    "taint": Command("take a host out of use: searches leave it out", "host:set_up_taint"),
+    "untaint": Command("put a host back into use", "host:set_up_untaint"),
+    "list": Command("list the hosts that are out of use", "host:set_up_list"),
+}
+
 COMMANDS = {
     "db": Command("the database", actions=_DATABASE),
     "openapi": Command("print the API as an OpenAPI document", "document:set_up"),
@@ -41,6 +47,7 @@ COMMANDS = {
     "explain": Command(
         "show which hosts can serve a request, and why others cannot", "explain:set_up"
     ),
+    "host": Command("hosts of a server, over REST", actions=_HOST),
     "samples": Command(
         "write configurations, deployment files and dashboards to a directory", "samples:set_up"
     ),

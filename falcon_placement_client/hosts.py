@@ -1,0 +1,126 @@
+"""Hosts that are taken out of use: a trait of the root that the service knows as a taint.
+
+Each function is one command; it returns rows, which a command only formats.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from falcon_placement_client.answers import RefusedError
+from falcon_placement_client.errors import RestError
+from falcon_placement_client.rest import RestApi, Version
+from falcon_placement_client.terms import is_uuid
+
+DEFAULT_TRAIT = "CUSTOM_MAINTENANCE"
+ATTEMPTS = 5  # of a write that another client was faster than
+
+_TRAITS_OF_LISTS: Version = (1, 39)
+_EXPLAINED: Version = (2, 0)
+
+
+class HostRow(NamedTuple):
+    """A host and its traits."""
+
+    uuid: str
+    name: str
+    # All traits of the root, sorted.
+    traits: Sequence[str]
+    # Whether searches leave out hosts with the trait of the command; None: not known.
+    is_taint: bool | None = None
+
+
+def taint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
+    """Add a trait to the root of a host, and find out whether the service knows it as a taint.
+
+    host: the UUID or the name of a root. A custom trait is made if it does not exist. Raises
+    RestError for another host and for what the service refuses.
+    """
+    if trait.startswith("CUSTOM_"):
+        api.put(f"/traits/{quote(trait, safe='')}", None)
+    row = _change_traits(api, host, lambda traits: traits | {trait})
+    return row._replace(is_taint=_is_taint(api, row, trait))
+
+
+def untaint_host(api: RestApi, host: str, trait: str = DEFAULT_TRAIT) -> HostRow:
+    """Remove a trait from the root of a host; raise as `taint_host` does."""
+    return _change_traits(api, host, lambda traits: traits - {trait})
+
+
+def tainted_hosts(api: RestApi, trait: str = DEFAULT_TRAIT) -> list[HostRow]:
+    """Return the hosts whose root has a trait, by their names.  Raises RestError."""
+    path = f"/resource_providers?required={quote(trait, safe='')}"
+    try:
+        found = api.send("GET", path, version=_TRAITS_OF_LISTS)["resource_providers"]
+    except RefusedError as refusal:
+        if refusal.status == 400:
+            return []  # the trait does not exist
+        raise
+    roots = [each for each in found if each["uuid"] == each["root_provider_uuid"]]
+    return sorted(
+        (HostRow(each["uuid"], each["name"], _traits(api, each["uuid"])[0]) for each in roots),
+        key=lambda row: row.name,
+    )
+
+
+def _change_traits(
+    api: RestApi, host: str, change: Callable[[frozenset[str]], frozenset[str]]
+) -> HostRow:
+    """Replace the traits of a root by what a function makes of them; again after a conflict."""
+    provider = _root(api, host)
+    uuid = provider["uuid"]
+    for attempts_left in reversed(range(ATTEMPTS)):
+        traits, generation = _traits(api, uuid)
+        wanted = sorted(change(frozenset(traits)))
+        if wanted == traits:
+            break
+        body = {"traits": wanted, "resource_provider_generation": generation}
+        try:
+            api.send("PUT", f"/resource_providers/{uuid}/traits", body, version=_TRAITS_OF_LISTS)
+            break
+        except RefusedError as refusal:
+            if refusal.status != 409 or not attempts_left:
+                raise
+    return HostRow(uuid, provider["name"], wanted)
+
+
+def _root(api: RestApi, host: str) -> dict[str, Any]:
+    """Return the provider of a root by its UUID or name.  Raises RestError."""
+    parameter = "uuid" if is_uuid(host) else "name"
+    path = f"/resource_providers?{parameter}={quote(host, safe='')}"
+    found = api.send("GET", path, version=_TRAITS_OF_LISTS)["resource_providers"]
+    if not found:
+        raise RestError(f"{host}: there is no such host")
+    provider: dict[str, Any] = found[0]
+    if provider["uuid"] != provider["root_provider_uuid"]:
+        root = provider["root_provider_uuid"]
+        raise RestError(f"{host}: this provider belongs to the host {root}; name that")
+    return provider
+
+
+def _traits(api: RestApi, uuid: str) -> tuple[list[str], int]:
+    path = f"/resource_providers/{uuid}/traits"
+    answer = api.send("GET", path, version=_TRAITS_OF_LISTS)
+    return sorted(answer["traits"]), answer["resource_provider_generation"]
+
+
+def _is_taint(api: RestApi, row: HostRow, trait: str) -> bool | None:
+    """Return whether an explained search leaves the host out for its trait; None: not known."""
+    body = {
+        "groups": {"": {"resources": {"VCPU": 1}}},
+        "tolerate": [name for name in row.traits if name != trait],
+        "limit": 1,
+        "explain": "summary",
+    }
+    try:
+        answer = api.send("POST", "/allocation_candidates", body, version=_EXPLAINED)
+    except RestError:
+        return None  # an older service, or a caller who may not ask for explanations
+    explanation = answer["explanation"]
+    details = [each["detail"] for each in explanation["blocked"] if each["code"] == "tainted"]
+    if any(re.search(rf"\b{re.escape(trait)}\b", detail) for detail in details):
+        return True
+    # The details may leave out some of very many causes.
+    is_whole = explanation["hosts"]["complete"] and not any("more" in each for each in details)
+    return False if is_whole else None

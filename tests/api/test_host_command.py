@@ -1,0 +1,94 @@
+"""`placement-manage host`: a host is taken out of use, listed, and put back."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placement import cli
+from tests.kit.builders import make_app
+from tests.kit.listener import listening
+from tests.kit.printed import complaints
+from tests.kit.service import Client
+
+H1 = "00000000-0000-0000-0000-0000000000c1"
+CHILD = "00000000-0000-0000-0000-000000000010"
+
+
+@pytest.fixture(params=[["CUSTOM_MAINTENANCE", "CUSTOM_DEDICATED"], []])
+def server(tmp_path: Path, request: Any) -> Iterator[tuple[str, Client, bool]]:
+    """A server with two hosts; its URL, a client of it, and whether it has taints."""
+    application = make_app(tmp_path, placement={"taints": request.param})
+    client = Client(application)
+    for number, name in ((1, "compute-1"), (2, "compute-2")):
+        body = {"name": name, "uuid": f"00000000-0000-0000-0000-0000000000c{number}"}
+        client.expect(200, "POST", "/resource_providers", body)
+    child = {"name": "numa", "uuid": CHILD, "parent_provider_uuid": H1}
+    client.expect(200, "POST", "/resource_providers", child)
+    with listening(application) as url:
+        yield url, client, bool(request.param)
+
+
+@pytest.fixture
+def host(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = cli.main(["host", *arguments])
+        printed = capsys.readouterr()
+        return code, printed.out, "".join(f"{line}\n" for line in complaints(printed.err))
+
+    return run
+
+
+def traits_of(client: Client, uuid: str) -> list[str]:
+    traits: list[str] = client.get(f"/resource_providers/{uuid}/traits")["traits"]
+    return sorted(traits)
+
+
+@pytest.mark.parametrize("named", ["compute-1", H1])
+def test_a_host_is_tainted_listed_and_put_back(
+    host: Any, server: tuple[str, Client, bool], named: str
+) -> None:
+    url, client, has_taints = server
+    client.expect(201, "PUT", "/traits/CUSTOM_DEDICATED")
+    body = {"traits": ["CUSTOM_DEDICATED"], "resource_provider_generation": 0}
+    client.expect(200, "PUT", f"/resource_providers/{H1}/traits", body)
+    for _ in range(2):  # the second time changes nothing
+        code, out, err = host("taint", named, "--url", url)
+        assert (code, "compute-1" in out) == (0, True)
+        assert ("CUSTOM_MAINTENANCE is no taint of the service" in err) is not has_taints
+        assert traits_of(client, H1) == ["CUSTOM_DEDICATED", "CUSTOM_MAINTENANCE"]
+    code, out, _err = host("list", "--tainted", "--url", url, "--json")
+    traits = ["CUSTOM_DEDICATED", "CUSTOM_MAINTENANCE"]
+    assert (code, json.loads(out)) == (0, [{"uuid": H1, "name": "compute-1", "traits": traits}])
+    assert host("untaint", named, "--url", url)[0] == 0
+    assert traits_of(client, H1) == ["CUSTOM_DEDICATED"]
+    assert json.loads(host("list", "--tainted", "--url", url, "--json")[1]) == []
+
+
+def test_another_trait(host: Any, server: tuple[str, Client, bool]) -> None:
+    url, client, _has_taints = server
+    assert host("list", "--tainted", "--trait", "CUSTOM_NONE", "--url", url)[0] == 0
+    code, _out, err = host("taint", "compute-2", "--trait", "CUSTOM_OTHER", "--url", url)
+    assert (code, "CUSTOM_OTHER is no taint of the service" in err) == (0, True)
+    assert traits_of(client, "00000000-0000-0000-0000-0000000000c2") == ["CUSTOM_OTHER"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("taint", "compute-9"), "compute-9: there is no such host"),
+        (("taint", "numa"), f"numa: this provider belongs to the host {H1}; name that"),
+        (("untaint", CHILD), f"{CHILD}: this provider belongs to the host"),
+        (("taint", "compute-1", "--trait", "NO_SUCH_TRAIT"), "No such trait"),
+    ],
+)
+def test_what_cannot_be_tainted_is_one_line(
+    host: Any, server: tuple[str, Client, bool], arguments: tuple[str, ...], complaint: str
+) -> None:
+    code, out, err = host(*arguments, "--url", server[0])
+    assert (code, out) == (1, "")
+    assert complaint in err
+    assert err.count("\n") == 1
