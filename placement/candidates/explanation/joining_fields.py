@@ -50,12 +50,15 @@ def _together(context: Context) -> str:
 
 
 def _fitting(context: Context) -> str:
-    cause = context.cause
+    cause, plan = context.cause, context.plan
     if not cause.groups:
         return "too few providers"
+    # Providers without room are not counted, and may be more than the groups.
+    slots = [plan.slots[plan.slot_of(suffix)] for suffix in cause.groups]
+    room = " with room" * any(slot.group.resources for slot in slots)
     if not cause.providers:
-        return "no provider"
-    return f"only {cause.providers} provider{'s' * (cause.providers > 1)}"
+        return f"no provider{room}"
+    return f"only {cause.providers} provider{'s' * (cause.providers > 1)}{room}"
 
 
 def _isolated(context: Context) -> str:
@@ -116,7 +119,8 @@ def _members(context: Context) -> str:
 
 def _none_above(context: Context) -> str:
     groups = len(context.plan.request.same_subtree[0].inside)
-    return "neither is below the other" if groups == 2 else "none of them is above all others"
+    below = "neither is below the other" if groups == 2 else "none of them is above all others"
+    return f"{below}, which same_subtree requires"
 
 
 # Field of a frame -> what fills it in.
