@@ -1,7 +1,7 @@
-"""Authentication: one of two WSGI layers identifies the caller, or answers 401.
+"""Authentication: one of two WSGI layers identifies the caller, or returns 401.
 
-The caller is an oslo.context RequestContext, which the layer puts into the environment under
-`CALLER_KEY` before it calls the application.
+The layer puts the caller, an oslo.context RequestContext, into the environment under `CALLER_KEY`
+before it calls the application.
 """
 
 import logging
@@ -22,12 +22,12 @@ LOG = logging.getLogger(__name__)
 
 CALLER_KEY = "placement.caller"
 
-VALID = "204 No Content"  # what the guard answers for a valid token
+VALID = "204 No Content"  # the guard's answer for a valid token
 RETRY_AFTER = [("Retry-After", "1")]  # seconds
 
 
 class NoAuth:
-    """`noauth2`: trust the token, `user` or `user:project`, and the headers of an identity."""
+    """`noauth2`: trusts the token, `user` or `user:project`, and the identity headers."""
 
     def __init__(self, application: "WSGIApplication", public: Collection[str]) -> None:
         self._application = application
@@ -36,7 +36,7 @@ class NoAuth:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request; without a token only public paths are open."""
+        """Answer one request; without a token only public paths are served."""
         token = environ.get("HTTP_X_AUTH_TOKEN")
         if token is not None:
             environ[CALLER_KEY] = _caller(token, environ)
@@ -57,18 +57,22 @@ def _caller(token: str, environ: "WSGIEnvironment") -> RequestContext:
 
 
 class Keystone:
-    """`keystone`: the identity service validates the token and names its owner."""
+    """`keystone`: the identity service validates the token and returns its owner."""
 
     def __init__(
         self, application: "WSGIApplication", conf: cfg.ConfigOpts, public: Collection[str]
     ) -> None:
-        """Read `[keystone_authtoken]`.  Raises ConfigurationError if it cannot be used."""
-        # PERF: imported only where needed, since they take half a second and 15 MB.
+        """Read `[keystone_authtoken]`.
+
+        Raises:
+            ConfigurationError: its options cannot be used.
+        """
+        # PERF: imported only if needed, because they take half a second and 15 MB.
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
         from keystonemiddleware import auth_token  # noqa: PLC0415
 
-        # A delayed decision about invalid tokens would be left to the rules, and the rule `@`
-        # admits everybody.
+        # With a delayed decision, requests with invalid tokens would reach the policy, and the
+        # rule `@` admits any caller.
         options = {"oslo_config_config": conf, "delay_auth_decision": False}
         try:
             self._guard = auth_token.AuthProtocol(_let_pass, options)
@@ -83,16 +87,16 @@ class Keystone:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request; 401 for a token that is missing or not valid."""
+        """Answer one request; 401 if the token is missing or invalid."""
         if environ.get("PATH_INFO", "") in self._public:
             return self._application(environ, start_response)
-        verdict: list[tuple[str, list[tuple[str, str]]]] = []
+        answers: list[tuple[str, list[tuple[str, str]]]] = []
         try:
-            body = self._guard(environ, lambda *started: verdict.append(started[:2]))
+            body = self._guard(environ, lambda *started: answers.append(started[:2]))
         except self._faults as error:
-            LOG.error("the identity service cannot be asked: %s", error)
+            LOG.error("the identity service does not respond: %s", error)
             return _unavailable(environ, start_response)
-        [(status, headers)] = verdict
+        [(status, headers)] = answers
         if status == VALID:
             environ[CALLER_KEY] = RequestContext.from_environ(environ)
             return self._application(environ, start_response)

@@ -1,4 +1,4 @@
-"""The bytes of a request's body, bounded in size and in the time that they take to read."""
+"""The bytes of a request body, limited in size and in the CPU time that reading takes."""
 
 import logging
 import time
@@ -11,29 +11,30 @@ from placement.errors import PlacementError
 
 LOG = logging.getLogger(__name__)
 
-CHUNK = 64 * 1024  # bytes read together
-LONGEST_READING = 0.5  # seconds of the processor's time: a server takes some µs for each chunk
+CHUNK = 64 * 1024  # bytes
+MAX_READING_SECONDS = 0.5  # CPU time; servers spend some µs on each chunk
 
 
 def read(req: falcon.Request, max_size: int) -> bytes:
     """Return the body.
 
-    Raises RequestRefused for more than `max_size` bytes, for a body that breaks off or has not the
-    length that its header states, and for one in so many small chunks that reading it costs much.
+    Raises:
+        RequestRefused: the body has more than `max_size` bytes, ends early, differs from the
+            stated length, or consists of so many small chunks that reading it is expensive.
     """
-    too_large = RequestRefused(413, f"the body may have {max_size} bytes at the most")
+    too_large = RequestRefused(413, f"the body may have at most {max_size} bytes")
     stated_size = req.content_length or 0
     if stated_size > max_size:
         raise too_large
-    # PERF: the chunks of a body are not copied until all are there.
+    # PERF: the chunks are joined once, at the end.
     chunks: list[bytes] = []
     size, started = 0, time.thread_time()
     stream = _stream(req)
     while size <= max_size and (chunk := _next_chunk(stream)):
         chunks.append(chunk)
         size += len(chunk)
-        if time.thread_time() - started > LONGEST_READING:
-            raise RequestRefused(400, "the body comes in chunks of too few bytes: send larger ones")
+        if time.thread_time() - started > MAX_READING_SECONDS:
+            raise RequestRefused(400, "the chunks of the body are too small: send larger ones")
     if size > max_size:
         raise too_large
     if size < stated_size:
@@ -44,21 +45,23 @@ def read(req: falcon.Request, max_size: int) -> bytes:
 
 
 def _stream(req: falcon.Request) -> Any:
-    # A server that ends the input itself says so; only it can tell where a chunked body ends.
+    # A server that ends the input itself states that; only it knows where a chunked body ends.
     chunked = req.content_length is None and req.env.get("wsgi.input_terminated")
     return req.stream if chunked else req.bounded_stream
 
 
 def _next_chunk(stream: Any) -> bytes:
-    """Return the next bytes of a body, none at its end.
+    """Return the next bytes of a body, empty at its end.
 
-    Raises RequestRefused if that fails, and PlacementError of the service's own server.
+    Raises:
+        RequestRefused: the body cannot be read.
+        PlacementError: the service's own server refuses the body.
     """
     try:
         chunk: bytes = stream.read(CHUNK)
     except PlacementError:
-        raise  # the service's own server has no room for it
-    # Each server has its own errors for malformed chunks and for clients that have gone.
+        raise
+    # Each server has its own errors for malformed chunks and for disconnected clients.
     except Exception as error:
         LOG.info("a body cannot be read: %r", error)
         raise RequestRefused(

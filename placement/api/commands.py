@@ -1,4 +1,4 @@
-"""Checked bodies, and names in paths, become domain commands."""
+"""Turns validated bodies, and names in paths, into domain commands."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -23,7 +23,11 @@ _CUSTOM = Schema(CUSTOM_NAME)
 
 
 def custom_name(name: str, kind: str) -> str:
-    """Return the name of a custom resource class or trait.  Raises BadPath for any other."""
+    """Return the name of a custom resource class or trait.
+
+    Raises:
+        BadPath: it is not a valid custom name.
+    """
     try:
         _CUSTOM.check(name)
     except BadBody:
@@ -32,8 +36,8 @@ def custom_name(name: str, kind: str) -> str:
 
 
 def record(body: Body) -> InventoryRecord:
-    """Return one inventory; absent members have their defaults."""
-    # JSON may say 5.0 for 5.
+    """Return an inventory record; missing members have their defaults."""
+    # JSON allows 5.0 for 5.
     amounts = {name: int(body[name]) for name in INVENTORY_AMOUNTS if name in body}
     return InventoryRecord(**amounts, allocation_ratio=float(body.get("allocation_ratio", 1.0)))
 
@@ -49,10 +53,18 @@ def claim(
     consumer_owner: Owner | None = None,
     field: str = "allocations",
 ) -> Claim:
-    """Return the claim of a consumer; `field` names its allocations in errors.
+    """Return the claim of a consumer.
 
-    Members that older bodies lack are UNSET, and `consumer_owner` stands in for project and user.
-    Raises BadBody for keys that are no UUIDs, and for two that mean the same one.
+    Members that older versions do not have are UNSET.
+
+    Args:
+        consumer: its UUID.
+        body: states the allocations.
+        consumer_owner: project and user if the body states none.
+        field: name of the allocations in errors.
+
+    Raises:
+        BadBody: a key is not a UUID, or two keys are the same UUID.
     """
     allocations = body["allocations"]
     if isinstance(allocations, list):
@@ -86,7 +98,7 @@ def claims(body: Body, field: str = "body") -> list[Claim]:
 
 
 def reshape(body: Body) -> ReshapeCommand:
-    """Return the inventories and the claims to be replaced together.  Raises BadBody."""
+    """Return the inventories and claims that are replaced together.  Raises BadBody."""
     _check_uuids(body["inventories"], "inventories")
     inventories = {
         provider: ProviderInventories(int(member["resource_provider_generation"]), records(member))
@@ -149,7 +161,15 @@ def _edit(value: Any, path: str, key: Callable[[str], str]) -> Edit:
 
 
 def demand(body: Body, within: tuple[str | int, ...] = ()) -> Demand:
-    """Return what a new consumer asks for; within: the steps to it.  Raises BadQuery."""
+    """Return the claim request of a new consumer.
+
+    Args:
+        body: states the consumer and the request.
+        within: path of the body, for errors.
+
+    Raises:
+        BadQuery: the request is invalid.
+    """
     steps = (*within, "request")
     claim = Claim(
         body["consumer_uuid"],
@@ -165,19 +185,19 @@ def demand(body: Body, within: tuple[str | int, ...] = ()) -> Demand:
 
 
 def demands(body: Body) -> list[Demand]:
-    """Return what several new consumers ask for.  Raises BadBody, BadQuery."""
-    place_by_uuid: dict[str | None, str] = {}
+    """Return the claim requests of several new consumers.  Raises BadBody, BadQuery."""
+    path_by_uuid: dict[str | None, str] = {}
     for position, member in enumerate(body["claims"]):
-        place = path_of(("claims", position, "consumer_uuid"))
+        path = path_of(("claims", position, "consumer_uuid"))
         uuid = identifiers.canonical(member["consumer_uuid"])
-        if uuid in place_by_uuid:
-            raise BadBody(f"{place}: {place_by_uuid[uuid]} is the same UUID")
-        place_by_uuid[uuid] = place
+        if uuid in path_by_uuid:
+            raise BadBody(f"{path}: {path_by_uuid[uuid]} is the same UUID")
+        path_by_uuid[uuid] = path
     return [demand(entry, ("claims", position)) for position, entry in enumerate(body["claims"])]
 
 
 def _check_uuids(keys: Iterable[str], field: str) -> None:
-    """Raise BadBody for a key that is no UUID, and for two that mean the same one."""
+    """Raise BadBody if a key is not a UUID, or if two keys are the same UUID."""
     key_by_uuid: dict[str, str] = {}
     for key in keys:
         uuid = identifiers.canonical(key)

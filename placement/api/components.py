@@ -1,4 +1,4 @@
-"""Schemas as the API's document has them: named ones apart, and an example of each."""
+"""Schemas for the OpenAPI document: references to named ones, and examples."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,15 +7,16 @@ from placement.api.shapes import Fragment
 
 
 class Components:
-    """The named schemas of a document: those that have a title."""
+    """The named schemas of a document: those with a title."""
 
     def __init__(self) -> None:
         self.schemas: dict[str, Any] = {}
 
-    def place(self, schema: Fragment) -> dict[str, Any]:
-        """Return the schema with references in the place of all named ones.
+    def add(self, schema: Fragment) -> dict[str, Any]:
+        """Return the schema with references instead of the named schemas within it.
 
-        Raises ValueError for two different schemas of one name.
+        Raises:
+            ValueError: two different schemas have the same name.
         """
         title = schema.get("title")
         placed = {key: self._within(key, value) for key, value in _by_keys(schema).items()}
@@ -27,20 +28,20 @@ class Components:
 
     def _within(self, keyword: str, value: Any) -> Any:
         if keyword == "properties":
-            return {name: self.place(schema) for name, schema in value.items()}
+            return {name: self.add(schema) for name, schema in value.items()}
         if keyword in {"items", "additionalProperties"} and isinstance(value, Mapping):
-            return self.place(value)
+            return self.add(value)
         if keyword == "oneOf":
-            return [self.place(schema) for schema in value]
+            return [self.add(schema) for schema in value]
         return value
 
 
 def _by_keys(schema: Fragment) -> Fragment:
-    """Say of an object whose keys have one form what generators understand."""
+    """Describe objects with uniform keys by keywords that client generators understand."""
     patterns = schema.get("patternProperties")
     if patterns is None:
         return schema
-    # Few generators know patternProperties; with one pattern, propertyNames says the same.
+    # Few generators know patternProperties; with a single pattern, propertyNames is equivalent.
     [(pattern, values)] = patterns.items()
     others = {key: value for key, value in schema.items() if key != "patternProperties"}
     keys = {**schema.get("propertyNames", {}), "type": "string", "pattern": pattern}
@@ -48,9 +49,10 @@ def _by_keys(schema: Fragment) -> Fragment:
 
 
 def example_of(schema: Fragment) -> Any:
-    """Return the example of a schema, or one made of those within it.
+    """Return the example of a schema, or one composed of examples within it.
 
-    Raises ValueError for a schema without an example.
+    Raises:
+        ValueError: there is no example.
     """
     if "examples" in schema:
         return schema["examples"][0]

@@ -1,7 +1,7 @@
-"""The pipeline that every operation takes.
+"""The pipeline of every operation.
 
-Version gate, content type or accept, policy, path, body, handler, answer: in this order, so of
-several things that are wrong with a request the first is answered.
+Version, content type or accept, policy, path, body, handler, answer, in this order. If several
+things are wrong with a request, the error is about the first of them.
 """
 
 from bisect import bisect_right
@@ -31,20 +31,22 @@ from placement.api.versioned import Versioned
 from placement.errors import BadBody, BadPath, Unstorable
 from placement.objects import identifiers
 
-CACHED = "no-cache"  # kept, but asked for each time
-TOGETHER = 256 * 1024  # bytes of an answer that are written together
+CACHED = "no-cache"  # clients may cache the answer, but must revalidate it
+MAX_CHUNK = 256 * 1024  # bytes of an answer that are written at once
 
 
 @dataclass(frozen=True, slots=True)
 class CallersRights:
-    """What a caller may do, by default on its own project. caller: None where nobody has asked."""
+    """What a caller may do, by default on its own project."""
 
     policy: Policy
+    # None if the request needs no authentication.
     caller: RequestContext | None
+    # Object of the operation; None: the caller's own project.
     target: Mapping[str, Any] | None = None
 
     def allow(self, rule: str) -> bool:
-        """Whether the rule allows it."""
+        """Return whether the rule allows it."""
         return self.caller is not None and self.policy.allows(rule, self.caller, self.target)
 
     def require(self, rule: str) -> None:
@@ -60,7 +62,8 @@ class Endpoint:
     def __init__(
         self, methods: Mapping[str, Versioned[Route]], service: Service, policy: Policy
     ) -> None:
-        # A method that came with a later line is none at this one, nor is a path of only such.
+        # An operation of a later major version does not exist here, nor does a path without any
+        # other operations.
         self._by_line = {
             line.newest.major: {
                 method: routes
@@ -74,13 +77,13 @@ class Endpoint:
         self._policy = policy
 
     def on_request(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
-        """Answer one request, whatever its method."""
+        """Answer one request, of any method."""
         with deadline.limit(self._service.settings.request_deadline):
             self._respond(req, resp, path)
 
     def _respond(self, req: falcon.Request, resp: falcon.Response, path: Mapping[str, str]) -> None:
         if "" in path.values() or req.path.removeprefix("/").endswith("/"):
-            raise falcon.HTTPNotFound  # a slash at the end is no part of any path
+            raise falcon.HTTPNotFound  # no path ends with a slash
         version = req.context.version
         route = self._route(req, version)
         req.env[OPERATION_KEY] = route.operation
@@ -109,7 +112,7 @@ class Endpoint:
         if route.order.before_body is not None:
             route.order.before_body(call)
         if route.body_schema is not None:
-            # Last, for it costs most.
+            # Last, because it is the most expensive step.
             call = self._with_body(req, route, route.body_schema, call)
         try:
             reply = route.handler(call)
@@ -117,7 +120,7 @@ class Endpoint:
             _write_unmodified(resp, unmodified.tag)
             return
         except Unstorable as error:
-            # The engine knows which text it cannot hold, and the request where it stands.
+            # The engine reports which text it cannot store; find where the request contains it.
             raise BadBody(f"{_name_of(call, error.text)}: {error}") from error
         if reply.tag is not None and tags.ANY in known_tags:
             _write_unmodified(resp, reply.tag)
@@ -168,31 +171,31 @@ class Endpoint:
             value = json_body.decode(raw)
             schemas.at(call.version).check(value)
         except BadBody:
-            # Some operations look for what the path names first: 404 then, not 400.
+            # Some operations first look up the object that the path names: 404 instead of 400.
             if route.order.at_bad_body is not None:
                 route.order.at_bad_body(call)
             raise
         return replace(call, body=value)
 
-    on_options = on_request  # which Falcon would answer itself
+    on_options = on_request  # otherwise Falcon answers OPTIONS itself
 
 
 def _stated(req: falcon.Request) -> list[tuple[str, str]]:
-    """Return the parameters of a query, read leniently.
+    """Return the parameters of a query, parsed leniently.
 
-    Who lacks a right does not learn what is wrong with the query.
+    A caller without the right must not learn what is wrong with the query.
     """
     return parse_qsl(req.query_string, keep_blank_values=True)
 
 
 def _known_tags(req: falcon.Request) -> tuple[str, ...]:
-    """Return the entity tags of what the client has, or `*`; one in quotes is a tag like others."""
+    """Return the entity tags that the client has cached, or `*`; a quoted `*` is a normal tag."""
     stated = req.if_none_match or ()
     return tuple(tag for tag in stated if tag != tags.ANY or not isinstance(tag, falcon.ETag))
 
 
 def _name_of(call: Call, text: str) -> str:
-    """Return what holds a text: a parameter's name, or the path of a member of the body."""
+    """Return where a text comes from: the name of a parameter, or the path of a body member."""
     for name, value in (*call.path.items(), *parse_qsl(call.query_string)):
         if text in value:
             return name
@@ -200,7 +203,7 @@ def _name_of(call: Call, text: str) -> str:
 
 
 def _members(value: Any, text: str, steps: tuple[str | int, ...] = ()) -> Iterator[str]:
-    """Yield the paths of all members of a body that are this text."""
+    """Yield the paths of all body members that are equal to a text."""
     if value == text:
         yield json_body.path_of(steps)
     items: Iterable[tuple[str | int, Any]] = ()
@@ -213,7 +216,7 @@ def _members(value: Any, text: str, steps: tuple[str | int, ...] = ()) -> Iterat
 
 
 def _check_path(path: Mapping[str, str]) -> None:
-    """Raise BadPath for characters of which not every engine can be asked."""
+    """Raise BadPath for characters that some engine cannot compare."""
     for name, text in path.items():
         # MySQL's and MariaDB's utf8mb3 ends at U+FFFF.
         if not identifiers.storable(text) or max(text) > "\uffff":
@@ -246,14 +249,14 @@ def _write(resp: falcon.Response, call: Call, reply: Reply, response: Response) 
 
 
 def _write_unmodified(resp: falcon.Response, tag: str) -> None:
-    """Answer that the client has what it asks for."""
+    """Write an answer that confirms the client's cached copy."""
     resp.status = 304
     resp.set_header("Cache-Control", CACHED)
     resp.set_header("ETag", _weak(tag))
 
 
 def _weak(tag: str) -> str:
-    # Members may come in another order.
+    # Weak, because the order of members may differ.
     return f'W/"{tag}"'
 
 
@@ -262,19 +265,19 @@ def _write_body(resp: falcon.Response, content: Any) -> None:
         resp.data = orjson.dumps(content)
         return
     ends = list(accumulate(map(len, content)))
-    if ends[-1] <= TOGETHER:
+    if ends[-1] <= MAX_CHUNK:
         resp.data = b"".join(content)
     else:
-        # Never whole a second time in memory.
+        # Streamed, so that the whole answer is not in memory twice.
         resp.content_length = ends[-1]
-        resp.stream = _in_runs(content, ends)
+        resp.stream = _join_chunks(content, ends)
 
 
-def _in_runs(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes]:
-    """Yield pieces joined up to some length; ends: the length of all up to each."""
+def _join_chunks(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes]:
+    """Yield pieces joined up to a size; `ends` has the total length up to each piece."""
     start, written = 0, 0
     while start < len(pieces):
-        end = max(start + 1, bisect_right(ends, written + TOGETHER))
+        end = max(start + 1, bisect_right(ends, written + MAX_CHUNK))
         yield b"".join(pieces[start:end])
         start, written = end, ends[end - 1]
 
@@ -282,7 +285,7 @@ def _in_runs(pieces: Sequence[bytes], ends: Sequence[int]) -> Iterator[bytes]:
 def add_routes(app: falcon.App[Any, Any], service: Service, policy: Policy) -> None:
     """Add every path of the route table to the application."""
     app.router_options.default_to_on_request = True
-    # An answer without a body has no type; those with one state it.
+    # Answers without a body have no type; all others set it.
     app.resp_options.default_media_type = None  # type: ignore[assignment]
     for path, methods in OPERATIONS.items():
         app.add_route(path, Endpoint(methods, service, policy))

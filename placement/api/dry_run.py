@@ -37,10 +37,11 @@ def exists_at(version: Microversion) -> bool:
 
 
 def parse(query_string: str, version: Microversion) -> bool:
-    """Return whether the request is a dry run; no other parameter is known to a write.
+    """Return whether the request is a dry run. A write has no other parameters.
 
-    Raises BadQuery for a malformed value. From the version on that has dry runs, also for unknown
-    and repeated parameters; below it, for the parameter itself, because the write would be made.
+    Raises:
+        BadQuery: the value is malformed, or a parameter is unknown or repeated. At versions without
+            dry runs, only for the parameter itself, because the write would be made.
     """
     if not query_string:
         return False
@@ -60,9 +61,9 @@ def parse(query_string: str, version: Microversion) -> bool:
 
 
 def is_requested(environ: "WSGIEnvironment") -> bool:
-    """Whether a request states, well-formed, that it is a dry run, so that its answer says so too.
+    """Return whether a request validly states that it is a dry run, so that its answer says so too.
 
-    This is read leniently, from any request: some are refused before their query is parsed.
+    The query is parsed leniently, because some requests are refused before it is parsed.
     """
     query_string = environ.get("QUERY_STRING", "")
     if not query_string or environ["REQUEST_METHOD"] in READING_METHODS:

@@ -1,4 +1,4 @@
-"""What a handler takes and returns: a `Call`, a `Reply`. None touches Falcon's objects."""
+"""The interface of handlers: each takes a `Call` and returns a `Reply`; none uses Falcon."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,31 +13,30 @@ from placement.config import Settings
 from placement.db.engine import Database
 from placement.objects.revision_cache import CachedText, KindCaches
 
-MAX_TEXT = 16 * 1024 * 1024  # bytes kept of one kind of text
+MAX_TEXT = 16 * 1024 * 1024  # bytes cached of one kind of text
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The collaborators of every handler, made once by the application.
-
-    document: the API at a version, for a client that sees it below a prefix, as JSON. parts: the
-    text of parts of providers, by part and version. lists: that of providers in lists, by view.
-    """
+    """The collaborators of all handlers, made once by the application."""
 
     settings: Settings
     database: Database
     trees: TreeCache
+    # Returns the OpenAPI document as JSON, at a version and below a path prefix.
     document: Callable[[Microversion, str], bytes]
     tuning: SearchTuning = DEFAULT_TUNING
+    # Texts of parts of providers, by part and version.
     parts: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 5, MAX_TEXT))
+    # Texts of providers in lists, by view.
     lists: KindCaches[CachedText] = field(default_factory=partial(KindCaches, 2, MAX_TEXT))
 
 
 class Rights(Protocol):
-    """What the caller of a request may do, besides what its operation needs."""
+    """What the caller of a request may do besides the operation itself."""
 
     def allow(self, rule: str) -> bool:
-        """Whether a rule of the policy allows it."""
+        """Return whether a rule of the policy allows it."""
 
     def require(self, rule: str) -> None:
         """Raise RequestRefused (403) unless a rule of the policy allows it."""
@@ -45,59 +44,60 @@ class Rights(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, as its handler sees it.
-
-    path: the segments that the route names. query_string: as sent; handlers without parameters
-    ignore it. body: checked against the operation's schema, None where it takes none. mount: the
-    prefix of all paths in links. base: scheme and host, for `Location`. rights: those of the
-    caller. url: path and query as sent. known_tags: the entity tags of what the client has
-    (`api/tags.py`), or `*`.
-    """
+    """One request in the form that handlers receive."""
 
     service: Service
     version: Microversion
+    # Variables of the route's path.
     path: Mapping[str, str]
+    # As sent; handlers without parameters ignore it.
     query_string: str
+    # Validated by the operation's schema; None if it takes no body.
     body: Any
+    # Prefix of all paths in links.
     mount: str
+    # Scheme and host, for `Location`.
     base: str
+    # Those of the caller.
     rights: Rights
+    # Path and query as sent.
     url: str = ""
+    # Entity tags that the client has cached (`api/tags.py`), or `*`.
     known_tags: tuple[str, ...] = ()
 
 
+# Stands for the current time in `Reply.changed_at`.
 NOW = "now"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: `value` is what the shape of the route's response renders, None where it has none.
-
-    location: path of what was created. changed_at: when what is shown last changed, NOW where
-    nothing says; None for an answer that is no representation and has no cache headers. tag: its
-    entity tag, if it has one.
-    """
+    """The answer of a handler."""
 
     status: int
+    # Rendered by the shape of the route's response; None for an answer without a body.
     value: Any = None
+    # Path of the created object; None if none was created.
     location: str | None = None
+    # Last modification of the returned object, NOW if unknown; None for no cache headers.
     changed_at: datetime | str | None = None
+    # Entity tag; None if the answer has none.
     tag: str | None = None
 
 
 def newest(times: Iterable[datetime | None]) -> datetime | str:
-    """Return the last of several changes, NOW when there is none."""
+    """Return the latest of several times, NOW if there is none."""
     return max((time for time in times if time is not None), default=NOW)
 
 
 def http_date(changed_at: datetime | str) -> str:
-    """Return the value of a Last-Modified header; rows hold times in UTC without saying so."""
+    """Return the value of a Last-Modified header; rows hold times in UTC without a time zone."""
     if not isinstance(changed_at, datetime):
         changed_at = datetime.now(UTC)
     return _http_date(changed_at.replace(microsecond=0, tzinfo=UTC))
 
 
-# PERF: now is one second for many answers, and hosts are often written together.
+# PERF: many answers share the current second, and hosts are often written together.
 @lru_cache(maxsize=1024)
 def _http_date(second: datetime) -> str:
     return format_datetime(second, usegmt=True)

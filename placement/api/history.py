@@ -1,11 +1,11 @@
-"""Every microversion and what it brought.
+"""All microversions and what they introduced.
 
-There are two lines. Those of 1.x belong to OpenStack; whatever it adds to them stands before 2.0,
-which is ours and has all that they have.
+There are two series. Those of 1.x are OpenStack's; any that it adds comes before 2.0. 2.x is this
+service's own, and includes all of 1.x.
 
-Code meets versions in three ways and no others: an operation's first version (`routes`), a table
-of values by version (`versioned`), and a `Feature`, which becomes a named option below the API.
-Each checks at import that the versions it names are in this list.
+Code uses versions in only three ways: the first version of an operation (`routes`), a table of
+values by version (`versioned`), and a `Feature`, which becomes a named option below the API. Each
+checks on import that its versions exist.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from placement.api.microversion import Microversion
 
 
 def v(text: str) -> Microversion:
-    """Return the version that a text names: `v("1.39")`."""
+    """Return the version of a text, as in `v("1.39")`."""
     major, minor = text.split(".")
     return Microversion(int(major), int(minor))
 
@@ -67,15 +67,18 @@ HISTORY: Mapping[Microversion, str] = {
 
 
 class Line(NamedTuple):
-    """The versions of one major number: the first and the last, and what clients take them for."""
+    """The versions of one major number."""
 
+    # First version.
     oldest: Microversion
+    # Last version.
     newest: Microversion
+    # Status in the version document, by which clients choose.
     status: str
 
     @property
     def name(self) -> str:
-        """The line as the version document calls it."""
+        """The name of the series in the version document."""
         return f"v{self.oldest}"
 
 
@@ -84,13 +87,13 @@ def _line(major: int, status: str) -> Line:
     return Line(min(versions), max(versions), status)
 
 
-# Clients speak the newest current version. Ours is for those who ask for it by its number.
+# Clients choose the newest CURRENT version; 2.x has to be requested by its number.
 LINES = (_line(1, "CURRENT"), _line(2, "EXPERIMENTAL"))
 OLDEST, LATEST, _status = LINES[0]
 
 
 class Feature(Enum):
-    """A behaviour that begins with a version."""
+    """A behaviour that a version introduced."""
 
     ALLOCATION_OWNERS = "1.8"
     CACHE_HEADERS = "1.15"

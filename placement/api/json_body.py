@@ -1,7 +1,7 @@
-"""Request bodies: bytes to checked values.
+"""Request bodies: from bytes to validated values.
 
-The cost of a body is bounded before it is parsed: its members are counted in the bytes, its depth
-and keys are checked before its values.
+The cost of a body is limited before it is parsed: its members are counted in the bytes. Its depth
+and its keys are checked before its values.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,24 +13,25 @@ from jsonschema.exceptions import ValidationError
 from placement.api.keywords import FORMATS, Validator, in_order
 from placement.errors import BadBody
 
-# Those of a reshape of 13,000 consumers with three classes each. One takes up to 130 bytes of
-# memory and some 3 µs.
+# Enough for a reshape of 13,000 consumers with three classes each. A member takes up to 130 bytes
+# of memory and about 3 µs.
 MAX_MEMBERS = 150_000
-MAX_DEPTH = 32  # lists and objects within each other
+MAX_DEPTH = 32  # nested lists and objects
 MAX_KEY = 255  # characters
-MAX_COMPLAINT = 480  # characters
+MAX_REASON = 480  # characters
 
 
 def decode(raw: bytes) -> Any:
-    """Parse JSON; of duplicate keys the last one counts.
+    """Parse JSON; the last of duplicate keys counts.
 
-    Raises BadBody for invalid JSON, and for more members, more levels or longer keys than any
-    operation takes.
+    Raises:
+        BadBody: the JSON is invalid, or has more members, deeper nesting or longer keys than any
+            operation accepts.
     """
-    # Every member but the first of a list or object follows a comma. Commas and brackets in texts
-    # count too: where members are many, these are few.
+    # Each member except the first of a list or object follows a comma. Commas and brackets within
+    # texts are counted too, but large bodies have few of them.
     if sum(map(raw.count, (b",", b"[", b"{"))) > MAX_MEMBERS:
-        raise BadBody(f"body: all lists and objects may have {MAX_MEMBERS} members together")
+        raise BadBody(f"body: all lists and objects together may have {MAX_MEMBERS} members")
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -39,7 +40,7 @@ def decode(raw: bytes) -> Any:
     return value
 
 
-# Takes the steps to a member, names and positions, and returns how a client would write them.
+# Formats the path of a member, given as keys and indices.
 Where = Callable[[Iterable[str | int]], str]
 
 
@@ -47,14 +48,19 @@ class Schema:
     """A JSON schema, checked and compiled when it is declared."""
 
     def __init__(self, schema: Mapping[str, Any], where: Where | None = None) -> None:
-        """`where`: how complaints write the path of a member; None: with dots alone."""
+        """Compile a schema.
+
+        Args:
+            schema: to compile.
+            where: formats paths in errors; None: keys separated by dots.
+        """
         self.schema = schema
         self._where = where or _dotted
         Validator.check_schema(schema)
         self._validator = Validator(in_order(schema), format_checker=FORMATS)
 
     def check(self, value: Any) -> None:
-        """Raise BadBody, naming the first wrong field and its value."""
+        """Raise BadBody for the first invalid field, with its path and value."""
         error = next(self._validator.iter_errors(value), None)
         if error is not None:
             where = self._where(error.absolute_path) or "body"
@@ -62,7 +68,7 @@ class Schema:
 
 
 class EitherSchema(Schema):
-    """Two forms of a body: the second one is meant where a body has the member.
+    """Two alternative forms of a body, distinguished by a member that only the second one has.
 
     within: the member of the body that has it; None: the body itself.
     """
@@ -78,7 +84,7 @@ class EitherSchema(Schema):
         self._member = member
 
     def check(self, value: Any) -> None:
-        """Raise BadBody as the schema of the form does that is meant."""
+        """Raise BadBody as the schema of the form that applies."""
         part = value
         if self._within is not None:
             part = value.get(self._within) if isinstance(value, dict) else None
@@ -96,14 +102,14 @@ def _check_shape(value: Any) -> None:
 
 
 def _check_keys(container: Any) -> None:
-    # PERF: without a look at which key it is.
+    # PERF: finds the longest key only if one is too long.
     if isinstance(container, dict) and max(map(len, container), default=0) > MAX_KEY:
         key = max(container, key=len)
         raise BadBody(f"{key[:MAX_KEY]}…: a key may have {MAX_KEY} characters")
 
 
 def _levels(value: Any) -> Iterator[list[Any]]:
-    """Yield the lists and objects of each depth, without recursion."""
+    """Yield the lists and objects at each depth, without recursion."""
     level = _containers([value])
     while level:
         yield level
@@ -117,7 +123,7 @@ _CONTAINERS = frozenset({dict, list})
 
 
 def size_of(value: Any) -> int:
-    """Return how many members all lists and objects within a parsed body have."""
+    """Return the number of members of all lists and objects in a parsed body."""
     return sum(sum(map(len, level)) for level in _levels(value))
 
 
@@ -126,7 +132,7 @@ def _containers(values: Iterable[Any]) -> list[Any]:
 
 
 def _deepest_member(value: Any) -> str:
-    """Return the member of the body with the deepest nesting."""
+    """Return the body's member with the deepest nesting."""
     members = value.items() if isinstance(value, dict) else enumerate(value)
     depths = {str(key): sum(1 for _level in _levels(member)) for key, member in members}
     return max(depths, key=lambda key: depths[key])
@@ -137,7 +143,7 @@ def _dotted(steps: Iterable[str | int]) -> str:
 
 
 def path_of(steps: Iterable[str | int]) -> str:
-    """Write the path of a member as programs do: `groups._NIC.required[0]`."""
+    """Return the path of a member as in code: `groups._NIC.required[0]`."""
     path = ""
     for step in steps:
         if isinstance(step, int):
@@ -150,7 +156,7 @@ def path_of(steps: Iterable[str | int]) -> str:
 
 
 def _what(error: ValidationError) -> str:
-    """Return the complaint, in one line of bounded length."""
-    # A pattern's guard against a line feed at the end would puzzle a client.
+    """Return the reason of an error, in one line of limited length."""
+    # The pattern's guard against a trailing line feed is an implementation detail.
     text = error.message.replace(r"(?!\\n)", "")
-    return text if len(text) <= MAX_COMPLAINT else f"{text[:MAX_COMPLAINT]}…"
+    return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]}…"

@@ -1,8 +1,8 @@
-"""The keywords of JSON schemas, checked so that a refusal costs little.
+"""The keywords of JSON schemas, checked in an order that makes a refusal cheap.
 
-Cheap keywords come first, and a caller stops at the first error. So the length of a text is
-checked before its pattern, and all items are texts before they are compared with each other. What
-a complaint repeats of the body is bounded. A schema within a schema is compiled once.
+Cheap keywords come first, and the caller stops at the first error: the length of a text is checked
+before its pattern, and the type of items before their uniqueness. Excerpts of the body in errors
+are limited. Nested schemas are compiled once.
 """
 
 import re
@@ -22,7 +22,7 @@ ORDER = (
     "properties", "patternProperties", "items", "uniqueItems",
 )  # fmt: skip
 
-# What the API's document says and no body can violate.
+# Keywords for the OpenAPI document, which a body cannot violate.
 ANNOTATIONS = frozenset({"title", "description", "examples"})
 
 Errors = Iterator[ValidationError]
@@ -40,21 +40,21 @@ Check = tuple[Callable[..., Any], Any]
 
 
 class _Compiled(NamedTuple):
-    """A schema within a schema."""
+    """A nested schema."""
 
     validator: Any
-    # All checks, in their order.
+    # All checks in order.
     checks: Sequence[Check]
-    # What values mostly are -> the checks without that of the type; empty for numbers.
+    # The usual type of values -> the checks without `type`; empty for numbers.
     checks_by_type: Mapping[type, Sequence[Check]]
-    # The smallest value that a schema of amounts allows; infinite for other schemas.
+    # Minimum of a schema for amounts; infinite for other schemas.
     least: float
-    # Some texts that the schema allows.
+    # A cache of texts that the schema allows.
     texts: set[str]
 
     @classmethod
     def of(cls, validator: Any, schema: Mapping[str, Any]) -> Self:
-        """Compile a schema whose keywords are in their order, as the validator would."""
+        """Compile a schema with sorted keywords."""
         checks = [(validator.VALIDATORS[keyword], schema[keyword]) for keyword in schema]
         types = schema.get("type", ())
         first_type = types if isinstance(types, str) else next(iter(types), "")
@@ -68,9 +68,9 @@ class _Compiled(NamedTuple):
         return cls(validator.evolve(schema=schema), checks, checks_by_type, least, set())
 
     def remember(self, text: str) -> None:
-        """Keep a text that the schema allows, unless it is long."""
-        if len(text) <= LONGEST_REMEMBERED:
-            if len(self.texts) >= MOST_REMEMBERED:
+        """Cache a text that the schema allows, unless it is long."""
+        if len(text) <= MAX_REMEMBERED_LENGTH:
+            if len(self.texts) >= MAX_REMEMBERED:
                 self.texts.clear()
             self.texts.add(text)
 
@@ -79,10 +79,10 @@ _PYTHON_TYPES: Mapping[str, type] = {"object": dict, "array": list, "string": st
 
 _compiled: dict[int, _Compiled] = {}
 
-MOST_REMEMBERED = 1000  # texts of one schema
-LONGEST_REMEMBERED = 64  # characters of one
+MAX_REMEMBERED = 1000  # texts of one schema
+MAX_REMEMBERED_LENGTH = 64  # characters of a text
 
-# The keywords of a schema of amounts without an upper bound.
+# Keywords of a schema for amounts without an upper limit.
 _OF_AMOUNTS = frozenset({"type", "minimum"})
 
 
@@ -92,9 +92,12 @@ def _is_uuid(value: object) -> bool:
 
 
 def in_order(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema, and all within it, with keywords in the order in which they are checked.
+    """Return a schema, and all schemas within it, with keywords in the order of their checks.
 
-    Annotations are left out. Raises ValueError for any other keyword that `ORDER` does not have.
+    Annotations are omitted.
+
+    Raises:
+        ValueError: `ORDER` does not have a keyword.
     """
     keywords = sorted(schema.keys() - ANNOTATIONS, key=ORDER.index)
     return {keyword: _within(keyword, schema[keyword]) for keyword in keywords}
@@ -115,17 +118,18 @@ def _type(validator: Any, types: Any, value: Any, _schema: Any) -> Errors:
 
 
 def _at_most(kind: type[str | list[Any] | dict[Any, Any]]) -> Callable[..., Errors]:
-    """Return the check of the largest size of one kind of value, where others may be as well."""
+    """Return a check of the maximum size of one kind of value; other kinds pass."""
 
     def check(_validator: Any, limit: int, value: Any, _schema: Any) -> Errors:
         if isinstance(value, kind) and len(value) > limit:
             yield ValidationError(f"{_BRIEF.repr(value)} is too long: {limit} at the most")
+            yield ValidationError(f"{_BRIEF.repr(value)} is too long: at most {limit} are allowed")
 
     return check
 
 
 def _additional(_validator: Any, _allowed: bool, value: Any, schema: Any) -> Errors:
-    """`additionalProperties`: false."""
+    """Check `additionalProperties`: false."""
     if not isinstance(value, dict):  # but a list, where both are allowed
         return
     properties, patterns = schema.get("properties", {}), schema.get("patternProperties", ())
@@ -143,7 +147,7 @@ def _additional(_validator: Any, _allowed: bool, value: Any, schema: Any) -> Err
 
 
 def _nothing(_validator: Any, _names: Any, _value: Any, _schema: Any) -> Errors:
-    """`propertyNames`, which only names the keys of an object for complaints."""
+    """Ignore `propertyNames`, which only supplies the noun for errors."""
     return iter(())
 
 
@@ -164,7 +168,7 @@ def _pattern_properties(validator: Any, schemas: Any, value: Any, _schema: Any) 
 
 
 def _items(validator: Any, within: Any, value: Any, _schema: Any) -> Errors:
-    if isinstance(value, list):  # and not a text, where both may be
+    if isinstance(value, list):  # the schema may allow texts too
         yield from _descend(validator, within, enumerate(value))
 
 
@@ -172,15 +176,15 @@ def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) ->
     compiled = _compiled.get(id(schema)) or _compile(validator, schema)
     inner, all_checks, checks_by_type, least, texts = compiled
     for key, member in members:
-        # PERF: most members of large bodies are amounts, and most of these are right. A validator
-        # takes ten times as long to say so.
+        # PERF: most members of large bodies are valid amounts. The validator takes ten times as
+        # long.
         if type(member) is int and member >= least:
             continue
-        # PERF: the names of a cloud are few, and a body may say each of them many times.
+        # PERF: a body may repeat the few names of a cloud many times.
         if type(member) is str and member in texts:
             continue
         is_right = True
-        # PERF: as `validator.iter_errors`, which takes twice as long.
+        # PERF: like `validator.iter_errors`, which takes twice as long.
         for check, argument in checks_by_type.get(type(member), all_checks):
             for error in check(inner, argument, member, schema) or ():
                 is_right = False
@@ -191,7 +195,7 @@ def _descend(validator: Any, schema: Any, members: Iterable[tuple[Any, Any]]) ->
 
 
 def _compile(validator: Any, schema: Any) -> _Compiled:
-    # The validator holds the schema, so no other object gets its id.
+    # The validator keeps a reference to the schema, so that its id is not reused.
     compiled = _compiled[id(schema)] = _Compiled.of(validator, schema)
     return compiled
 

@@ -1,4 +1,4 @@
-"""Which media types a request states: of its body, and of the answers that its client accepts."""
+"""The media types that a request states: of its body, and of acceptable answers."""
 
 import re
 
@@ -11,15 +11,15 @@ _RANGE = re.compile(rf"{_NAME}/{_NAME}({_WEIGHT}|{_PARAMETER})*")
 
 
 def is_json(req: falcon.Request) -> bool:
-    """Return whether the body is stated to be JSON, in any character set."""
+    """Return whether the body is declared as JSON, in any character set."""
     media_type = (req.content_type or "").partition(";")[0].strip().lower()
     return media_type == falcon.MEDIA_JSON
 
 
 def accepts_json(req: falcon.Request) -> bool:
-    """Return whether an answer in JSON suits the client.
+    """Return whether the client accepts an answer in JSON.
 
-    A malformed `Accept` states nothing, so any answer does.
+    A malformed `Accept` is ignored.
     """
     return req.client_accepts(falcon.MEDIA_JSON) or not _is_well_formed(req.accept)
 

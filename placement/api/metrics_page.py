@@ -1,4 +1,4 @@
-"""The metrics, on a path that is none of the API's: a WSGI layer."""
+"""A WSGI layer that serves the metrics."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -20,23 +20,23 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where the metrics are shown, and what makes their text.
+    """Where the metrics are served, and their text."""
 
-    port: the one of their own; None: they are on the ports of the API. token_required: whether only
-    those may read it whom the rule admits.
-    """
-
+    # URL path.
     path: str
+    # Separate port; None: the ports of the API.
     port: int | None
+    # Whether only callers that pass the policy rule may read the metrics.
     token_required: bool
+    # Returns the current metrics.
     text: Callable[[], bytes]
 
 
 class MetricsPage:
-    """Show the metrics; hand what is for the API to the application."""
+    """Serves the metrics, and passes all other requests to the application."""
 
     def __init__(self, application: "WSGIApplication", page: Page, policy: Policy) -> None:
-        """Where a token is required, callers have been authenticated before."""
+        """Wrap an application. If a token is required, callers must be authenticated already."""
         self._application = application
         self._page = page
         self._port = str(page.port)
@@ -53,7 +53,7 @@ class MetricsPage:
         path = environ.get("PATH_INFO", "")
         if path != page.path:
             if own:
-                detail = f"There is nothing but {page.path} on this port"
+                detail = f"This port serves only {page.path}"
                 return refuse(environ, start_response, 404, detail)
             return self._application(environ, start_response)
         if environ["REQUEST_METHOD"] != "GET":
@@ -68,7 +68,7 @@ class MetricsPage:
             text = page.text()
         except OSError as error:
             LOG.error("the metrics cannot be read: %s", error)
-            detail = "The metrics cannot be read; the log of the service says why"
+            detail = "The metrics cannot be read; see the log of the service"
             return refuse(environ, start_response, 503, detail)
         headers = [("Content-Type", CONTENT_TYPE), ("Content-Length", str(len(text)))]
         start_response("200 OK", headers)

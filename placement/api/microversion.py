@@ -1,4 +1,4 @@
-"""The version that a request asks for."""
+"""The microversion that a request states."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,7 +10,7 @@ HEADER = "OpenStack-API-Version"
 
 
 class Microversion(NamedTuple):
-    """Major and minor number; compares as numbers do."""
+    """Major and minor number, compared numerically."""
 
     major: int
     minor: int
@@ -20,15 +20,18 @@ class Microversion(NamedTuple):
 
 
 class MalformedVersionError(ValueError):
-    """The header does not hold a version; the argument is its value."""
+    """The header does not contain a version; the argument is its value."""
 
 
 # PERF: callers state one of a few versions.
 @lru_cache(maxsize=100)
 def requested(header: str | None, latest: Microversion) -> Microversion:
-    """Return the version that a header asks for, 1.0 when it names none.
+    """Return the version that a header states, 1.0 if it states none.
 
-    Raises MalformedVersionError. The caller checks whether the version is served.
+    The caller has to check whether the version is supported.
+
+    Raises:
+        MalformedVersionError: the header is malformed.
     """
     stated = microversion_parse.get_version({HEADER.lower(): header or ""}, service_type=SERVICE)
     if stated is None:

@@ -1,4 +1,4 @@
-"""What is done with every request before its operation, and with every answer after it."""
+"""Processing of every request before its operation, and of every answer after it."""
 
 import re
 from typing import Any
@@ -12,30 +12,35 @@ from placement.api.request_log import REQUEST_ID_KEY, VERSION_KEY
 
 MAX_URI = 64 * 1024  # bytes of path and query
 
-# A name or an address, with a port: `Location` repeats it.
+# A name or an address, optionally with a port; `Location` repeats it.
 _HOST = re.compile(r"[A-Za-z0-9._~%!$&'()*+,;=:\[\]-]*", re.ASCII)
 
 
 class Intake:
-    """Set each request's id, bound its length, and look at the host that it names."""
+    """Sets the id of a request, and checks its length and its Host header."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Set `req.context.request_id`.
 
-        Raises RequestRefused: 414 for a URI that is too long, 400 for a Host that is none.
+        Raises:
+            RequestRefused: 414 if the URI is too long, 400 if Host is malformed.
         """
         req.context.request_id = req.env[REQUEST_ID_KEY]
         if len(req.path) + len(req.query_string) > MAX_URI:
-            raise RequestRefused(414, f"path and query may have {MAX_URI} bytes together")
+            raise RequestRefused(414, f"path and query together may have {MAX_URI} bytes")
         if not _HOST.fullmatch(req.env.get("HTTP_HOST", "")):
-            raise RequestRefused(400, "Host: this header is not the name of a host")
+            raise RequestRefused(400, "Host: this header is not a valid host name")
 
 
 class Negotiation:
-    """Negotiate the version of a request, and name it in the answer."""
+    """Negotiates the version of a request, and states it in the answer."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Set `req.context.version`.  Raises RequestRefused: 400 malformed, 406 not served."""
+        """Set `req.context.version`.
+
+        Raises:
+            RequestRefused: 400 if the header is malformed, 406 if the version is not supported.
+        """
         try:
             version = requested(req.get_header(HEADER), LATEST)
         except MalformedVersionError as error:
@@ -58,7 +63,7 @@ class Negotiation:
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool
     ) -> None:
-        """Name the version in the answer."""
+        """State the version in the answer."""
         version = getattr(req.context, "version", None)
         if version is not None:
             resp.set_header(HEADER, f"placement {version}")

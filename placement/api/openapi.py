@@ -1,6 +1,7 @@
-"""The API as an OpenAPI document, made of the declarations that serve it.
+"""The API as an OpenAPI document, generated from the declarations that the service runs on.
 
-One document for each microversion: routes, request schemas, parameters and responses say it all.
+There is one document for each microversion, from its routes, request schemas, parameters and
+responses.
 """
 
 import inspect
@@ -27,19 +28,19 @@ REASONS = {
     200: "Success.",
     201: "Created.",
     204: "Success, without a body.",
-    304: "The client has the answer: nothing that it shows has changed.",
+    304: "The client's copy is up to date.",
     400: "The request is malformed or names something unknown; `detail` says what.",
     401: "The token is missing or invalid.",
-    403: "The policy does not allow this to the caller.",
-    404: "There is no such object, or no such operation at this microversion.",
+    403: "The policy does not allow this operation for the caller.",
+    404: "The object does not exist, or the operation does not exist at this microversion.",
     405: "The method is not allowed at this microversion.",
-    406: "The client does not accept JSON, or the microversion is not served.",
-    409: "The present state does not allow it. `code` tells a lost race, which can be retried, "
-    "from a refusal.",
+    406: "The client does not accept JSON, or the microversion is not supported.",
+    409: "The request conflicts with the present state. `code` distinguishes lost races, which can "
+    "be retried, from other conflicts.",
     413: "The body is too large.",
     414: "Path and query are too long.",
     415: "The body must be JSON.",
-    503: "Temporarily unavailable: retry after `Retry-After` seconds. Without that header an "
+    503: "Temporarily unavailable: retry after `Retry-After` seconds. Without that header, an "
     "operator has to act.",
 }
 
@@ -54,25 +55,23 @@ PATH_EXAMPLES = {
 ETAG = {
     "ETag": {
         "schema": {"type": "string"},
-        "description": "A weak entity tag. It is another one when anything that is shown changes.",
+        "description": "A weak entity tag, which changes when the returned content changes.",
     }
 }
-LOCATION = {
-    "Location": {"schema": {"type": "string"}, "description": "The URL of what was created."}
-}
+LOCATION = {"Location": {"schema": {"type": "string"}, "description": "URL of the created object."}}
 IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
-    "description": "Entity tags of what the client has. With the present one the answer is 304.",
+    "description": "Entity tags of cached answers. If one is still valid, the answer is 304.",
     "schema": {"type": "string"},
 }
 
 DESCRIPTION = """\
-Placement keeps the inventory of a cloud as trees of resource providers, and answers which of them \
-can meet a request.
+Placement stores the inventory of a cloud as trees of resource providers, and finds the providers \
+that can serve a request.
 
-Every operation takes a microversion in the header `OpenStack-API-Version`. This document is that \
-of one microversion; ask for another with the same header."""
+Every operation takes a microversion in the header `OpenStack-API-Version`. This document \
+describes one microversion; to get another one, request the document with that header."""
 
 
 @lru_cache(maxsize=8)
@@ -82,9 +81,9 @@ def document(version: Microversion, mount: str = "") -> bytes:
 
 
 def describe(version: Microversion, mount: str = "") -> dict[str, Any]:
-    """Return the whole API as one microversion has it; `mount` is the prefix of all paths."""
+    """Return the document of one microversion; `mount` is the prefix of all paths."""
     components = Components()
-    error = components.place(problems.ERRORS)
+    error = components.add(problems.ERRORS)
     microversion = _header(version, components)
     return {
         "openapi": "3.1.0",
@@ -125,7 +124,7 @@ def _paths(version: Microversion, components: Components) -> dict[str, Any]:
 
 
 def _operation(route: Route, version: Microversion, components: Components) -> dict[str, Any]:
-    # What a reader of the handler reads, a reader of the document reads too.
+    # The docstring of the handler is the public description.
     summary, _blank, more = (inspect.getdoc(route.handler) or "").partition("\n\n")
     operation: dict[str, Any] = {
         "operationId": route.operation,
@@ -147,7 +146,7 @@ def _operation(route: Route, version: Microversion, components: Components) -> d
         operation["description"] = more
     if route.body_schema is not None:
         schema = route.body_schema.at(version).schema
-        # Bodies that several operations share have names of their own.
+        # Bodies that several operations share have a title already.
         named = {"title": f"{_capitalised(route.operation)}Request", **schema}
         operation["requestBody"] = {"required": True, "content": _content(named, components)}
     return operation
@@ -166,13 +165,13 @@ def _responses(
     if _is_tagged(route, version):
         responses["304"] = {"description": REASONS[304], "headers": ETAG}
     for status in sorted(_failures(route)):
-        # Failures are alike in all operations.
+        # Failures are the same for all operations.
         responses[str(status)] = {"$ref": f"#/components/responses/{_failure_name(status)}"}
     return responses
 
 
 def _content(schema: Fragment, components: Components) -> Mapping[str, Any]:
-    return {JSON: {"schema": components.place(schema), "example": example_of(schema)}}
+    return {JSON: {"schema": components.add(schema), "example": example_of(schema)}}
 
 
 def _capitalised(name: str) -> str:
@@ -198,7 +197,7 @@ def _header(version: Microversion, components: Components) -> Mapping[str, Any]:
         "in": "header",
         "required": version > v("1.0"),
         "description": "The microversion that this document describes.",
-        "schema": components.place(schema),
+        "schema": components.add(schema),
     }
 
 
@@ -219,13 +218,13 @@ def _query(
             "description": parameter.about,
             "schema": parameter.schema,
         }
-    # A document can name no parameters by a pattern, but an object's properties.
+    # OpenAPI cannot declare parameters by a pattern, but it can declare properties that way.
     if suffixed and SUFFIX.at(version):
         yield _groups(suffixed, SUFFIX.at(version), components)
 
 
 def _groups(names: Iterable[str], suffix: str, components: Components) -> Mapping[str, Any]:
-    """Return the parameters of further request groups, as one object of any such members."""
+    """Return the parameters of suffixed request groups, as one object with arbitrary members."""
     keys = f"^({'|'.join(names)}){suffix.removesuffix('?')}$"
     schema = {
         "title": "RequestGroups",
@@ -238,9 +237,9 @@ def _groups(names: Iterable[str], suffix: str, components: Components) -> Mappin
         "in": "query",
         "style": "form",
         "explode": True,
-        "description": "Further request groups: the same parameters with a suffix, which they "
-        "have in common. Each group is served by one provider.",
-        "schema": components.place(schema),
+        "description": "Further request groups: the same parameters, with a suffix that is common "
+        "to a group. Each group is served by one provider.",
+        "schema": components.add(schema),
         "example": {"resources_GPU": "VGPU:1", "required_GPU": samples.TRAIT},
     }
 

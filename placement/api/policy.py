@@ -1,4 +1,4 @@
-"""Who may do what: rules of oslo.policy, one for each operation or several."""
+"""Authorization: oslo.policy rules, each for one or several operations."""
 
 import ast
 import logging
@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 REFRESH = 1.0  # seconds
 MAX_ANSWERS = 1000
 
-# Kinds of checks that ask another service, such as `http`: the answer may differ each time.
+# Kinds of checks that query another service, such as `http`: their results may change.
 REMOTE_KINDS = frozenset(entry.name for entry in entry_points(group="oslo.policy.rule_checks"))
 
 # Kinds of checks that do not compare an attribute of the caller, and attributes that others can.
@@ -41,7 +41,7 @@ BASE = {
     ),
 }
 
-# Who may know why hosts cannot serve a request.
+# Rule for explanations of why hosts cannot serve a request.
 EXPLAIN = "placement:allocation_candidates:explain"
 
 DEFAULT = "rule:admin_or_service_api"
@@ -52,36 +52,41 @@ OTHER_DEFAULTS = {
 
 
 def register_options(conf: cfg.ConfigOpts) -> None:
-    """Register the group `oslo_policy`, with the service's own default."""
+    """Register the group `oslo_policy`, with this service's default policy file."""
     opts.set_defaults(conf, policy_file="policy.yaml")
 
 
 class Policy:
-    """The rules in force: defaults, and what the operator's policy files override.
+    """The effective rules: the defaults, with the overrides of the operator's policy files.
 
-    Files are checked for changes every `REFRESH` seconds. Answers are cached until the rules
-    change, because asking the library takes 150 us, as much as a small request. Where a rule asks
-    another service, answers are cached for `REFRESH` seconds only.
+    Files are checked for changes every `REFRESH` seconds. Results are cached until the rules
+    change, because an evaluation takes 150 µs, as much as a small request. If a rule queries
+    another service, results are cached for `REFRESH` seconds only.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, operations: Iterable[tuple[str, str, str]]) -> None:
-        """`operations` are (rule, method, path): the rules are named by the routes.
+        """Load the rules.
 
-        Raises ConfigurationError for a policy file that cannot be read.
+        Args:
+            conf: names the policy files.
+            operations: (rule, method, path) of each route.
+
+        Raises:
+            ConfigurationError: a policy file cannot be read.
         """
         register_options(conf)
         self._enforcer = policy.Enforcer(conf)
         self._enforcer.suppress_deprecation_warnings = True
         self._enforcer.register_defaults(defaults(operations))
-        # (rule, target, what rules can read of the caller) -> whether it is allowed.
+        # (rule, target, caller's attributes that rules can read) -> whether it is allowed.
         self._answers: dict[tuple[object, ...], bool] = {}
-        # The rules that the cached answers follow from; None: they outdate by themselves.
+        # The rules of the cached results; None: the results expire with the next refresh.
         self._answered_by: Mapping[str, Any] | None = None
         # Warnings that have been logged.
         self._warned_of: set[str] = set()
         self._values: Callable[[RequestContext], tuple[Any, ...]] | None = None
         self._refresh_at = 0.0
-        # While the library reads files, its rules are incomplete.
+        # The library's rules are incomplete while it reads files.
         self._lock = threading.Lock()
         try:
             self._load()
@@ -100,14 +105,14 @@ class Policy:
     def allows(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> bool:
-        """Return whether the rule allows it to the caller, by default on its own project."""
+        """Return whether the rule allows it for the caller, by default on its own project."""
         self._refresh()
         return self._answer(rule, caller, target)
 
     def refusal(
         self, rule: str, caller: RequestContext | None, target: Mapping[str, Any] | None = None
     ) -> str | None:
-        """Return what a caller is told whom the rule does not allow it; None: it does."""
+        """Return the error message if the rule denies the caller, else None."""
         if caller is not None and self.allows(rule, caller, target):
             return None
         refusal = f"Policy does not allow {rule} to be performed"
@@ -117,13 +122,13 @@ class Policy:
     def remedy(
         self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None = None
     ) -> str:
-        """Return what a refused caller needs; empty where no single role would do."""
+        """Return what a denied caller needs; empty if no single role would suffice."""
         if caller.system_scope or caller.domain_id:
             return "it needs a token whose scope is a project"
         roles = [
             role
             for role in self._roles(rule)
-            if self._ask(rule, _credentials(caller, role), target)
+            if self._evaluate(rule, _credentials(caller, role), target)
         ]
         if not roles:
             return ""
@@ -131,35 +136,35 @@ class Policy:
 
     def _answer(self, rule: str, caller: RequestContext, target: Mapping[str, Any] | None) -> bool:
         if self._values is None:
-            # PERF: the attributes are read several times as fast as what the library makes of them.
+            # PERF: reading the attributes is several times as fast as `to_policy_values`.
             self._values = attrgetter(*caller.to_policy_values())
-        # All that a rule can read; lists are the only values that have no hash.
+        # All values that a rule can read. Lists are the only unhashable ones.
         values = (tuple(value) if type(value) is list else value for value in self._values(caller))
-        question = (rule, target and tuple(target.items()), *values)
-        # Rules that change while the library answers get another dictionary.
+        key = (rule, target and tuple(target.items()), *values)
+        # A concurrent change of the rules replaces the dictionary.
         answers = self._answers
-        answer = answers.get(question)
+        answer = answers.get(key)
         if answer is None:
-            answer = self._ask(rule, _credentials(caller), target)
+            answer = self._evaluate(rule, _credentials(caller), target)
             if len(answers) >= MAX_ANSWERS:
                 answers.clear()
-            answers[question] = answer
+            answers[key] = answer
         return answer
 
-    def _ask(
+    def _evaluate(
         self, rule: str, credentials: dict[str, Any], target: Mapping[str, Any] | None
     ) -> bool:
-        """Ask the library; without a target, about the caller's own project."""
+        """Evaluate a rule; without a target, on the caller's own project."""
         if target is None:
             target = {name: credentials[name] for name in ("project_id", "user_id")}
         with self._lock:
             return bool(self._enforcer.authorize(rule, dict(target), credentials))
 
     def _roles(self, rule: str) -> Iterable[str]:
-        """Return the roles that a rule, and the rules that it refers to, name in their order."""
+        """Return the roles that a rule names, directly or by reference, in order."""
         roles: dict[str, None] = {}
         visited = set()
-        # Depth first, so that roles come in the order in which the rules read.
+        # Depth first, so that roles are in the order in which they appear in the rules.
         checks: list[Any] = [policy.RuleCheck("rule", rule)]
         while checks:
             check = checks.pop(0)
@@ -184,13 +189,13 @@ class Policy:
                 self._load()
             except Exception:
                 # A file that is being edited must not stop the service.
-                LOG.exception("the policy files cannot be used; the rules from before them hold")
+                LOG.exception("the policy files cannot be used; the previous rules stay in force")
             self._forget_outdated()
 
     def _forget_outdated(self) -> None:
-        """Begin with no cached answers if a rule has changed, or asks another service."""
+        """Clear cached results if a rule has changed or queries another service."""
         rules = dict(self._enforcer.rules)
-        # The library makes a new check of each rule that it reads again.
+        # The library makes a new check object for each rule that it reads again.
         if rules == self._answered_by:
             return
         self._answers = {}
@@ -225,7 +230,7 @@ class Policy:
         return sorted(warnings)
 
     def _load(self) -> None:
-        # The library looks at the files only here, not at each question.
+        # The library checks the files only here, not for each evaluation.
         self._enforcer.use_conf = True
         try:
             self._enforcer.load_rules()
@@ -234,7 +239,7 @@ class Policy:
 
 
 def _leaves(checks: Iterable[Any]) -> Iterator[policy.Check]:
-    """Yield the checks of rules that do not consist of others; constants are left out."""
+    """Yield the elementary checks of rules; constants are omitted."""
     for check in checks:
         if isinstance(check, policy.AndCheck | policy.OrCheck):
             yield from _leaves(check.rules)
@@ -260,7 +265,7 @@ def _is_readable(kind: str) -> bool:
 
 
 def _credentials(caller: RequestContext, *more_roles: str) -> dict[str, Any]:
-    """Return what rules can read of a caller, with more roles than it has."""
+    """Return what rules can read of a caller, with additional roles."""
     values = dict(caller.to_policy_values())
     return {**values, "roles": [*values["roles"], *more_roles]}
 

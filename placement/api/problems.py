@@ -1,7 +1,7 @@
-"""Errors as HTTP: the one table of error class -> status, and the form of the answer.
+"""Errors as HTTP answers: the table of error class -> status, and the format of the answer.
 
-A domain error gets the status of its nearest ancestor in the table. Anything else is a fault of
-the service: 500, logged with its trace, of which the client learns only the request id.
+A domain error gets the status of its nearest ancestor in the table. Any other error is a bug of the
+service: 500, logged with its traceback; the client only gets the request id.
 """
 
 import http
@@ -28,8 +28,8 @@ STATUS: Mapping[type[Exception], int] = {
     errors.Unavailable: 503,
 }
 
-MAX_COMPARED = 255  # characters of an unknown path that is compared with those that exist
-MAX_DETAIL = 4000  # characters: a detail may repeat what a client sent
+MAX_COMPARED = 255  # characters of an unknown path that is compared with existing paths
+MAX_DETAIL = 4000  # characters, because a detail may repeat client data
 
 FAULT = "The server met an unexpected fault; its log has the details under this request id"
 
@@ -66,7 +66,7 @@ ERRORS: Mapping[str, Any] = {
 
 
 class RequestRefused(Exception):
-    """The pipeline refuses a request before any handler runs."""
+    """The pipeline refuses a request before its handler runs."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class RequestRefused(Exception):
         headers: Mapping[str, str] | None = None,
         members: Mapping[str, str] | None = None,
     ) -> None:
-        """`members` are further members of the error object."""
+        """`members` are additional members of the error object."""
         super().__init__(detail)
         self.status = status
         self.headers = headers or {}
@@ -98,7 +98,13 @@ def envelope(
 ) -> dict[str, Any]:
     """Return the body of an error, without `code` at versions that have no codes.
 
-    version: None before one is negotiated. members: further ones of the error object.
+    Args:
+        status: of the answer.
+        detail: what is wrong; long ones are cut.
+        request_id: of the request.
+        version: of the answer; None if none has been negotiated.
+        code: of the error.
+        members: additional members of the error object.
     """
     error: dict[str, Any] = {
         "status": status,
@@ -133,7 +139,7 @@ def domain_error(
     if isinstance(error, errors.Unavailable) and error.retry_after is not None:
         resp.set_header("Retry-After", str(error.retry_after))
     version = _version(req)
-    # Of 503, versions of 1.x know no codes of their own.
+    # Versions 1.x have no codes for 503.
     is_coded = status != 503 or (version is not None and Feature.WHOLE_LANGUAGE.at(version))
     code = error.code if is_coded else errors.UNDEFINED
     _render(resp, status, envelope(status, str(error), req.context.request_id, version, code))
@@ -165,9 +171,13 @@ def http_error(
     *,
     paths: Iterable[str] = (),
 ) -> None:
-    """Answer what Falcon itself refuses: unknown paths, malformed lines.
+    """Answer an error that Falcon itself raises: unknown paths, malformed lines.
 
-    paths: those that exist, with variables in braces.
+    Args:
+        req: the request.
+        resp: the answer.
+        error: what Falcon raised.
+        paths: existing paths, with variables in braces, for suggestions.
     """
     status = falcon.http_status_to_code(error.status)
     detail = error.description or title(status)
@@ -177,7 +187,7 @@ def http_error(
 
 
 def _similar_path(path: str, paths: Iterable[str]) -> str:
-    """Return the existing path that an unknown one is most like, as part of a sentence."""
+    """Return a hint with the existing path that is most similar to an unknown one."""
     if len(path) > MAX_COMPARED:
         return ""
     segments = path.rstrip("/").split("/")
@@ -194,7 +204,7 @@ def _filled(pattern: str, segment: str) -> str:
 
 
 def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _params: Any) -> None:
-    """Answer a fault of the service."""
+    """Answer a bug of the service."""
     LOG.exception("unexpected error in %s %s", req.method, req.path, exc_info=error)
     _render(resp, 500, envelope(500, FAULT, req.context.request_id, _version(req)))
 
@@ -202,7 +212,9 @@ def unexpected(req: falcon.Request, resp: falcon.Response, error: Exception, _pa
 def register(app: falcon.App[Any, Any], paths: Iterable[str] = ()) -> None:
     """Register the handlers of all errors with the application.
 
-    paths: those that the application answers, proposed where a path is nearly one of them.
+    Args:
+        app: the application.
+        paths: those of the application, for suggestions if a path is unknown.
     """
     app.add_error_handler(Exception, unexpected)
     app.add_error_handler(falcon.HTTPError, partial(http_error, paths=tuple(paths)))

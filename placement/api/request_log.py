@@ -1,8 +1,8 @@
-"""Each request from its first moment to its last: its id, its context, its line in the log.
+"""The life of a request: its id, its context, its line in the log.
 
-Log records of all libraries name the request by its context. The context belongs to the thread, so
-each request sets one of its own, before authentication, and clears it at its end. A request that
-took long has a second line, which says where its time went.
+Log records of all libraries name the request through its context. The context belongs to the
+thread: each request sets a new one before authentication, and clears it at its end. A slow request
+is logged with a second line that shows where its time went.
 """
 
 import logging
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 LOG = logging.getLogger(__name__)
-REQUEST_LOG = logging.getLogger("placement.requestlog")  # filters of operators name it
+REQUEST_LOG = logging.getLogger("placement.requestlog")  # operators filter by this name
 
 REQUEST_ID = "X-Openstack-Request-Id"
 REQUEST_ID_KEY = "openstack.request_id"
@@ -36,23 +36,23 @@ VERSION_KEY = "placement.version"
 OPERATION_KEY = "placement.operation"
 
 NO_OPERATION = "other"
-METRICS = "show_metrics"  # the operation that is not one of the API
-PROBES = {"check_health", METRICS}  # what machines ask all the time, while nothing happens
+METRICS = "show_metrics"  # operation outside of the API
+PROBES = {"check_health", METRICS}  # operations that monitoring calls continuously
 
 LINE = '%s "%s %s" status: %s len: %s microversion: %s time: %.6f statements: %s'
 _GLOBAL_ID = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _PLAIN = re.compile(r"[\w/.-]*\Z", re.ASCII)
-_IN_PATHS = "/:@!$&'()*+,;="  # characters that paths hold unquoted
+_IN_PATHS = "/:@!$&'()*+,;="  # characters that need no quoting in paths
 
 
 class RequestLog:
-    """Give each request an id and a context, and log one line when it is answered.
+    """Gives each request an id and a context, and logs a line when it is answered.
 
-    A fault that nothing inside has answered becomes 500, with its trace in the log.
+    An exception that no inner layer has handled becomes 500, with its traceback in the log.
     """
 
     def __init__(self, application: "WSGIApplication", slow: float) -> None:
-        """slow: seconds from which on a request has a line that says where they went; 0: none."""
+        """Wrap an application; `slow`: seconds after which a request is slow, 0: none is."""
         self._application = application
         self._slow = slow
 
@@ -63,7 +63,7 @@ class RequestLog:
         caller = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
         environ[REQUEST_ID_KEY] = request_id = f"req-{uuid.uuid4()}"
         environ[GLOBAL_ID_KEY] = global_id = caller if _GLOBAL_ID.match(caller) else None
-        # From here on this is the context of the thread.
+        # This sets the context of the thread.
         context.RequestContext(request_id=request_id, global_request_id=global_id)
         answer = _Answer(environ, start_response, self._slow)
         try:
@@ -77,9 +77,9 @@ class RequestLog:
 
 
 class _Answer:
-    """The status of an answer, kept until it ends and is logged."""
+    """The status of an answer, kept until the answer ends and is logged."""
 
-    __slots__ = ("_course", "_environ", "_slow", "_start_response", "_status")
+    __slots__ = ("_environ", "_slow", "_start_response", "_status", "_timer")
 
     def __init__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse", slow: float
@@ -88,10 +88,10 @@ class _Answer:
         self._start_response = start_response
         self._status = "-"
         self._slow = slow
-        self._course = stopwatch.begin()
+        self._timer = stopwatch.begin()
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-        """Begin the answer, as WSGI's `start_response`, with the request's id in its headers."""
+        """Start the answer, as WSGI's `start_response`, with the request id in its headers."""
         self._status = status[:3]
         headers.append((REQUEST_ID.lower(), self._environ[REQUEST_ID_KEY]))
         if dry_run.is_requested(self._environ):
@@ -99,15 +99,15 @@ class _Answer:
         return self._start_response(status, headers, exc_info)
 
     def finish(self) -> None:
-        """Stop the time, where the answer is there and has not been sent."""
-        self._course.stop()
+        """Stop the time when the answer is complete but not sent yet."""
+        self._timer.stop()
 
     def end(self, length: int) -> None:
-        """Log the request, whose answer had a body of `length` bytes, and clear its context."""
-        environ, course = self._environ, self._course
-        course.stop()
+        """Log the request, whose answer had `length` bytes, and clear its context."""
+        environ, timer = self._environ, self._timer
+        timer.stop()
         stopwatch.end()
-        seconds, statements = course.elapsed(), course.statements
+        seconds, statements = timer.elapsed(), timer.statements
         operation = environ.get(OPERATION_KEY, NO_OPERATION)
         slow = 0 < self._slow <= seconds
         events.emit(
@@ -138,7 +138,7 @@ class _Answer:
             REQUEST_LOG.log(level, LINE, *facts.values(), extra={"extra": facts})
         if slow:
             facts = {
-                phase.value: round(spent, 3) for phase, spent in _longest_first(course.seconds())
+                phase.value: round(spent, 3) for phase, spent in _longest_first(timer.seconds())
             }
             REQUEST_LOG.warning(
                 'slow: "%s %s" took %.3f s and %s statements: %s',
@@ -153,9 +153,9 @@ class _Answer:
 
 
 class _Whole(list[bytes]):
-    """A body that is there; the server closes it when it has been sent.
+    """A complete body. The server calls `close` after it has sent it.
 
-    So the client does not wait for the log and for the metrics.
+    So the client does not wait for the log and the metrics.
     """
 
     def __init__(self, body: list[bytes], answer: _Answer) -> None:
@@ -203,7 +203,7 @@ def refuse(
     headers: Sequence[tuple[str, str]] = (),
     exc_info: Any = None,
 ) -> list[bytes]:
-    """Answer with an error from outside the application, in the form of all errors."""
+    """Answer an error from outside the application, in the format of the API."""
     body = orjson.dumps(problems.envelope(status, detail, environ[REQUEST_ID_KEY], None))
     entity_headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     start_response(f"{status} {problems.title(status)}", [*headers, *entity_headers], exc_info)
@@ -219,6 +219,6 @@ def _uri(environ: "WSGIEnvironment") -> str:
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     query = environ.get("QUERY_STRING", "")
     quoted = path
-    if not _PLAIN.match(path):  # PERF: most are
+    if not _PLAIN.match(path):  # PERF: most paths need no quoting
         quoted = quote(path, _IN_PATHS, encoding="latin-1", errors="replace")
     return f"{quoted}?{query}" if query else quoted

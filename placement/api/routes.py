@@ -1,4 +1,4 @@
-"""Every operation: method, path, handler, first version, rule, response. Read top to bottom."""
+"""All operations: method, path, handler, first version, rule, response, in order of paths."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -61,16 +61,15 @@ Handler = Callable[[Call], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Which of several faults of a request is answered.
+    """The order of checks, which decides which of several errors is reported."""
 
-    below: the status below the first version. types_below: whether wrong types are refused even
-    there. before_body: a check of the path that comes before the body is read. at_bad_body: a check
-    of the path that comes before a wrong body is refused. Both raise what is wrong.
-    """
-
+    # Status below the first version.
     below: int = 404
+    # Whether wrong media types are refused even below the first version.
     types_below: bool = False
+    # Check of the path before the body is read; raises an error.
     before_body: Callable[[Call], None] | None = None
+    # Check of the path before an invalid body is refused; raises an error.
     at_bad_body: Callable[[Call], None] | None = None
 
 
@@ -80,31 +79,31 @@ PROVIDER_FIRST = Order(at_bad_body=providers.check_provider)
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation, or what it is from a version on.
-
-    handler: its name is the operation's public id, its docstring the summary and description.
-    since: the route holds from this version until that of the next one of this method and path.
-    rule: the policy rule; None: free for all, without a token. body_schema: None where a body is
-    ignored. parameters: those of the query; None where any are ignored. reads: nothing is changed,
-    whatever the method. target: the parameter that the rule is checked against; None: the caller's
-    own project. part_rules: part that `include` may name -> the rule that is checked for it, too.
-    asks: further rules, which only some requests need. tagged: answers have entity tags, where
-    the version has them.
-    """
+    """One operation, or its form from a version on."""
 
     method: str
     path: str
+    # Its name is the public id of the operation, its docstring the public description.
     handler: Handler
+    # First version; the route is valid until the next one of the same method and path.
     since: str
+    # Policy rule; None: public, without a token.
     rule: str | None
     response: Response
+    # None: the body is ignored.
     body_schema: Versioned[Schema] | None = None
+    # Parameters of the query; None: the query is ignored.
     parameters: Mapping[str, Parameter] | None = None
     order: Order = USUAL
+    # Whether nothing is changed, whatever the method.
     reads: bool = False
+    # Parameter that the rule is checked against; None: the caller's own project.
     target: str | None = None
+    # Part that `include` may name -> additional rule.
     part_rules: Mapping[str, str] | None = None
+    # Whether answers have entity tags, at versions with tags.
     tagged: bool = False
+    # Additional rules of some requests.
     asks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -128,17 +127,17 @@ class Route:
 
     @property
     def public(self) -> bool:
-        """Whether no token is asked for."""
+        """Whether no token is needed."""
         return self.rule is None
 
     @property
     def has_dry_runs(self) -> bool:
-        """Whether `dry_run` is a parameter: of each write, and of each read that has a body."""
+        """Whether `dry_run` is a parameter: for each write, and for each read with a body."""
         return self.method not in dry_run.READING_METHODS
 
     @property
     def accepts_json_only(self) -> bool:
-        """Whether a request is refused whose `Accept` leaves out JSON."""
+        """Whether requests are refused if their `Accept` excludes JSON."""
         reads = self.reads or self.method == "GET"
         return reads and not self.public and self.response.shape is not None
 
@@ -158,7 +157,7 @@ ONE_INVENTORY = f"{INVENTORIES_PATH}/{{resource_class}}"
 CONSUMER_PATH = "/allocations/{consumer}"
 TREE_PATH = "/provider_trees/{root}"
 RULE = "placement:resource_providers"
-# A part is shown with a provider to those to whom it is shown by itself.
+# `include=PART` requires the policy rule of `GET …/PART`.
 PART_RULES = {
     "inventories": f"{RULE}:inventories:list",
     "usages": f"{RULE}:usages",
@@ -279,8 +278,9 @@ ROUTES: tuple[Route, ...] = (
 def operations(routes: Iterable[Route]) -> dict[str, dict[str, Versioned[Route]]]:
     """Return path -> method -> the routes of that operation by version.
 
-    Raises ValueError when two routes say of one version what the operation is, or when those
-    of one operation do not stand in the order of their versions.
+    Raises:
+        ValueError: two routes of an operation are for the same version, or they are not in the
+            order of their versions.
     """
     tables: dict[tuple[str, str], dict[str, Route]] = {}
     for route in routes:

@@ -1,8 +1,8 @@
-"""Shapes of answers: each is declared once, and rendered and described by that declaration.
+"""Shapes of answers: each is declared once, and both rendered and described from it.
 
-`schema` returns the JSON schema of a shape at a version, `renderer` the function that brings a
-value into it. A schema with a title is a component of the API's document. The examples there are
-made of those of the schemas.
+`schema` returns the JSON schema of a shape at a version, `renderer` a function that converts values
+to that form. A schema with a title is a component of the OpenAPI document. Examples of bodies are
+composed of the examples in schemas.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,34 +15,35 @@ from placement.api.history import v
 from placement.api.microversion import Microversion
 from placement.api.versioned import Versioned
 
-Fragment = Mapping[str, Any]  # a JSON schema, or a piece of one
+Fragment = Mapping[str, Any]  # a JSON schema, or a part of one
 Renderer = Callable[[Any], Any]
 
 T = TypeVar("T")
 
 
 class View(NamedTuple):
-    """How a client sees an answer: at a version, and with the prefix of all paths in links."""
+    """What the form of an answer depends on."""
 
     version: Microversion
+    # Prefix of all paths in links.
     mount: str = ""
 
 
 class Shape(Protocol):
-    """A form of JSON values; no two shapes are equal."""
+    """A form of JSON values, compared by identity."""
 
     def __hash__(self) -> int:
-        """Return the hash: renderers are kept by shape."""
+        """Return the hash: renderers are cached by shape."""
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the JSON schema at a version.  Raises LookupError where there is none yet."""
+        """Return the JSON schema at a version.  Raises LookupError below the first one."""
 
     def renderer(self, view: View) -> Renderer:
-        """Return what brings a value into this form."""
+        """Return a function that converts a value to this form."""
 
 
 def itself(value: T) -> T:
-    """Return the value as it is."""
+    """Return the value unchanged."""
     return value
 
 
@@ -53,19 +54,19 @@ class Json:
     fragment: Fragment
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema, which no version changes."""
+        """Return the schema, the same for all versions."""
         return self.fragment
 
     def renderer(self, view: View) -> Renderer:
-        """Return what does nothing."""
+        """Return a function that does nothing."""
         return itself
 
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """Values that are in a shape already.
+    """Values that have the form of a shape already.
 
-    PERF: functions that make all of a value at once are faster than renderers of each member.
+    PERF: a function that makes a whole value is faster than a renderer for each member.
     """
 
     shape: Shape
@@ -75,7 +76,7 @@ class Ready:
         return self.shape.schema(version)
 
     def renderer(self, view: View) -> Renderer:
-        """Return what does nothing."""
+        """Return a function that does nothing."""
         return itself
 
 
@@ -90,14 +91,14 @@ class Array:
         return {"type": "array", "items": self.items.schema(version)}
 
     def renderer(self, view: View) -> Renderer:
-        """Return what takes any iterable of such values."""
+        """Return a function for iterables of such values."""
         render = self.items.renderer(view)
         return itself if render is itself else lambda values: [render(value) for value in values]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """An object of values of one shape by keys of one form, such as UUIDs."""
+    """An object with keys of one form, such as UUIDs, and values of one shape."""
 
     keys: Fragment
     values: Shape
@@ -108,7 +109,7 @@ class Table:
         return {"type": "object", "propertyNames": self.keys, "additionalProperties": values}
 
     def renderer(self, view: View) -> Renderer:
-        """Return what takes a mapping to such values."""
+        """Return a function for mappings to such values."""
         render = self.values.renderer(view)
         if render is itself:
             return itself
@@ -117,19 +118,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Property:
-    """A property of an object: its name, its shape, and the first version that has it.
-
-    value: takes what is shown from the value that the object stands for; None: its attribute of
-    this name.
-    """
+    """A property of an object."""
 
     name: str
     shape: Shape
+    # Gets the property from the object's value; None: the attribute of the same name.
     value: Renderer | None = None
+    # First version.
     since: str = "1.0"
 
     def renderer(self, view: View) -> Renderer:
-        """Return what renders the property of a value."""
+        """Return a function that renders the property from the object's value."""
         value = self.value or attrgetter(self.name)
         render = self.shape.renderer(view)
         if render is itself:
@@ -138,22 +137,28 @@ class Property:
 
 
 class Object(Generic[T]):
-    """An object whose properties come with versions.
+    """An object whose properties depend on the version.
 
-    A property that is declared again, for a later version, takes the place of the earlier one.
+    A property that is declared again for a later version replaces the earlier declaration.
     """
 
     def __init__(self, title: str, *properties: Property, optional: Collection[str] = ()) -> None:
-        """`optional`: properties that are not always present.
+        """Declare the object.
 
-        Raises ValueError for an unknown version.
+        Args:
+            title: name of the schema.
+            properties: in the order of the answer.
+            optional: names of properties that may be missing.
+
+        Raises:
+            ValueError: a version does not exist.
         """
         self.title = title
         self.properties = Versioned(_by_version(properties))
         self.optional = frozenset(optional)
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema: these properties and no others."""
+        """Return the schema, which allows no other properties."""
         properties = self.properties.at(version)
         return {
             "title": self.title,
@@ -166,20 +171,20 @@ class Object(Generic[T]):
         }
 
     def renderer(self, view: View) -> Callable[[T], Mapping[str, Any]]:
-        """Return what renders a value, property by property."""
+        """Return a function that renders a value."""
         return self.renderer_without((), view)
 
     def renderer_without(
         self, names: Collection[str], view: View
     ) -> Callable[[T], Mapping[str, Any]]:
-        """Return what renders a value without the properties of these names."""
+        """Return a function that renders a value without some properties."""
         properties = self.properties.at(view.version)
         renderers = [
             (name, member.renderer(view))
             for name, member in properties.items()
             if name not in names
         ]
-        # PERF: this is most of what a list of providers costs.
+        # PERF: the most expensive part of a list of providers.
         return lambda value: {name: render(value) for name, render in renderers}
 
 
@@ -189,7 +194,7 @@ def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Pro
     for since in sorted(versions, key=v):
         present: dict[str, Property] = {}
         for member in properties:
-            # Of two that have one name the last one counts, in the place of the first.
+            # The last declaration of a name counts, at the position of the first.
             if v(member.since) <= v(since):
                 present[member.name] = member
         table[since] = present
@@ -198,13 +203,13 @@ def _by_version(properties: Sequence[Property]) -> Mapping[str, Mapping[str, Pro
 
 @dataclass(frozen=True)
 class Response:
-    """What an operation answers when it succeeds: one of these statuses, and a body or none."""
+    """The successful answers of an operation: possible statuses, and the shape of the body."""
 
     shape: Shape | None = None
     statuses: tuple[int, ...] = (200,)
 
     def render(self, value: Any, view: View) -> Any:
-        """Return the body: JSON-serialisable, or JSON in pieces (a list of bytes)."""
+        """Return the body: a serialisable value, or JSON in pieces (a list of bytes)."""
         assert self.shape is not None
         return _renderer(self.shape, view)(value)
 

@@ -1,4 +1,4 @@
-"""Values that differ by microversion: tables of "since -> value", checked at import."""
+"""Values that depend on the microversion: tables of "since -> value", checked on import."""
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
@@ -11,14 +11,14 @@ U = TypeVar("U")
 
 
 class Versioned(Generic[T]):
-    """A value for each version from the first one on; each entry holds until the next."""
+    """A value for each version from the first one on; each entry is valid until the next."""
 
     def __init__(self, table: Mapping[str, T]) -> None:
-        """Raise ValueError for an empty table, an unknown version, or one out of order."""
+        """Take a table, ordered by version.  Raises ValueError if it is empty or not in order."""
         entries = [(v(since), value) for since, value in table.items()]
         versions = [since for since, _value in entries]
         if not entries or versions != sorted(set(versions)):
-            raise ValueError(f"versions must stand in order, each once: {list(table)}")
+            raise ValueError(f"versions must be in order, each once: {list(table)}")
         unknown = [str(since) for since in versions if since not in HISTORY]
         if unknown:
             raise ValueError(f"no such microversion: {', '.join(unknown)}")
@@ -38,7 +38,7 @@ class Versioned(Generic[T]):
         raise LookupError(f"nothing before {self.since}")
 
     def map(self, change: Callable[[T], U], since: str | None = None) -> "Versioned[U]":
-        """Return the table of what `change` makes of each value, with `since` from there on."""
+        """Return a table with each value changed, beginning at `since` if it is given."""
         table: dict[str, U] = {}
         if since is not None:
             table[since] = change(self.at(v(since)))

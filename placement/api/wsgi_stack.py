@@ -1,8 +1,8 @@
 """The WSGI layers around the application.
 
-In the order in which a request passes them: request log, files of the explorer, headers of a proxy,
-CORS, authentication, metrics. The second to the fourth are there only where they are configured.
-Metrics that need no token come before authentication.
+A request passes them in this order: request log, files of the explorer, headers of a proxy, CORS,
+authentication, metrics. The second to the fourth exist only if they are configured. Metrics that
+need no token come before authentication.
 """
 
 import re
@@ -44,12 +44,12 @@ CORS_DEFAULTS = {
 }
 
 
-# A path below which a proxy shows the service: segments that need no quoting, or nothing.
+# The path prefix of a service behind a proxy: segments that need no quoting, or nothing.
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*/?")
 
 
 class CheckedProxy:
-    """Refuse what a proxy says of the client's address where links could not be made of it."""
+    """Refuses proxy headers about the client's URL that cannot be used in links."""
 
     def __init__(self, application: "WSGIApplication") -> None:
         self._application = application
@@ -57,8 +57,8 @@ class CheckedProxy:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer one request; 400 for another scheme than http and https, or a malformed prefix."""
-        # Proxies may quote it.
+        """Answer one request; 400 for schemes other than http and https, or malformed prefixes."""
+        # Proxies may quote the scheme.
         scheme, prefix = environ["wsgi.url_scheme"].strip('"').lower(), environ["SCRIPT_NAME"]
         environ["wsgi.url_scheme"] = scheme
         if scheme not in {"http", "https"}:
@@ -71,7 +71,7 @@ class CheckedProxy:
 
 
 def register_options(conf: cfg.ConfigOpts) -> None:
-    """Register the groups that other libraries read, with the service's own defaults."""
+    """Register the option groups of other libraries, with this service's defaults."""
     cors.set_defaults(**CORS_DEFAULTS)
     conf.register_opts(cors.OPTS, group="cors")
     conf.register_opts(http_proxy_to_wsgi.OPTS, group="oslo_middleware")
@@ -84,10 +84,17 @@ def wrap(
     keystone: bool,
     metrics: Callable[["WSGIApplication"], MetricsPage] | None = None,
 ) -> "WSGIApplication":
-    """Return the application within the layers that the configuration asks for.
+    """Return the application within its configured layers.
 
-    public: the paths that need no token. keystone: whether the identity service authenticates
-    callers. metrics: makes the layer of the metrics, if they are shown. Raises ConfigurationError.
+    Args:
+        application: the innermost layer.
+        conf: options of all layers.
+        public: paths that need no token.
+        keystone: whether the identity service authenticates callers.
+        metrics: wraps an application in the metrics page; None: there is no such page.
+
+    Raises:
+        ConfigurationError: the authentication cannot be used.
     """
     register_options(conf)
     if metrics is not None and conf.metrics.token_required:
@@ -105,6 +112,6 @@ def wrap(
 
 
 def shows_explorer(conf: cfg.ConfigOpts) -> bool:
-    """Whether the page is served: as the option says, and without one where nothing is guarded."""
+    """Return whether the explorer is served; if the option is unset, only with noauth2."""
     enabled: bool | None = conf.explorer.enabled
     return conf.api.auth_strategy == "noauth2" if enabled is None else enabled

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from placement.api.resources.candidates import MOST_LOGGED
+from placement.api.resources.candidates import MAX_LOGGED
 from tests.kit.service import Service, inventories
 
 PATH = "/allocation_candidates"
@@ -108,5 +108,5 @@ def test_a_line_of_the_log_is_bounded_and_printable(
         service.expect(200, "POST", PATH, {"groups": groups}, "2.0")
     (line,) = said(caplog)
     assert line.isprintable()
-    assert len(line) < MOST_LOGGED + 1000
+    assert len(line) < MAX_LOGGED + 1000
     assert line.startswith('no candidates for {"groups":{"_0":{"resources":{"VCPU":9}}')

@@ -12,7 +12,7 @@ from falcon.testing import create_environ
 from bench.clouds import flat
 from bench.scenarios import FLAT
 from placement.api import dispatch
-from placement.api.dispatch import TOGETHER
+from placement.api.dispatch import MAX_CHUNK
 from placement.api.history import LATEST
 from tests.kit.cloud import load
 from tests.kit.service import HEADERS, Client, Service
@@ -56,17 +56,17 @@ def send(client: Client, headers: dict[str, str]) -> Iterator[bytes]:
 def test_an_answer_is_written_in_parts_of_bounded_length(client: Client) -> None:
     headers: dict[str, str] = {}
     lengths = [len(part) for part in send(client, headers)]
-    assert sum(lengths) == int(headers["content-length"]) > 2 * TOGETHER
-    assert max(lengths) <= TOGETHER
+    assert sum(lengths) == int(headers["content-length"]) > 2 * MAX_CHUNK
+    assert max(lengths) <= MAX_CHUNK
     # As few as that takes, but for what no part has room for at its end.
-    assert len(lengths) <= 2 * sum(lengths) // TOGETHER + 1
+    assert len(lengths) <= 2 * sum(lengths) // MAX_CHUNK + 1
 
 
 def test_a_piece_longer_than_a_part_is_a_part_by_itself(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = b"".join(send(client, {}))
-    monkeypatch.setattr(dispatch, "TOGETHER", 1000)
+    monkeypatch.setattr(dispatch, "MAX_CHUNK", 1000)
     parts = list(islice(send(client, {}), len(whole)))  # no more than that, were it without an end
     assert b"".join(parts) == whole
     assert all(parts)
@@ -82,7 +82,7 @@ def test_an_answer_takes_less_memory_than_its_text_where_trees_are_known(client:
         _taken, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert TOGETHER < peak < length
+    assert MAX_CHUNK < peak < length
 
 
 def test_an_answer_in_pieces_is_logged_with_its_length(

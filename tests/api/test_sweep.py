@@ -117,7 +117,7 @@ def test_each_version_has_one_handler_schema_rule_and_form(method: str, path: st
             assert route.response.shape.schema(version)["title"]
             assert callable(route.response.shape.renderer(View(version)))
         if path.endswith("/inventories") and method == "PUT":
-            assert inventories.LEAST_CAPACITY.at(version) is not None
+            assert inventories.MIN_CAPACITY.at(version) is not None
 
 
 @pytest.mark.parametrize(("method", "path"), EACH)

@@ -109,9 +109,9 @@ def test_a_chunked_body_is_read_and_bounded(client: falcon.testing.TestClient) -
 def test_a_body_that_takes_too_long_to_read_is_refused(
     client: falcon.testing.TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(body_stream, "LONGEST_READING", -1)
+    monkeypatch.setattr(body_stream, "MAX_READING_SECONDS", -1)
     answer = client.simulate_post("/resource_providers", body=b'{"name": "x"}', headers=HEADERS)
-    assert "too few bytes" in error(answer, 400)
+    assert "are too small" in error(answer, 400)
 
 
 def test_a_body_shorter_than_its_stated_length_is_refused(

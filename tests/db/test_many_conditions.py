@@ -84,7 +84,7 @@ def test_few_conditions_are_joined_and_the_others_looked_up(database: Database) 
 
 
 def test_more_conditions_together_than_fifty_are_refused(database: Database) -> None:
-    with pytest.raises(BadQuery, match="too many together, 50 the most"):
+    with pytest.raises(BadQuery, match="too many; at most 50 are allowed"):
         names(database, [*CONDITIONS, f"member_of={aggregate_uuid(1)}"])
     # A trait that must be there is looked up with all others of its kind.
     assert names(database, [*CONDITIONS, f"required={','.join(TRAITS)}"])[0] == {"lacks -1"}

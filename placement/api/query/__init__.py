@@ -1,7 +1,7 @@
-"""Query strings: ordered pairs become a `CandidateRequest`, a `ProviderFilter` and their like.
+"""Query strings: parsed into a `CandidateRequest`, a `ProviderFilter` and similar values.
 
-Each operation with parameters has a module that declares them, with their first versions, and
-reads them. Errors are BadQuery, which names the parameter and its value. None knows HTTP.
+Each operation with parameters has a module that declares and parses them. Errors are BadQuery, with
+the parameter and its value. The modules do not depend on HTTP.
 """
 
 from placement.api.query.allocations import parse_allocation_query

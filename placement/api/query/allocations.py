@@ -18,7 +18,7 @@ from placement.objects import identifiers
 PARAMETERS: Mapping[str, Parameter] = {
     "in_tree": Parameter(
         "2.0",
-        "The UUID of a provider: all who hold anything of its tree are listed.",
+        "UUID of a provider; the allocations of all consumers that use its tree are listed.",
         matching(DASHED_UUID),
         required=True,
     ),
@@ -26,7 +26,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 
 def parse_allocation_query(query: Pairs, version: Microversion) -> str:
-    """Return the UUID of the provider whose tree is asked about.  Raises BadQuery."""
+    """Return the UUID of the provider whose tree is requested.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
     if "in_tree" not in values:
         raise BadQuery("in_tree: this parameter is required")

@@ -29,9 +29,7 @@ EXPLAIN = ("summary", "providers")
 
 PARAMETERS: Mapping[str, Parameter] = {
     **GROUP_PARAMETERS,
-    "limit": Parameter(
-        "1.16", "The largest number of candidates to list.", {"type": "integer", "minimum": 1}
-    ),
+    "limit": Parameter("1.16", "Maximum number of candidates.", {"type": "integer", "minimum": 1}),
     "group_policy": Parameter(
         "1.25",
         "Whether different suffixed groups must be served by different providers.",
@@ -43,13 +41,13 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "explain": Parameter(
         "2.0",
-        "Say also why hosts cannot serve the request: all of them counted, or also one by one.",
+        "Also return why hosts cannot serve the request: as counts, or also for single hosts.",
         {"type": "string", "enum": list(EXPLAIN)},
     ),
     "can_split": Parameter(
         "2.0",
-        "Classes of the unsuffixed group, separated by commas, whose amount several providers of "
-        "one tree may serve together. Candidates in which they do come after all others.",
+        "Classes of the unsuffixed group, separated by commas, that several providers of one tree "
+        "may serve together. Candidates with such splits come after all others.",
     ),
     "root_required": Parameter(
         "1.35", "Traits that the root of the tree must have (`T1,T2`) or must not have (`!T`)."
@@ -61,22 +59,23 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "tolerate": Parameter(
         "2.0",
-        "Traits, separated by commas, that the root of the tree may have although the service "
-        "is configured to leave out hosts with them (taints).",
+        "Traits, separated by commas, that the root of the tree may have although the service is "
+        "configured to exclude hosts with them (taints).",
     ),
     "same_subtree": Parameter(
         "1.36",
-        "Suffixes of groups, separated by commas, that must be served by one provider and those "
-        "below it. Since 2.0 those with `!` must be served outside the subtree of that one.",
+        "Suffixes of groups, separated by commas, that must be served by one provider and its "
+        "descendants. Since 2.0, groups with `!` must be served outside of that subtree.",
     ),
 }
 
 
 def parse_candidates(query: Pairs, version: Microversion) -> CandidateRequest:
-    """Read the parameters.
+    """Parse the parameters.
 
-    Raises BadQuery for the first thing that is wrong: names, then each parameter that stands once
-    for the whole request, then the groups, then what joins them.
+    Raises:
+        BadQuery: the first error, in this order: names, parameters of the whole request, groups,
+            relations between groups.
     """
     _check_names(query, version)
     if Feature.WHOLE_LANGUAGE.at(version):
@@ -163,7 +162,7 @@ def _explain(query: Pairs) -> str | None:
 
 
 def _root(query: Pairs, version: Microversion) -> tuple[Term, ...]:
-    """Read what is asked of the root: since 2.0 any number of terms, with choices."""
+    """Parse the conditions on the root: since 2.0 any number of terms, with alternatives."""
     choices = Feature.WHOLE_LANGUAGE.at(version)
     reader = TermReader(version)
     for parameter in dict.fromkeys(kind.parameter for kind in ROOT_TERMS):
@@ -179,7 +178,7 @@ def _root(query: Pairs, version: Microversion) -> tuple[Term, ...]:
 
 
 def _isolate(query: Pairs) -> frozenset[str] | None:
-    """Return the suffixes of `isolate`, None where it is absent."""
+    """Return the suffixes of `isolate`, None if it is absent."""
     values = _values(query, "isolate")
     if values and _values(query, "group_policy"):
         raise bad("isolate", values[0], "group_policy says the same of all groups", QUERY_BAD_VALUE)
@@ -211,7 +210,7 @@ def _read_splits(query: Pairs, groups: Mapping[str, Group]) -> None:
 
 
 def _same_subtree(query: Pairs, version: Microversion) -> tuple[SubtreeRule, ...]:
-    rules: dict[SubtreeRule, None] = {}  # in their order, each once
+    rules: dict[SubtreeRule, None] = {}  # ordered, without duplicates
     for value in _values(query, "same_subtree"):
         suffixes = _suffixes("same_subtree", value)
         inside = frozenset(suffixes)

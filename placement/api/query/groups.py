@@ -31,17 +31,17 @@ GROUP_PARAMETERS: Mapping[str, Parameter] = {
     ),
     "in_tree": Parameter(
         "1.31",
-        "The UUID of a provider: only providers of its tree are considered.",
+        "UUID of a provider; only providers of its tree are considered.",
         suffixed=True,
     ),
     "subtree": Parameter(
         "2.0",
-        "The UUID of a provider: only this one and those below it are considered.",
+        "UUID of a provider; only this provider and its descendants are considered.",
         suffixed=True,
     ),
 }
 
-# What may follow the name of a group's parameter.
+# Pattern of the suffix of a group's parameter.
 SUFFIX = Versioned({"1.10": "", "1.25": "([1-9][0-9]*)?", "1.33": "([a-zA-Z0-9_-]{1,64})?"})
 _GROUP_KEY = SUFFIX.map(
     lambda suffix: re.compile(
@@ -59,27 +59,30 @@ _SUFFIX_FORM = Versioned(
 
 @dataclass(slots=True)
 class Group:
-    """A request group while its parameters are read."""
+    """A request group while its parameters are parsed."""
 
     reader: TermReader
-    first: str  # the parameter that began the group
+    # First parameter of the group, for errors.
+    first: str
+    # (class, units) pairs.
     resources: tuple[tuple[str, int], ...] = ()
+    # Classes that several providers may serve together.
     can_split: frozenset[str] = frozenset()
 
     def add(self, keyword: str, key: str, value: str) -> None:
-        """Read one parameter; `keyword` is its name without the suffix."""
+        """Parse one parameter; `keyword` is its name without the suffix."""
         if keyword == "resources":
             self.resources = resources(key, value)
         else:
             self.reader.read(keyword, key, value)
 
     def frozen(self, suffix: str) -> RequestGroup:
-        """Return the group as the search takes it."""
+        """Return the group for the search."""
         return RequestGroup(suffix, self.resources, ordered(self.reader.terms), self.can_split)
 
 
 def read_groups(query: Pairs, version: Microversion) -> dict[str, Group]:
-    """Read the parameters of groups, by suffix in the order of the query.  Raises BadQuery."""
+    """Parse the parameters of groups, by suffix in order of the query.  Raises BadQuery."""
     groups: dict[str, Group] = {}
     for key, value in effective(query, version):
         match = _GROUP_KEY.at(version).match(key)
@@ -92,12 +95,12 @@ def read_groups(query: Pairs, version: Microversion) -> dict[str, Group]:
 
 
 def keyword_of(key: str, version: Microversion) -> str | None:
-    """Return a group's parameter without the suffix; None where it is none of a group."""
+    """Return the name of a group's parameter without its suffix; None for other parameters."""
     match = _GROUP_KEY.at(version).match(key)
     return match["key"] if match else None
 
 
 def check_suffix(key: str, value: str, version: Microversion) -> None:
-    """Raise BadQuery for the parameter of a group whose suffix has a wrong form."""
+    """Raise BadQuery if the suffix of a group's parameter is malformed."""
     if keyword_of(key, version) is None and key.startswith(tuple(GROUP_PARAMETERS)):
         raise bad(key, value, f"no such parameter: {_SUFFIX_FORM.at(version)}")

@@ -1,4 +1,4 @@
-"""What must hold between the parts of a request for candidates, whatever form it arrives in."""
+"""Checks of a candidate request as a whole, independent of the form in which it arrives."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -15,13 +15,13 @@ from placement.candidates.terms import ForbiddenTrait, MemberOf, RequiredTraits,
 from placement.errors import QUERY_BAD_VALUE, QUERY_MISSING_VALUE, BadQuery
 from placement.suggestions import did_you_mean, nearest
 
-# Each is looked up for each root that the database has to look at.
+# Each condition is evaluated for each root that the database examines.
 MAX_ROOT_CONDITIONS = 50
 
-# What a class of `can_split` is that nobody asks for.
+# Error for a class in `can_split` that is not requested.
 NOT_SPLIT = "the unsuffixed group does not ask for it in resources"
 
-# Takes a request, and what the client calls each group, by suffix.
+# Checks a request; the mapping has the client's name of each group, by suffix.
 Check = Callable[[CandidateRequest, Mapping[str, str]], None]
 
 
@@ -37,9 +37,10 @@ def _check_all_have_resources(request: CandidateRequest, names: Mapping[str, str
 
 
 def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> None:
-    """Raise BadQuery for groups without resources that nothing joins to others.
+    """Check that groups without resources are related to others.
 
-    And for `same_subtree` with suffixes of no group.
+    Raises:
+        BadQuery: such a group is in no rule of `same_subtree`, or a rule names an unknown group.
     """
     if not any(group.resources for group in request.groups):
         place = request.place("resources", "", "")
@@ -62,9 +63,11 @@ def check_resourceless(request: CandidateRequest, names: Mapping[str, str]) -> N
 
 
 def check_joins(request: CandidateRequest) -> None:
-    """Raise BadQuery for rules of `same_subtree` that cannot be, and isolated groups that are none.
+    """Check the rules of `same_subtree` and the isolated groups.
 
-    A rule needs a group inside, and no group is inside and outside at once.
+    Raises:
+        BadQuery: a rule has no group inside, or a group that is both inside and outside, or
+            `isolate` names an unknown group.
     """
     for rule in request.same_subtree:
         if not rule.inside:
@@ -79,9 +82,9 @@ def check_joins(request: CandidateRequest) -> None:
 
 
 def check_splits(request: CandidateRequest) -> None:
-    """Raise BadQuery for classes that may be split and that the unsuffixed group does not ask for.
+    """Raise BadQuery for classes of `can_split` that the unsuffixed group does not request.
 
-    One provider serves the whole of a suffixed group.
+    A suffixed group is always served by a single provider.
     """
     for group in request.groups:
         classes = [] if group.suffixed else [name for name, _amount in group.resources]
@@ -92,7 +95,7 @@ def check_splits(request: CandidateRequest) -> None:
 
 
 def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collection[str]) -> None:
-    """Raise BadQuery where some of the suffixes are those of no suffixed group."""
+    """Raise BadQuery if a suffix is not that of a suffixed group."""
     unknown = set(suffixes).difference(group.suffix for group in request.groups if group.suffixed)
     if unknown:
         place = request.place(keyword, "", min(unknown))
@@ -103,7 +106,7 @@ def _check_suffixes(request: CandidateRequest, keyword: str, suffixes: Collectio
 
 
 def _nearest(request: CandidateRequest, unknown: str) -> str:
-    """Return which suffix an unknown one may have been meant for; often only `_` is missing."""
+    """Return a hint with the suffix that was probably meant; often only `_` is missing."""
     suffixes = [group.suffix for group in request.groups if group.suffixed]
     return did_you_mean(nearest(unknown, suffixes, cutoff=0.5))
 
@@ -123,7 +126,7 @@ def check_contradictions(request: CandidateRequest) -> None:
 
 
 def check_root(root: Sequence[Term], place: Place = parameter_of) -> None:
-    """Raise BadQuery for contradictions, or too many conditions, on the root."""
+    """Raise BadQuery for contradictions and for too many conditions on the root."""
     names = contradictions(root)
     if names:
         where = place("root_required", "", names[0])
@@ -132,22 +135,22 @@ def check_root(root: Sequence[Term], place: Place = parameter_of) -> None:
     if conditions > MAX_ROOT_CONDITIONS:
         raise BadQuery(
             f"{place('root_required', '', '')}, {place('root_member_of', '', '')}: {conditions} "
-            f"conditions (sets of traits, sets of aggregates) are too many together, "
-            f"{MAX_ROOT_CONDITIONS} the most"
+            f"conditions (sets of traits, sets of aggregates) are too many; at most "
+            f"{MAX_ROOT_CONDITIONS} are allowed together"
         )
 
 
 def choices(terms: Collection[Term]) -> int:
-    """Return how many of the terms a database looks up one by one for each provider.
+    """Return how many terms the database evaluates separately for each provider.
 
-    Single traits are looked up all at once; a choice of several is a condition of its own.
+    Single traits are evaluated together; a choice of several is a condition of its own.
     """
     several = [term for term in of_kind(terms, RequiredTraits) if len(term.any_of) > 1]
     return len(several) + len(of_kind(terms, MemberOf))
 
 
 def contradictions(terms: Collection[Term]) -> list[str]:
-    """Return the traits of terms all of whose traits are forbidden."""
+    """Return the traits of terms that allow only forbidden traits."""
     forbidden = {term.name for term in of_kind(terms, ForbiddenTrait)}
     required = [term.any_of for term in of_kind(terms, RequiredTraits)]
     return sorted(frozenset().union(*(names for names in required if names <= forbidden)))

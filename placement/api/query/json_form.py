@@ -1,6 +1,6 @@
-"""A request for candidates as JSON: the same request as a query string makes.
+"""Candidate requests as JSON, equivalent to those in a query string.
 
-Each error names the member by its path.
+Errors name a member by its path.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from placement.errors import QUERY_BAD_VALUE, BadQuery
 
 Step = str | int
 
-# What errors call a part of a request -> the members of the body in which its names stand.
+# Name of a part of a request in errors -> the paths of body members that may contain its names.
 _MEMBERS: dict[str, list[Sequence[Step]]] = {}
 for _kind in GROUP_TERMS:
     _MEMBERS.setdefault(_kind.parameter, []).append((_kind.keyword,))
@@ -66,9 +66,14 @@ def read_alternatives(
 
 
 def read_candidates(body: Mapping[str, Any], within: Sequence[Step] = ()) -> CandidateRequest:
-    """Read a request that its schema allows.  Raises BadQuery.
+    """Parse a request that conforms to its schema.
 
-    within: the steps to the request, where it is not the whole body.
+    Args:
+        body: the request.
+        within: path of the request, if it is not the whole body.
+
+    Raises:
+        BadQuery: the request contradicts itself or is too large.
     """
     _check_size(body, path_of(within) or "body")
     groups = body["groups"]
@@ -128,10 +133,10 @@ def read_order(body: Mapping[str, Any], within: Sequence[Step] = ()) -> Order:
 
 
 def _check_size(body: Mapping[str, Any], name: str) -> None:
-    """Raise BadQuery for more names than a query may have, which a database is asked for."""
+    """Raise BadQuery for more names than a query may have, because each costs a look-up."""
     names = size_of(body)
     if names > MAX_ITEMS:
-        raise BadQuery(f"{name}: it has {names} members and names, {MAX_ITEMS} are the most")
+        raise BadQuery(f"{name}: it has {names} members and names, at most {MAX_ITEMS} are allowed")
 
 
 def _group(suffix: str, group: Mapping[str, Any]) -> RequestGroup:
@@ -156,7 +161,7 @@ def _terms(members: Mapping[str, Any], kinds: Sequence[type[Term]]) -> tuple[Ter
 
 
 def _rules(rules: Sequence[Mapping[str, Sequence[str]]]) -> tuple[SubtreeRule, ...]:
-    """Return the rules, each once; one that names no group is none."""
+    """Return the distinct rules; empty ones are dropped."""
     different: dict[SubtreeRule, None] = {}
     for rule in rules:
         within, outside = frozenset(rule.get("of", ())), frozenset(rule.get("not", ()))
@@ -170,7 +175,7 @@ def _limit(body: Mapping[str, Any]) -> int | None:
 
 
 def _place(body: Mapping[str, Any], within: Sequence[Step]) -> Place:
-    """Return what finds the path at which a name stands; of a member where it does not."""
+    """Return a function that finds the path of a name; of its member if it is not found."""
 
     def place(keyword: str, suffix: str, name: str) -> str:
         members = _MEMBERS.get(keyword, ((keyword,),))
@@ -196,7 +201,7 @@ def _at(body: Any, steps: Sequence[Step]) -> Any:
 
 
 def _names(value: Any, steps: Sequence[Step] = ()) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps to everything within a value."""
+    """Yield the paths of everything within a value."""
     items: Any = ()
     if isinstance(value, dict):
         items = value.items()
@@ -208,7 +213,7 @@ def _names(value: Any, steps: Sequence[Step] = ()) -> Iterator[tuple[Step, ...]]
 
 
 def json_of(request: CandidateRequest) -> dict[str, Any]:
-    """Return a request as JSON, whatever form it arrived in; what it does not say is left out."""
+    """Return a request as JSON, whatever its original form; unset members are omitted."""
     body: dict[str, Any] = {
         "groups": {group.suffix: _json_of_group(group) for group in request.groups},
         "same_subtree": [

@@ -26,24 +26,24 @@ from placement.objects.provider_list import ProviderFilter, ProviderPage
 from placement.objects.provider_parts import Part
 from placement.vocabulary import MAX_INTEGER
 
-# Each is evaluated for each provider: fifty take PostgreSQL 0.4 s on 1,000 hosts.
+# Each condition is evaluated for each provider: fifty take PostgreSQL 0.4 s on 1,000 hosts.
 MAX_CONDITIONS = 50
 
 DASHED_UUID = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _DASHED_UUID = re.compile(rf"{DASHED_UUID}\Z")
 _NAMES = "|".join(part.value for part in Part)
 
-# Parameters of terms that may be repeated.
+# Parameters that may be repeated.
 _LISTED_TERMS = {kind.parameter for kind in GROUP_TERMS if kind.is_listed}
 
-# Providers of a list with parts: an answer has a bound, and each part takes one statement.
-MOST_WITH_PARTS = 1_000
-# Providers of a list without parts, where no limit is stated: all that there can be.
+# Maximum number of providers in a list with parts, because each part takes a statement.
+MAX_WITH_PARTS = 1_000
+# Limit of a list without parts, if none is stated.
 NO_LIMIT = MAX_INTEGER
 
 _INCLUDE = Parameter(
     "2.0",
-    "Parts to show with each provider, separated by commas: "
+    "Parts to include with each provider, separated by commas: "
     f"{', '.join(f'`{part.value}`' for part in Part)}.",
     matching(f"({_NAMES})(,({_NAMES}))*"),
 )
@@ -57,16 +57,16 @@ PARAMETERS: Mapping[str, Parameter] = {
         "must not be in (`!UUID`).",
     ),
     "resources": Parameter(
-        "1.4", "Amounts that a provider must have left: `CLASS:AMOUNT`, separated by commas."
+        "1.4", "Amounts that must be free on a provider: `CLASS:AMOUNT`, separated by commas."
     ),
     "in_tree": Parameter(
         "1.14",
-        "The UUID of a provider: only providers of its tree are listed.",
+        "UUID of a provider; only providers of its tree are listed.",
         matching(DASHED_UUID),
     ),
     "subtree": Parameter(
         "2.0",
-        "The UUID of a provider: only this one and those below it are listed.",
+        "UUID of a provider; only this provider and its descendants are listed.",
         matching(DASHED_UUID),
     ),
     "required": Parameter(
@@ -76,17 +76,17 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "include": replace(
         _INCLUDE,
-        about=f"{_INCLUDE.about} Then {MOST_WITH_PARTS} providers at the most are listed at once.",
+        about=f"{_INCLUDE.about} The list then has at most {MAX_WITH_PARTS} providers.",
     ),
     "limit": Parameter(
         "2.0",
-        "The largest number of providers to list at once, in the order of their UUIDs. "
-        "`resource_providers_links` has a link to the next ones.",
+        "Maximum number of providers, in the order of their UUIDs. "
+        "`resource_providers_links` has a link to the next page.",
         {"type": "integer", "minimum": 1},
     ),
     "marker": Parameter(
         "2.0",
-        "A UUID: only providers after it are listed, in the order of their UUIDs.",
+        "A UUID; only providers after it are listed, in the order of their UUIDs.",
         matching("[{}A-Za-z0-9:-]+"),
     ),
 }
@@ -114,19 +114,19 @@ def parse_provider_filter(query: Pairs, version: Microversion) -> ProviderFilter
 
 
 def parse_page(query: Pairs, parts: Collection[Part]) -> ProviderPage | None:
-    """Return the part of the list to show, None for all of it.  Raises BadQuery."""
+    """Return the requested page of the list, None for the whole list.  Raises BadQuery."""
     values = dict(query)
     marker = values.get("marker")
     if marker is not None and identifiers.canonical(marker) is None:
         raise bad("marker", marker, PROVIDER_UUID)
-    most = MOST_WITH_PARTS if parts else NO_LIMIT
+    most = MAX_WITH_PARTS if parts else NO_LIMIT
     if "limit" in values:
         return ProviderPage(min(positive("limit", values["limit"]), most), marker)
     return ProviderPage(most, marker) if parts or marker is not None else None
 
 
 def parse_include(query: Pairs) -> tuple[Part, ...]:
-    """Return the parts to show, each once, in the order of `Part`.  Raises BadQuery."""
+    """Return the requested parts, without duplicates, in the order of `Part`.  Raises BadQuery."""
     names: set[str] = set()
     for key, value in query:
         if key == "include":
@@ -139,9 +139,10 @@ def parse_include(query: Pairs) -> tuple[Part, ...]:
 
 
 def parse_show(query_string: str, version: Microversion) -> tuple[Part, ...]:
-    """Return the parts to show with one provider.
+    """Return the parts to include with one provider.
 
-    Raises BadQuery; older versions ignore what a query says.
+    Raises:
+        BadQuery: the query is invalid; older versions ignore it.
     """
     if version < v(_INCLUDE.since):
         return ()
@@ -151,7 +152,7 @@ def parse_show(query_string: str, version: Microversion) -> tuple[Part, ...]:
 
 
 def after(query: Pairs, uuid: str) -> str:
-    """Return the query string of what comes after a provider, with all other parameters."""
+    """Return the query string of the next page after a provider, with all other parameters."""
     others = [(key, value) for key, value in query if key != "marker"]
     return urlencode([*others, ("marker", uuid)], safe=":,!")
 
@@ -160,5 +161,5 @@ def _check_number(conditions: int) -> None:
     if conditions > MAX_CONDITIONS:
         raise BadQuery(
             f"required=in:, member_of, resources: {conditions} conditions (sets of traits, sets of "
-            f"aggregates, classes) are too many together, {MAX_CONDITIONS} the most"
+            f"aggregates, classes) are too many; at most {MAX_CONDITIONS} are allowed together"
         )

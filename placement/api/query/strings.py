@@ -1,4 +1,4 @@
-"""Decoding of query strings, and the parameters that an operation has at a version."""
+"""Parsing of query strings, and the parameters of operations by version."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from placement.objects import identifiers
 
 Pairs = Sequence[tuple[str, str]]
 
-# Parameters and listed values of a query: SQLite takes 32,766 parameters in a statement, and an
-# aggregate has some five spellings.
+# Parameters and listed values of a query. SQLite accepts 32,766 parameters in a statement, and an
+# aggregate has about five spellings.
 MAX_ITEMS = 5_000
 MAX_REPEATED = 80  # characters of a value in an error
 
@@ -22,23 +22,23 @@ _POSITIVE = re.compile(r"[1-9][0-9]*\Z", re.ASCII)
 
 
 def matching(pattern: str) -> Fragment:
-    """Return the schema of values that match a pattern as a whole."""
+    """Return the schema of values that match the whole pattern."""
     return {"type": "string", "pattern": f"^{pattern}$"}
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A query parameter.
+    """A query parameter."""
 
-    since: below it the parameter is unknown. about: what it does, for the API's document. schema:
-    of its values, as far as one says it. suffixed: it names a request group by what follows its
-    name, where the version has such groups. required: an answer needs it.
-    """
-
+    # First version.
     since: str
+    # Description for the OpenAPI document.
     about: str
+    # Schema of its values, as far as a schema can express them.
     schema: Fragment = field(default_factory=lambda: {"type": "string"})
+    # Whether a suffix may follow the name, for a request group.
     suffixed: bool = False
+    # Whether it must be present.
     required: bool = False
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class Parameter:
             raise ValueError(f"no such microversion: {self.since}")
 
 
-# What is expected where a value is no UUID: often it is the name.
+# Error for a value that is not a UUID; often it is a name.
 PROVIDER_UUID = (
     "expected the UUID of a resource provider, which GET /resource_providers?name=NAME shows"
 )
@@ -63,14 +63,15 @@ def positive(key: str, value: str) -> int:
     """Return the integer that a value states.  Raises BadQuery unless it is at least 1."""
     if not _POSITIVE.match(value):
         raise bad(key, value, "expected an integer of at least 1")
-    # More digits than that bound nothing.
+    # Larger numbers make no difference.
     return int(value[:18])
 
 
 def pairs(query_string: str) -> Pairs:
-    """Decode a query string; blank values, order and repeats are kept.
+    """Decode a query string, keeping blank values, order and repetitions.
 
-    Raises BadQuery for what is not UTF-8, for texts that cannot be stored, and for too many items.
+    Raises:
+        BadQuery: it is not UTF-8, has texts that cannot be stored, or has too many items.
     """
     try:
         text = query_string.encode("latin-1").decode("utf-8")
@@ -80,8 +81,8 @@ def pairs(query_string: str) -> Pairs:
     items = sum(1 + value.count(",") for _key, value in decoded)
     if items > MAX_ITEMS:
         raise BadQuery(
-            f"The query names {items} things (parameters and values between commas): "
-            f"{MAX_ITEMS} are the most"
+            f"The query has {items} items (parameters and values between commas); "
+            f"at most {MAX_ITEMS} are allowed"
         )
     for key, value in decoded:
         if not identifiers.storable(value):
@@ -92,7 +93,7 @@ def pairs(query_string: str) -> Pairs:
 def last_values(
     query: Pairs, parameters: Mapping[str, Parameter], version: Microversion
 ) -> dict[str, str]:
-    """Return the last value of each parameter.  Raises BadQuery for one that the version lacks."""
+    """Return the last value of each parameter.  Raises BadQuery for unknown parameters."""
     for key, value in query:
         if key not in parameters or version < v(parameters[key].since):
             raise unknown(key, value, parameters, version)
@@ -102,7 +103,7 @@ def last_values(
 def unknown(
     key: str, value: str, parameters: Mapping[str, Parameter], version: Microversion
 ) -> BadQuery:
-    """Return the error for a parameter that does not exist, or not yet at this version."""
+    """Return the error for a parameter that is unknown, or unknown at this version."""
     if key in parameters and version < v(parameters[key].since):
         return bad(
             key, value, f"this parameter exists from microversion {parameters[key].since} on"

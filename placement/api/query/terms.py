@@ -1,4 +1,4 @@
-"""Forms of values that several parameters share: amounts, traits, aggregates."""
+"""Forms of values that several parameters have in common: amounts, traits, aggregates."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,20 +19,20 @@ from placement.candidates.terms import (
 from placement.errors import BadQuery
 from placement.objects import identifiers
 
-TOO_MUCH = 10**18  # more than all providers of a tree have together, whatever they are
+TOO_MUCH = 10**18  # more than all providers of a tree can have
 
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*\Z", re.ASCII)
 
 
 def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
-    """Parse `CLASS:AMOUNT,…`; of a class that is named twice the last amount counts."""
+    """Parse `CLASS:AMOUNT,…`; the last amount of a repeated class counts."""
     amounts: dict[str, int] = {}
     for item in value.split(","):
         name, colon, number = item.partition(":")
         if not colon or not _INTEGER.match(number):
             raise bad(key, value, "expected CLASS:AMOUNT pairs, separated by commas")
         digits = number.strip().lstrip("+")
-        # Reading a number of thousands of digits would take long.
+        # Parsing a number of thousands of digits would be slow.
         is_long = len(digits) > 18 and digits[0] != "-"
         amount = TOO_MUCH if is_long else int(digits[:18])
         if amount < 1:
@@ -42,9 +42,9 @@ def resources(key: str, value: str) -> tuple[tuple[str, int], ...]:
 
 
 def effective(query: Pairs, version: Microversion) -> Pairs:
-    """Return the parameters that count.
+    """Return the parameters that have an effect.
 
-    Before any-traits only the last `required` of each group did.
+    Before 1.39 only the last `required` of each group has one.
     """
     if Feature.ANY_TRAITS.at(version):
         return query
@@ -60,22 +60,27 @@ def effective(query: Pairs, version: Microversion) -> Pairs:
 
 @dataclass(slots=True)
 class TermReader:
-    """Reads the parameters that state the terms of a group, of the root or of a filter."""
+    """Parses the parameters that state the terms of a group, of the root or of a filter."""
 
     version: Microversion
     # In the order of the query.
     terms: list[Term] = field(default_factory=list)
 
     def read(self, parameter: str, key: str, value: str) -> None:
-        """Read one of the parameters of `READERS`; key: what it is called here.
+        """Parse one of the parameters of `READERS`.
 
-        Raises BadQuery.
+        Args:
+            parameter: name without the suffix.
+            key: name as sent, for errors.
+            value: as sent.
+
+        Raises:
+            BadQuery: the value is malformed.
         """
         self.terms = READERS[parameter](self.terms, key, value, self.version)
 
 
-# Takes the terms that were read before, the name of a parameter, its value, and the version.
-# Returns all terms.
+# Takes the earlier terms, the name of a parameter, its value and the version; returns all terms.
 Reader = Callable[[list[Term], str, str, Microversion], list[Term]]
 
 
@@ -99,7 +104,7 @@ def _read_traits(earlier: list[Term], key: str, value: str, version: Microversio
 
 
 def _trait_names(key: str, value: str, listed: str) -> list[tuple[str, str]]:
-    """Return each item of a list, with and without the marks that forbid it."""
+    """Return each item of a list, with and without its `!`."""
     items = [item.strip() for item in listed.split(",")]
     names = [(item, item.lstrip("!")) for item in items]
     if not all(name for _item, name in names):
@@ -128,7 +133,7 @@ def _read_membership(
 
 
 def _reader_of_provider(kind: type[Term]) -> Reader:
-    """Return what reads the UUID of a provider; the last one counts."""
+    """Return a reader for the UUID of a provider; the last one counts."""
 
     def read(earlier: list[Term], key: str, value: str, _version: Microversion) -> list[Term]:
         uuid = value.strip()
@@ -139,7 +144,7 @@ def _reader_of_provider(kind: type[Term]) -> Reader:
     return read
 
 
-# Parameter, without the suffix of a group -> what reads it.
+# Parameter without suffix -> its reader.
 READERS: Mapping[str, Reader] = {
     RequiredTraits.parameter: _read_traits,
     MemberOf.parameter: _read_membership,

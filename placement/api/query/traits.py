@@ -9,17 +9,17 @@ from placement.objects.traits import TraitFilter
 PARAMETERS: Mapping[str, Parameter] = {
     "name": Parameter(
         "1.6",
-        "Names of traits (`in:NAME,NAME`), or how they begin (`startswith:PREFIX`).",
+        "Names of traits (`in:NAME,NAME`), or a prefix of names (`startswith:PREFIX`).",
         matching(".*:.*"),
     ),
     "associated": Parameter(
-        "1.6", "Whether some provider must have the trait, or none.", {"type": "boolean"}
+        "1.6", "Whether at least one provider has the trait.", {"type": "boolean"}
     ),
 }
 
 
 def parse_trait_filter(query: Pairs, version: Microversion) -> TraitFilter:
-    """Read the filters.  Raises BadQuery."""
+    """Parse the filters.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
     names: frozenset[str] | None = None
     prefix: str | None = None

@@ -13,10 +13,10 @@ _CONSUMER_TYPE = re.compile(rf"{CONSUMER_TYPE}\Z", re.ASCII)
 
 PARAMETERS: Mapping[str, Parameter] = {
     "project_id": Parameter("1.9", "The project.", matching(".{1,255}"), required=True),
-    "user_id": Parameter("1.9", "A user: only its part is shown.", matching(".{1,255}")),
+    "user_id": Parameter("1.9", "A user; only its usage is shown.", matching(".{1,255}")),
     "consumer_type": Parameter(
         "1.38",
-        "A type of consumers, `unknown` for those without a type, or `all` for one sum.",
+        "A type of consumers, `unknown` for consumers without a type, or `all` for one sum.",
         matching(CONSUMER_TYPE),
     ),
 }
@@ -24,15 +24,17 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 @dataclass(frozen=True, slots=True)
 class UsageQuery:
-    """Whose usage to show."""
+    """The owner and type of the consumers whose usage is requested."""
 
     project: str
+    # None: all users of the project.
     user: str | None
+    # None: one sum of all types, below 1.38.
     consumer_type: str | None
 
 
 def parse_usage_query(query: Pairs, version: Microversion) -> UsageQuery:
-    """Read the parameters.  Raises BadQuery."""
+    """Parse the parameters.  Raises BadQuery."""
     values = last_values(query, PARAMETERS, version)
     if "project_id" not in values:
         raise BadQuery("project_id: this parameter is required")

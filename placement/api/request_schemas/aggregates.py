@@ -2,14 +2,14 @@
 
 from placement.api import samples
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import GENERATION, MOST, UUID_LIKE, closed, sample
+from placement.api.request_schemas.common import GENERATION, MAX_ITEMS, UUID_LIKE, closed, sample
 from placement.api.versioned import Versioned
 
 UUIDS = {
     "type": "array",
     "items": sample(UUID_LIKE, samples.AGGREGATE),
     "uniqueItems": True,
-    "maxItems": MOST,
+    "maxItems": MAX_ITEMS,
 }
 
 REPLACE = Versioned(

@@ -5,7 +5,7 @@ from placement.api.json_body import Schema
 from placement.api.request_schemas.common import (
     CLASS_NAME,
     GENERATION,
-    MOST,
+    MAX_ITEMS,
     OWNER,
     UUID_LIKE,
     by_class,
@@ -28,10 +28,10 @@ BY_PROVIDER = {
         closed({"resources": RESOURCES}, {"generation": GENERATION}, "RequestedAllocation"),
         samples.PROVIDER,
     ),
-    "maxProperties": MOST,
+    "maxProperties": MAX_ITEMS,
 }
 
-# Accepted because candidates carry them; their content has no effect.
+# Accepted because candidates have them; they have no effect.
 MAPPINGS: Fragment = {
     "type": "object",
     "minProperties": 1,
@@ -44,7 +44,7 @@ MAPPINGS: Fragment = {
 LIST = {
     "type": "array",
     "minItems": 1,
-    "maxItems": MOST,
+    "maxItems": MAX_ITEMS,
     "items": closed(
         {
             "resource_provider": closed({"uuid": sample(UUID_LIKE, samples.PROVIDER)}),
@@ -54,7 +54,7 @@ LIST = {
     ),
 }
 
-# What each version added to what a consumer says of itself.
+# Members that versions added about the consumer itself.
 OWNED = {
     "project_id": sample(OWNER, samples.PROJECT),
     "user_id": sample(OWNER, samples.USER),

@@ -7,7 +7,7 @@ from placement.api.json_body import EitherSchema, Schema, path_of
 from placement.api.request_schemas.common import (
     CLASS_NAME,
     END,
-    MOST,
+    MAX_ITEMS,
     UUID_LIKE,
     by_class,
     closed,
@@ -25,16 +25,16 @@ SUFFIX = {"type": "string", "maxLength": 64, "examples": ["_NIC"]}
 
 
 def _list(item: Fragment) -> Fragment:
-    return {"type": "array", "items": item, "maxItems": MOST}
+    return {"type": "array", "items": item, "maxItems": MAX_ITEMS}
 
 
 def _terms(name: Fragment) -> Fragment:
-    """Return the schema of names all of which count; a list among them is any of its names.
+    """Return the schema of names that are all required; a nested list matches any of its names.
 
-    Such a list has a name: no provider has any of none.
+    A nested list must not be empty, because no provider could match it.
     """
     return _list(
-        {**name, "type": ["string", "array"], "items": name, "minItems": 1, "maxItems": MOST}
+        {**name, "type": ["string", "array"], "items": name, "minItems": 1, "maxItems": MAX_ITEMS}
     )
 
 

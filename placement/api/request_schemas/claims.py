@@ -1,4 +1,4 @@
-"""Bodies of claims: one, or several that belong together."""
+"""Bodies of claims: for one consumer or several."""
 
 from placement.api import samples
 from placement.api.json_body import EitherSchema, Schema, path_of
@@ -8,8 +8,8 @@ from placement.api.request_schemas.common import CLASS_NAME, UUID_LIKE, closed, 
 from placement.api.shapes import Fragment
 from placement.api.versioned import Versioned
 
-# Each is a search of its own.
-MOST_CLAIMS = 1000
+# Each claim takes a search.
+MAX_CLAIMS = 1000
 
 
 def _claim(request: Fragment, title: str) -> Fragment:
@@ -29,7 +29,7 @@ def _claim(request: Fragment, title: str) -> Fragment:
 CLAIM = _claim(REQUEST, "NewClaim")
 FIRST_AVAILABLE_CLAIM = _claim(FIRST_AVAILABLE, "NewFirstAvailableClaim")
 CLAIMS = closed(
-    {"claims": {"type": "array", "minItems": 1, "maxItems": MOST_CLAIMS, "items": CLAIM}},
+    {"claims": {"type": "array", "minItems": 1, "maxItems": MAX_CLAIMS, "items": CLAIM}},
     title="NewClaims",
 )
 ONE: Schema = EitherSchema(

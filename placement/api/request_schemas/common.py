@@ -1,4 +1,4 @@
-"""Pieces of schemas that several nouns use."""
+"""Parts of schemas that several bodies have in common."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from placement.api import samples
 from placement.api.shapes import Fragment
 from placement.vocabulary import CUSTOM_PREFIX
 
-# `$` alone would let a trailing newline pass.
+# `$` alone would accept a trailing newline.
 END = r"$(?!\n)"
 
 CLASS_NAME: Fragment = {
@@ -30,24 +30,24 @@ TEXT: Fragment = {"type": "string", "pattern": "^[^\\u0000]*$"}
 OWNER: Fragment = {**TEXT, "minLength": 1, "maxLength": 255}
 UUID_LIKE: Fragment = {"type": "string", "format": "uuid", "maxLength": 64}
 
-# Of whatever a provider has several: inventories, traits, aggregates; and of a consumer's
-# providers. Consumers are bounded by the members of a whole body.
-MOST = 10_000
+# Maximum number of inventories, traits or aggregates of a provider, and of a consumer's providers.
+# The number of consumers is limited by the size of the whole body.
+MAX_ITEMS = 10_000
 
 
 def by_uuid(value: Fragment, example: str) -> Fragment:
-    """Return the schema of an object of such values by UUID; `example` is one."""
+    """Return the schema of an object of such values by UUID; `example` is one such value."""
     return _by_key(UUID_KEY, "a 'uuid'", example, value)
 
 
 def by_class(value: Fragment) -> Fragment:
     """Return the schema of an object of such values by resource class."""
     noun = "the name of a resource class (A to Z, 0 to 9, _)"
-    return {**_by_key(CLASS_KEY, noun, "VCPU", value), "maxProperties": MOST}
+    return {**_by_key(CLASS_KEY, noun, "VCPU", value), "maxProperties": MAX_ITEMS}
 
 
 def _by_key(pattern: str, noun: str, example: str, value: Fragment) -> Fragment:
-    """Return the schema of an object whose keys have one form; complaints call it by the noun."""
+    """Return the schema of an object whose keys have one form; errors use the noun for a key."""
     return {
         "type": "object",
         "propertyNames": {"description": noun, "examples": [example]},
@@ -57,7 +57,7 @@ def _by_key(pattern: str, noun: str, example: str, value: Fragment) -> Fragment:
 
 
 def sample(fragment: Fragment, example: Any) -> Fragment:
-    """Return the schema with an example for the API's document."""
+    """Return the schema with an example for the OpenAPI document."""
     return {**fragment, "examples": [example]}
 
 

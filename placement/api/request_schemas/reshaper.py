@@ -1,4 +1,4 @@
-"""Body of the reshaper."""
+"""The body of a reshape."""
 
 from placement.api import samples
 from placement.api.json_body import Schema

@@ -2,12 +2,12 @@
 
 from placement.api import samples
 from placement.api.json_body import Schema
-from placement.api.request_schemas.common import GENERATION, MOST, TEXT, closed, sample
+from placement.api.request_schemas.common import GENERATION, MAX_ITEMS, TEXT, closed, sample
 from placement.api.versioned import Versioned
 
 NAMES = {
     "type": "array",
-    "maxItems": MOST,
+    "maxItems": MAX_ITEMS,
     "items": sample({**TEXT, "minLength": 1, "maxLength": 255}, samples.TRAIT),
 }
 

@@ -12,7 +12,7 @@ from placement.objects.unset import UNSET
 
 def list_aggregates(call: Call) -> Reply:
     """List the aggregates that a provider is in."""
-    tag_of = partial(tags.of_provider, call)
+    tag_of = partial(tags.get_for_provider, call)
     with call.service.database.read_trees() as conn:
         provider, uuids = aggregates.get_for_provider(conn, call.path["uuid"], tag_of)
     answer = AtGeneration(provider.generation, uuids)
@@ -21,7 +21,7 @@ def list_aggregates(call: Call) -> Reply:
 
 def replace_aggregates(call: Call) -> Reply:
     """Replace the set of aggregates that a provider is in."""
-    # Older bodies are the list itself, and state no generation.
+    # Older bodies are only the list, and state no generation.
     stated, uuids = UNSET, call.body
     if Feature.AGGREGATE_GENERATION.at(call.version):
         stated, uuids = call.body["resource_provider_generation"], call.body["aggregates"]

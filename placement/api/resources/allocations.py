@@ -19,10 +19,10 @@ def show_allocations(call: Call) -> Reply:
 
 
 def list_allocations(call: Call) -> Reply:
-    """List the allocations of all consumers that hold anything of a tree.
+    """List the allocations of all consumers that use a tree.
 
-    Of each all is shown, also what it holds of other trees. Unlike several requests this shows one
-    moment.
+    Each consumer has all its allocations, including those in other trees. Unlike the answers of
+    several requests, the list is consistent.
     """
     uuid = query.parse_allocation_query(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
@@ -38,9 +38,9 @@ def check_consumer(call: Call) -> None:
 
 
 def replace_allocations(call: Call) -> Reply:
-    """Replace the allocations of a consumer: claim resources for it, or move or release them.
+    """Replace the allocations of a consumer: claim, move or release its resources.
 
-    Refused unless all of it fits.
+    The request is refused unless all of them fit.
     """
     owned = Feature.ALLOCATION_OWNERS.at(call.version)
     consumer_owner = None if owned else call.service.settings.incomplete_consumer_owner
@@ -52,7 +52,7 @@ def replace_allocations(call: Call) -> Reply:
 def manage_allocations(call: Call) -> Reply:
     """Replace the allocations of several consumers together.
 
-    Either everything changes or nothing. A consumer with no allocations is deleted.
+    Either all changes are made or none. A consumer without allocations is deleted.
     """
     claims = commands.claims(call.body)
     call.service.database.write(partial(allocations.replace, claims=claims))
@@ -67,7 +67,7 @@ def delete_allocations(call: Call) -> Reply:
 
 def list_provider_allocations(call: Call) -> Reply:
     """List the allocations on a provider, by consumer."""
-    tag_of = partial(tags.of_provider, call)
+    tag_of = partial(tags.get_for_provider, call)
     with call.service.database.read_trees() as conn:
         provider, consumers, changed_at = allocations.get_for_provider(
             conn, call.path["uuid"], tag_of

@@ -23,25 +23,26 @@ from placement.candidates import (
 from placement.logs import escaped
 
 LOG = logging.getLogger(__name__)
-MOST_LOGGED = 2000  # characters of a request
+MAX_LOGGED = 2000  # characters of a request
 
 
 def list_allocation_candidates(call: Call) -> Reply:
-    """List the ways in which a request for resources can be met now.
+    """List the allocation candidates of a request.
 
-    Each is an allocation request: with a project and a user it is the body that claims the
-    resources. The summaries show what there is, and what is used, on all providers of the trees
-    that requests take from. With `explain` the answer says also why hosts cannot serve it.
+    Each candidate is an allocation request: with a project and a user added, it is the body that
+    claims the resources. The summaries have the inventories and usages of all providers in the
+    trees that the candidates use. With `explain`, the answer also says why hosts cannot serve the
+    request.
     """
     request = query.parse_candidates(query.pairs(call.query_string), call.version)
     return _candidates(call, request, query.json_of(request) if request.explain else {})
 
 
 def find_allocation_candidates(call: Call) -> Reply:
-    """List the ways in which a request can be met now; the request is the body.
+    """List the allocation candidates of a request in the body.
 
-    It is for requests that do not fit a URL, and says the same as the query does: a list among
-    names is any of them. Nothing is changed.
+    Use it for requests that do not fit into a URL. It expresses the same as the query; a list among
+    names matches any of them. Nothing is changed.
     """
     requests = query.read_alternatives(call.body)
     if "first_available" in call.body:
@@ -56,14 +57,14 @@ def _first_available(call: Call, requests: Sequence[CandidateRequest]) -> Reply:
         alternative, result = find_first_available(
             conn, service.trees, requests, service.settings.candidates, service.tuning
         )
-    deadline.lift()  # what was found until then is the answer
+    deadline.lift()  # a search that the deadline ended has a partial result
     _log_empty(call, result)
     candidates = Candidates(result, requests[alternative or 0], alternative=alternative)
     return Reply(200, candidates, changed_at=NOW)
 
 
 def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) -> Reply:
-    """Find the candidates; body: the request as JSON, where it is to be explained."""
+    """Return the candidates; `body`: the request as JSON if it is to be explained."""
     if request.explain:
         call.rights.require(EXPLAIN)
     service = call.service
@@ -75,7 +76,7 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
             bounds = result.stats.bounds_after(settings)
             why = explain(result.scan, service.trees, bounds, tuning)
             explained = Explained(why, body)
-    deadline.lift()  # what was found until then is the answer
+    deadline.lift()  # a search that the deadline ended has a partial result
     _log_empty(call, result, explained)
     return Reply(200, Candidates(result, request, explained), changed_at=NOW)
 
@@ -83,12 +84,12 @@ def _candidates(call: Call, request: CandidateRequest, body: Mapping[str, Any]) 
 def _log_empty(call: Call, result: SearchResult, explained: Explained | None = None) -> None:
     """Log why an answer has no candidate."""
     if not result.candidates and LOG.isEnabledFor(logging.INFO):
-        asked = result.scan.resolved.request  # with the taints that it does not tolerate
+        asked = result.scan.resolved.request  # with the forbidden taints
         why = explained.explanation if explained else explain_trace(asked, result.trace)
         LOG.info("no candidates for %s: %s", _asked(call), why.text)
 
 
 def _asked(call: Call) -> str:
-    """Return the request as it was sent, in one line of bounded length."""
+    """Return the request as it was sent, in one line of limited length."""
     sent = call.query_string if call.body is None else orjson.dumps(call.body).decode()
-    return escaped(sent if len(sent) <= MOST_LOGGED else f"{sent[:MOST_LOGGED]}…")
+    return escaped(sent if len(sent) <= MAX_LOGGED else f"{sent[:MAX_LOGGED]}…")

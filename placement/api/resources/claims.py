@@ -9,12 +9,12 @@ from placement.candidates import Claimed, Demand, claim
 
 
 def create_claims(call: Call) -> Reply:
-    """Find a way in which a request can be met now, and claim it for a new consumer.
+    """Find a candidate for a request and claim it for a new consumer.
 
-    The request is that of `POST /allocation_candidates`. One of the first candidates (as many as
-    `limit` says) is claimed, chosen at random; where others were faster, another one. With `claims`
-    several consumers get what each asks for, in their order, or none of them anything. Where
-    nothing can meet a request, the error says why to whoever may ask for explanations.
+    The request has the form of `POST /allocation_candidates`. The claim chooses at random among the
+    first `limit` candidates, and tries another one if a concurrent writer was faster. With
+    `claims`, several consumers are served in order, either all or none. If no candidate satisfies a
+    request, the error has the explanation, for callers that may request explanations.
     """
     if "claims" in call.body:
         return Reply(201, _claim(call, commands.demands(call.body)))

@@ -9,13 +9,13 @@ from placement.api.responses.common import AtGeneration
 from placement.api.versioned import Versioned
 from placement.objects import inventories
 
-# A capacity of nothing is an inventory that is all reserved.
-LEAST_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
+# With a capacity of 0, everything is reserved.
+MIN_CAPACITY = Versioned({"1.0": 1, Feature.ALL_RESERVED.value: 0})
 
 
 def list_inventories(call: Call) -> Reply:
     """List the inventories of a provider, by resource class."""
-    tag_of = partial(tags.of_provider, call)
+    tag_of = partial(tags.get_for_provider, call)
     with call.service.database.read_trees() as conn:
         provider, rows = inventories.get_for_provider(conn, call.path["uuid"], tag_of)
     records = {name: row.record for name, row in rows.items()}
@@ -26,7 +26,7 @@ def list_inventories(call: Call) -> Reply:
 
 def show_inventory(call: Call) -> Reply:
     """Show a provider's inventory of one resource class."""
-    tag_of = partial(tags.of_provider, call)
+    tag_of = partial(tags.get_for_provider, call)
     with call.service.database.read_trees() as conn:
         provider, row = inventories.get(
             conn, call.path["uuid"], call.path["resource_class"], tag_of
@@ -36,7 +36,7 @@ def show_inventory(call: Call) -> Reply:
 
 
 def create_inventory(call: Call) -> Reply:
-    """Create an inventory of a resource class that the provider has none of yet.
+    """Create an inventory of a resource class that the provider does not have yet.
 
     A generation in the body is ignored.
     """
@@ -47,7 +47,7 @@ def create_inventory(call: Call) -> Reply:
             uuid=call.path["uuid"],
             resource_class=name,
             record=record,
-            min_capacity=LEAST_CAPACITY.at(call.version),
+            min_capacity=MIN_CAPACITY.at(call.version),
         )
     )
     return Reply(
@@ -67,7 +67,7 @@ def replace_inventories(call: Call) -> Reply:
             uuid=call.path["uuid"],
             generation=call.body["resource_provider_generation"],
             records=records,
-            min_capacity=LEAST_CAPACITY.at(call.version),
+            min_capacity=MIN_CAPACITY.at(call.version),
         )
     )
     return Reply(200, AtGeneration(generation, records), changed_at=NOW)
@@ -83,20 +83,20 @@ def update_inventory(call: Call) -> Reply:
             resource_class=call.path["resource_class"],
             generation=call.body["resource_provider_generation"],
             record=record,
-            min_capacity=LEAST_CAPACITY.at(call.version),
+            min_capacity=MIN_CAPACITY.at(call.version),
         )
     )
     return Reply(200, AtGeneration(generation, record), changed_at=NOW)
 
 
 def delete_inventories(call: Call) -> Reply:
-    """Delete all inventories of a provider, none of which may be in use."""
+    """Delete all inventories of a provider; none of them may be in use."""
     call.service.database.write(partial(inventories.delete_all, uuid=call.path["uuid"]))
     return Reply(204)
 
 
 def delete_inventory(call: Call) -> Reply:
-    """Delete a provider's inventory of one resource class, which may not be in use."""
+    """Delete a provider's inventory of one resource class; it may not be in use."""
     call.service.database.write(
         partial(
             inventories.delete,
@@ -109,7 +109,7 @@ def delete_inventory(call: Call) -> Reply:
 
 def show_provider_usages(call: Call) -> Reply:
     """Show how much of each inventory of a provider is used."""
-    tag_of = partial(tags.of_provider, call)
+    tag_of = partial(tags.get_for_provider, call)
     with call.service.database.read_trees() as conn:
         provider, used = inventories.usages(conn, call.path["uuid"], tag_of)
     answer = AtGeneration(provider.generation, used)

@@ -24,13 +24,13 @@ from placement.objects.providers import Provider
 from placement.objects.revision_cache import CachedText
 from placement.objects.unset import UNSET
 
-# Providers of a list whose text the memory has room for. To write that of each takes longer than
-# to write all at once, and pays only where it is found again.
-MOST_KEPT = 14_000
+# Providers of a list whose texts fit into the cache. Rendering them one by one takes longer than
+# all at once, and pays only if the texts are found again.
+MAX_CACHED = 14_000
 
 
 def list_resource_providers(call: Call) -> Reply:
-    """List the resource providers that meet all filters."""
+    """List the resource providers that satisfy all filters."""
     pairs = query.pairs(call.query_string)
     filters = query.parse_provider_filter(pairs, call.version)
     included = query.parse_include(pairs)
@@ -52,10 +52,10 @@ def _newest(listed: ProviderList) -> datetime | str:
 def _page(
     call: Call, conn: Connection, selection: ProviderSelection, included: Collection[Part]
 ) -> tuple[ProviderList, PartTexts, str | None]:
-    """Return a page, the parts of its providers, and its tag."""
+    """Return a page, the requested parts of its providers, and its tag."""
     caches = {part: call.service.parts.get((part, call.version)) for part in included}
     render = partial(part_texts, view=View(call.version))
-    tag_of = partial(tags.of_page, call)
+    tag_of = partial(tags.get_for_page, call)
     listed, parts, is_true = provider_list.find_with_parts(
         conn, selection, caches, render, seen=tag_of
     )
@@ -64,26 +64,26 @@ def _page(
 
 def _whole_list(call: Call, conn: Connection, selection: ProviderSelection) -> Reply:
     """Return the answer that lists all providers of a selection."""
-    tag = tags.of_all(call, conn)
+    tag = tags.get_for_all(call, conn)
     texts = _texts(call, conn, selection) if selection.is_unbounded else None
     if texts is not None:
         changed_at = newest({provider.changed_at for provider in texts})
-        tag = tags.still(call, conn, tag)
+        tag = tags.confirm(call, conn, tag)
         return Reply(200, ProviderTexts(texts), changed_at=changed_at, tag=tag)
     listed = provider_list.find(conn, selection)
-    tag = tags.still(call, conn, tag)
+    tag = tags.confirm(call, conn, tag)
     return Reply(200, WithParts(listed.providers), changed_at=_newest(listed), tag=tag)
 
 
 def _texts(call: Call, conn: Connection, selection: ProviderSelection) -> list[CachedText] | None:
-    """Return the providers to list, by their ids; None where they are too many to be kept."""
+    """Return the text of each provider in the list; None if they are too many for the cache."""
     view = text_view(View(call.version, call.mount))
     seen = provider_list.revisions(conn, selection)
-    if len(seen) > MOST_KEPT:
+    if len(seen) > MAX_CACHED:
         return None
 
     def load(missing: Mapping[int, int]) -> dict[int, CachedText]:
-        # What has changed since is not known to be whole; and some may be gone.
+        # Changes since the look at the revisions may be incomplete, and providers may be deleted.
         return provider_texts(provider_list.read(conn, selection, missing.keys()), view)
 
     texts = call.service.lists.get(view).read(seen, load)
@@ -113,7 +113,7 @@ def show_resource_provider(call: Call) -> Reply:
     if not included and not tags.TAGGED.at(call.version):
         provider = database.read_one(partial(providers.get, uuid=call.path["uuid"]))
         return Reply(200, WithParts([provider]), changed_at=provider.changed_at or NOW)
-    tag_of = partial(tags.of_provider, call)
+    tag_of = partial(tags.get_for_provider, call)
     with database.read_trees() as conn:
 
         def read(provider: Provider) -> PartTexts:
@@ -133,9 +133,9 @@ def check_provider(call: Call) -> None:
 
 
 def update_resource_provider(call: Call) -> Reply:
-    """Rename a resource provider, or give it another parent.
+    """Rename a resource provider, or move it to another parent.
 
-    Where no parent is stated, it keeps the one it has.
+    If no parent is stated, the provider keeps its parent.
     """
     provider = call.service.database.write(
         partial(
@@ -152,7 +152,7 @@ def update_resource_provider(call: Call) -> Reply:
 def delete_resource_provider(call: Call) -> Reply:
     """Delete a resource provider and its inventories, traits and aggregate memberships.
 
-    Refused while it has allocations or children.
+    The request is refused while the provider has allocations or children.
     """
     call.service.database.write(partial(providers.delete, uuid=call.path["uuid"]))
     return Reply(204)

@@ -6,10 +6,11 @@ from placement.objects import rollup
 
 
 def show_provider_rollup(call: Call) -> Reply:
-    """Sum up what a provider and all below it have, by resource class.
+    """Sum up the inventories of a provider and its descendants by resource class.
 
-    `free` of a provider is not below 0. `largest` is the most that one provider could give at once.
-    `sharing` has the sharing providers outside of the tree that the whole tree reaches.
+    The `free` units of a provider are at least 0. `largest` is the maximum that a single provider
+    can give. `sharing` has the sharing providers outside of the tree that all its providers can
+    use.
     """
     query.refuse_parameters(call.query_string, call.version)
     with call.service.database.read() as conn:

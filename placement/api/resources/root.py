@@ -1,4 +1,4 @@
-"""The service itself: its versions, its health, its document."""
+"""The service itself: its versions, its health, its OpenAPI document."""
 
 from placement.api.handler import NOW, Call, Reply
 from placement.api.history import LINES
@@ -6,12 +6,12 @@ from placement.objects import health
 
 
 def list_versions(_call: Call) -> Reply:
-    """List the microversions that the service has."""
+    """List the supported microversions."""
     return Reply(200, LINES, changed_at=NOW)
 
 
 def check_health(call: Call) -> Reply:
-    """Check whether the service can serve: 503 where its database cannot be used."""
+    """Check whether the service can answer requests; 503 if its database cannot be used."""
     health.check(call.service.database)
     return Reply(200, "ok")
 

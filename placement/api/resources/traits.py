@@ -9,7 +9,7 @@ from placement.objects import traits
 
 
 def list_traits(call: Call) -> Reply:
-    """List the traits that meet all filters."""
+    """List the traits that satisfy all filters."""
     filters = query.parse_trait_filter(query.pairs(call.query_string), call.version)
     with call.service.database.read() as conn:
         matching = traits.find(conn, filters)
@@ -39,7 +39,7 @@ def delete_trait(call: Call) -> Reply:
 
 def list_provider_traits(call: Call) -> Reply:
     """List the traits of a provider."""
-    tag_of = partial(tags.of_provider, call)
+    tag_of = partial(tags.get_for_provider, call)
     with call.service.database.read_trees() as conn:
         provider, provider_traits = traits.get_for_provider(conn, call.path["uuid"], tag_of)
     changed_at = newest([trait.changed_at for trait in provider_traits])
@@ -62,6 +62,6 @@ def replace_provider_traits(call: Call) -> Reply:
 
 
 def delete_provider_traits(call: Call) -> Reply:
-    """Take all traits from a provider."""
+    """Remove all traits from a provider."""
     call.service.database.write(partial(traits.clear, uuid=call.path["uuid"]))
     return Reply(204)

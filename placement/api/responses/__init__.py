@@ -1,1 +1,1 @@
-"""The answers of the API, by noun: their members, each since its version."""
+"""The answers of the API: their members, each with its first version."""

@@ -1,4 +1,4 @@
-"""The aggregates of a provider as clients see them."""
+"""Answers about the aggregates of a provider."""
 
 from collections.abc import Sequence
 from dataclasses import replace

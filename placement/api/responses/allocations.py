@@ -1,4 +1,4 @@
-"""Allocations as clients see them: those of a consumer, and those on a provider."""
+"""Answers about allocations: of a consumer, and on a provider."""
 
 from collections.abc import Mapping
 from operator import attrgetter
@@ -25,10 +25,10 @@ _ALLOCATION: Object[ProviderAllocations] = Object(
 
 
 class _Consumer(Object[ConsumerAllocations]):
-    """A consumer; one without allocations shows nothing else."""
+    """A consumer; without allocations, it has no other members."""
 
     def renderer(self, view: View) -> Renderer:
-        """Return what renders a consumer."""
+        """Return a function that renders a consumer."""
         render = super().renderer(view)
         return lambda consumer: render(consumer) if consumer.by_provider else {"allocations": {}}
 

@@ -1,7 +1,7 @@
-"""Candidates as text, made once for all that differ in nothing but the UUIDs of providers.
+"""Candidates as text; those that differ only in the UUIDs of providers share a template.
 
-Most hosts are served in few ways: one provider gives everything, or the third child a device. What
-the answer says of a way is rendered for the first candidate, and filled in for the others.
+Most hosts serve a request in few ways: the root gives everything, or the third child gives a
+device. The text for a way is rendered for its first candidate, and filled with UUIDs for the others.
 """
 
 import re
@@ -16,42 +16,41 @@ from placement.api.shapes import Renderer
 from placement.candidates.model import Assignment
 from placement.candidates.search.candidate import Candidate, Wording, allocations_of, mappings_of
 
-# What candidates are rendered from: provider -> class -> units, suffix -> providers.
+# Input of a renderer: provider -> class -> units, and suffix -> providers.
 Spelled = tuple[Mapping[str, Mapping[str, int]], Mapping[str, Sequence[str]]]
 
-# What stands for a provider in a template. No class and no suffix of a group is called so.
+# Stands for a provider in a template. No class and no suffix has this form.
 _BLANK = "<{}>"
 _BLANKS = re.compile(rb'"<(\d+)>"')
 
-# Ways to serve a request that are remembered; what differs in who serves shares a template.
-WAYS = 1024
+# Maximum number of cached templates.
+MAX_TEMPLATES = 1024
 
 
 class _Template(NamedTuple):
-    """The text of candidates without UUIDs.
+    """The text of candidates without UUIDs."""
 
-    text: in the form of `%`. arrange: takes the UUIDs of different providers, as text, to all
-    places where they stand.
-    """
-
+    # A format string for `%`.
     text: bytes
+    # Repeats the UUIDs of distinct providers, as text, in the order of the format string.
     arrange: Callable[[Sequence[bytes]], Any]
 
 
 class _Filling(NamedTuple):
-    """What fills the blanks of a template. positions: of the different providers, in pools."""
+    """A template, and the providers that fill it."""
 
+    # Positions of the distinct providers in pools.
     positions: Sequence[int]
     template: _Template
 
 
 def texts(candidates: Iterable[Candidate], render: Renderer) -> Iterator[bytes]:
-    """Yield each candidate as JSON; `render` takes what it is rendered from."""
-    template_of = lru_cache(WAYS)(partial(_template, render))
+    """Yield each candidate as JSON, rendered by `render`."""
+    template_of = lru_cache(MAX_TEMPLATES)(partial(_template, render))
 
-    @lru_cache(WAYS)
+    @lru_cache(MAX_TEMPLATES)
     def filling_of(wording: Wording, assignment: Assignment) -> _Filling:
-        numbers: dict[int, int] = {}  # of the different providers, by position
+        numbers: dict[int, int] = {}  # of distinct providers, by position
         for position in assignment:
             numbers.setdefault(position, len(numbers))
         pattern = tuple([numbers[position] for position in assignment])
@@ -65,13 +64,16 @@ def texts(candidates: Iterable[Candidate], render: Renderer) -> Iterator[bytes]:
 
 
 def _template(render: Renderer, wording: Wording, pattern: Sequence[int]) -> _Template:
-    """Render a candidate whose providers are blanks.
+    """Render a candidate with placeholders instead of providers.
 
-    pattern: slot -> its provider's number, as these come.
+    Args:
+        render: makes the JSON value of a candidate.
+        wording: layout of the candidate.
+        pattern: slot -> number of its provider, in order of first use.
     """
     blanks = [_BLANK.format(number) for number in pattern]
     spelled: Spelled = allocations_of(wording.slots, blanks), mappings_of(wording.slots, blanks)
-    # Literals, with the number of a provider between each two.
+    # Literals, alternating with the numbers of providers.
     pieces = _BLANKS.split(orjson.dumps(render(spelled)))
     literals = [literal.replace(b"%", b"%%") for literal in pieces[::2]]
     numbers = map(int, pieces[1::2])

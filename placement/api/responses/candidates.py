@@ -1,6 +1,7 @@
-"""Allocation candidates as clients see them.
+"""Answers with allocation candidates.
 
-An answer is text in pieces, for there may be 100,000 candidates: it never stands in memory whole.
+An answer is generated in pieces of text, because it may have 100,000 candidates: the whole is never
+in memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +32,15 @@ from placement.api.shapes import (
 from placement.candidates import CandidateRequest, SearchResult
 from placement.objects.unset import UNSET, Unset
 
-TOGETHER = 64  # candidates in one piece of text
+CHUNK_SIZE = 64  # candidates in one piece of text
 
 
 class Candidates(NamedTuple):
-    """The result of a search, and the request; where it was asked for, with an explanation."""
+    """The result of a search, and its request."""
 
     result: SearchResult
     request: CandidateRequest
+    # None: no explanation was requested.
     explained: Explained | None = None
     # The place of the request among those of `first_available`; None: no request has a candidate.
     # UNSET: there was one request.
@@ -91,16 +93,16 @@ REQUEST: Object[Spelled] = Object(
 
 
 def _listed(result: SearchResult, render: Renderer) -> list[bytes]:
-    """Return the members of the list of requests, as text in pieces."""
+    """Return the allocation requests, as text in pieces."""
     requests = texts(result.candidates, render)
     pieces: list[bytes] = []
-    while batch := tuple(islice(requests, TOGETHER)):
+    while batch := tuple(islice(requests, CHUNK_SIZE)):
         pieces += [b",", b",".join(batch)]
     return pieces[1:]
 
 
 def _summaries(candidates: Candidates, view: View) -> list[bytes]:
-    """Return the members of the object of summaries, as text in pieces."""
+    """Return the provider summaries, as text in pieces."""
     result, request = candidates.result, candidates.request
     if Feature.NESTED_CANDIDATES.at(view.version):
         pieces = whole_trees(result.trees, view)
@@ -148,14 +150,14 @@ _MEMBERS: Object[Candidates] = Object(
 
 
 class _InPieces:
-    """Candidates, and the providers of the trees that they take something from, as text."""
+    """Candidates and summaries of the providers in their trees, as text."""
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of the whole."""
+        """Return the schema of the body."""
         return _MEMBERS.schema(version)
 
     def renderer(self, view: View) -> Renderer:
-        """Return what makes the text, in pieces."""
+        """Return a function that makes the text, in pieces."""
         request = REQUEST.renderer(view)
         return lambda candidates: [
             b'{"allocation_requests":[',

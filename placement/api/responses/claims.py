@@ -1,4 +1,4 @@
-"""Claims as clients see them: what each consumer got."""
+"""Answers to claims: the resources of each consumer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,17 +40,17 @@ _CLAIMS: Object[list[Claimed]] = Object("Claims", Property("claims", Array(_CLAI
 
 
 class _OneOrMany:
-    """What one consumer got; a list of that for a list of claims."""
+    """The result of one claim, or a list of results for a list of claims."""
 
     def schema(self, version: Microversion) -> Fragment:
-        """Return the schema of either."""
+        """Return the schema of both forms."""
         return {
             "title": "ClaimOrClaims",
             "oneOf": [each.schema(version) for each in (_CLAIM, _FIRST_AVAILABLE, _CLAIMS)],
         }
 
     def renderer(self, view: View) -> Renderer:
-        """Return what renders a claim, or a list of them."""
+        """Return a function that renders a claim, or a list of claims."""
         one, many = _CLAIM.renderer(view), _CLAIMS.renderer(view)
         first_available = _FIRST_AVAILABLE.renderer(view)
 

@@ -1,4 +1,4 @@
-"""Shapes that several nouns show."""
+"""Shapes that several answers have in common."""
 
 from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar
@@ -26,7 +26,7 @@ AMOUNTS = Json(
 
 
 class AtGeneration(NamedTuple, Generic[T]):
-    """What a provider has, and the generation of the provider that has it."""
+    """A part of a provider, with the provider's generation."""
 
     generation: int
     value: T

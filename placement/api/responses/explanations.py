@@ -1,4 +1,4 @@
-"""Why hosts are not served, as clients see it."""
+"""Answers that explain why hosts cannot serve a request."""
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
@@ -16,9 +16,10 @@ from placement.candidates.trace import Refusal
 
 
 class Explained(NamedTuple):
-    """An explanation, and the JSON form of the request, in which its paths lead."""
+    """An explanation and its request."""
 
     explanation: Explanation
+    # The request as JSON, to which paths in the explanation refer.
     body: Mapping[str, Any]
 
 
@@ -41,7 +42,7 @@ TEXT_OF_ALL = Json(
 MEANING = Json(
     {
         "type": "string",
-        "description": "What the code means, in words: true of each host that it leaves out.",
+        "description": "Meaning of the code; it applies to each host that the code rejects.",
         "examples": [Refusal.CAPACITY.meaning],
     }
 )
@@ -142,14 +143,14 @@ def _value(term: StatedTerm) -> str | int | list[str] | Mapping[str, list[str]]:
 
 
 def path_of_term(term: StatedTerm, body: Mapping[str, Any]) -> str:
-    """Return the path at which a request as JSON states a term."""
+    """Return the path of a term in a request as JSON."""
     steps: list[str | int] = [*term.keyword.split(".")]
     if term.suffix is not None:
         steps = ["groups", term.suffix, term.keyword]
     if term.resource_class:
         return path_of([*steps, term.resource_class])
     if term.code is Refusal.TAINTED:
-        return term.keyword  # no request states it
+        return term.keyword  # the request does not state it
     stated: Any = body
     for step in steps:
         stated = stated[step]
@@ -159,7 +160,7 @@ def path_of_term(term: StatedTerm, body: Mapping[str, Any]) -> str:
 
 
 def _is(stated: Any, term: StatedTerm) -> bool:
-    """Whether an item of a list says what the term says."""
+    """Return whether an item of a list states the term."""
     if isinstance(stated, dict):
         rule = frozenset(stated.get("of", ())), frozenset(stated.get("not", ()))
         return SubtreeRule(*rule) == term.value
@@ -209,7 +210,7 @@ EXPLANATION: Object[Explained] = Object(
 
 
 def rendered(explained: Explained, render: Renderer) -> Mapping[str, Any]:
-    """Return an explanation as JSON, without single hosts where none were asked for."""
+    """Return an explanation as JSON, without single hosts if they were not requested."""
     members = dict(render(explained))
     if explained.explanation.providers is None:
         del members["providers"]

@@ -1,4 +1,4 @@
-"""Inventories as clients see them, and what is used of them."""
+"""Answers about inventories and usages of a provider."""
 
 from collections.abc import Mapping
 from operator import attrgetter

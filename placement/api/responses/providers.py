@@ -1,4 +1,4 @@
-"""Resource providers as clients see them: one, and lists, with parts of what they have."""
+"""Answers about resource providers: one, and lists, with included parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from placement.objects.providers import Provider
 from placement.objects.revision_cache import CachedText
 from placement.objects.revisions import UNKNOWN
 
-# What a provider has -> the first version whose links lead there.
+# Part of a provider -> first version with a link to it.
 LINKS = {
     "inventories": "1.0",
     "usages": "1.0",
@@ -49,30 +49,30 @@ LINKS = {
     "allocations": "1.11",
 }
 
-TREES_SINCE = "1.14"  # whose providers say where in a tree they are
+TREES_SINCE = "1.14"  # first version with parents and roots
 
 _PLACE = "{uuid}"
-TOGETHER = 1000  # providers of a list that are rendered together: as objects they take most
-PART_OVERHEAD = 100  # bytes of what holds the text of a part
-PROVIDER_OVERHEAD = 300  # bytes of what holds that of a provider
+CHUNK_SIZE = 1000  # providers of a list that are rendered at once, because objects take much memory
+PART_OVERHEAD = 100  # bytes of the object that holds the text of a part
+PROVIDER_OVERHEAD = 300  # bytes of the object that holds the text of a provider
 
 
 @dataclass(frozen=True, eq=False)
 class _ProviderLinks:
-    """Links to a provider and to what it has, of its UUID."""
+    """Links to a provider and its parts, rendered from its UUID."""
 
     def schema(self, version: Microversion) -> Fragment:
         """Return the schema of the list."""
         return {"type": "array", "items": LINK}
 
     def renderer(self, view: View) -> Renderer:
-        """Return what makes the links as JSON text."""
+        """Return a function that makes the links as JSON text."""
         path = f"{view.mount}/resource_providers/{_PLACE}"
         links = [{"rel": "self", "href": path}]
         for rel, since in LINKS.items():
             if view.version >= v(since):
                 links.append({"rel": rel, "href": f"{path}/{rel}"})
-        # PERF: links are most of the text of a list of providers, and alike but for the UUID.
+        # PERF: links are most of the text of a list, and differ only in the UUID.
         between = orjson.dumps(links).decode().split(_PLACE)
         fragment = orjson.Fragment
         return lambda uuid: fragment(uuid.join(between))
@@ -82,14 +82,12 @@ NO_PARTS: Mapping[Part, Mapping[int, CachedText]] = MappingProxyType({})
 
 
 class WithParts(NamedTuple):
-    """Providers, and those parts of what they have that are to be shown.
-
-    parts: by the id of the provider, as `part_texts` makes them. more: the query string that lists
-    the providers after these, where there are more.
-    """
+    """Providers with included parts."""
 
     providers: Sequence[Provider]
+    # Part -> provider id -> text, as made by `part_texts`.
     parts: Mapping[Part, Mapping[int, CachedText]] = NO_PARTS
+    # Query string of the next page; None on the last page.
     more: str | None = None
 
 
@@ -105,13 +103,13 @@ _PARTS: Mapping[Part, Shape] = {
 def part_texts(
     part: Part, by_provider: ByProvider, revisions: Mapping[int, int], view: View
 ) -> dict[int, CachedText]:
-    """Return provider id -> JSON text of the part; revisions: those that it is known to be of.
+    """Return provider id -> JSON text of the part, with the revision that it belongs to.
 
-    What providers have in common is one text: most hosts have the traits of their model.
+    Equal values share one text: most hosts have the traits of their model.
     """
     render = _PARTS[part].renderer(view)
     texts: dict[int, CachedText] = {}
-    common: dict[int, orjson.Fragment] = {}  # by identity, of values that `by_provider` holds
+    common: dict[int, orjson.Fragment] = {}  # by id() of values, which `by_provider` references
     for provider_id, value in by_provider.items():
         fragment, size = common.get(id(value)), PART_OVERHEAD
         if fragment is None:
@@ -124,18 +122,18 @@ def part_texts(
 
 
 def _copy(text: bytes) -> bytes:
-    """Return a copy, which takes no more memory than its length.
+    """Return a copy that takes no more memory than its length.
 
-    What orjson returns holds the buffer that it was written in, of 4 KiB or more.
+    The result of orjson keeps the buffer into which it was written, of 4 KiB or more.
     """
     return bytes(memoryview(text))
 
 
 class _Provider(Object[Provider]):
-    """A provider; the parts beside it are added by whoever has them."""
+    """A provider without its parts, which the caller adds."""
 
     def renderer(self, view: View) -> Renderer:
-        """Return what renders the members that every provider has."""
+        """Return a function that renders the members of every provider."""
         return self.renderer_without(self.optional, view)
 
 
@@ -153,10 +151,10 @@ PROVIDER = _Provider(
 
 
 class _Listed(Array):
-    """Providers with parts, as a list."""
+    """A list of providers with parts."""
 
     def renderer(self, view: View) -> Renderer:
-        """Return what renders the providers, and adds the parts that come with them."""
+        """Return a function that renders the providers, and adds their parts."""
         render_provider = self.items.renderer(view)
 
         def render(listing: WithParts) -> list[dict[str, Any]]:
@@ -174,22 +172,22 @@ _LISTED = _Listed(PROVIDER)
 
 
 class ProviderTexts(NamedTuple):
-    """Providers without parts, each of them text already."""
+    """Providers without parts, as finished texts."""
 
     providers: Sequence[CachedText]
 
 
-# Version -> the first one at which a provider without parts has the same text.
+# Version -> first version with the same text of a provider without parts.
 _SINCE = Versioned({since: since for since in sorted({*LINKS.values(), TREES_SINCE}, key=v)})
 
 
 def text_view(view: View) -> View:
-    """Return the earliest view in which a provider without parts is the same text."""
+    """Return the earliest view with the same text of a provider without parts."""
     return view._replace(version=v(_SINCE.at(view.version)))
 
 
 def provider_texts(providers: Iterable[Provider], view: View) -> dict[int, CachedText]:
-    """Return provider id -> what the provider is in a list."""
+    """Return provider id -> text of the provider in a list."""
     render = PROVIDER.renderer(view)
     texts: dict[int, CachedText] = {}
     for provider in providers:
@@ -201,14 +199,14 @@ def provider_texts(providers: Iterable[Provider], view: View) -> dict[int, Cache
 
 @dataclass(frozen=True, eq=False)
 class _Shown:
-    """The one provider of a list."""
+    """The only provider of a list."""
 
     def schema(self, version: Microversion) -> Fragment:
         """Return the schema of a provider."""
         return PROVIDER.schema(version)
 
     def renderer(self, view: View) -> Renderer:
-        """Return what takes a list of one."""
+        """Return a function for lists with one provider."""
         render = _LISTED.renderer(view)
         return lambda listing: render(listing)[0]
 
@@ -218,14 +216,14 @@ SHOWN = _Shown()
 
 @dataclass(frozen=True, eq=False)
 class _ListLinks:
-    """A link to the providers that come after those of a list."""
+    """A link to the next page of a list."""
 
     def schema(self, version: Microversion) -> Fragment:
         """Return the schema of the list."""
         return {"type": "array", "items": LINK}
 
     def renderer(self, view: View) -> Renderer:
-        """Return what takes their query string."""
+        """Return a function for the query string of the next page."""
         path = f"{view.mount}/resource_providers"
         return lambda query: [{"rel": "next", "href": f"{path}?{query}"}]
 
@@ -234,10 +232,10 @@ _LINKS = _ListLinks()
 
 
 class _List(Object[WithParts | ProviderTexts]):
-    """A list, as text in pieces; only one that goes on has links."""
+    """A list as text in pieces; it has links only if there is a next page."""
 
     def renderer(self, view: View) -> Renderer:
-        """Return what makes the text of a list."""
+        """Return a function that makes the text of a list."""
         render, links = _LISTED.renderer(view), _LINKS.renderer(view)
 
         def write(listing: WithParts | ProviderTexts) -> list[bytes]:
@@ -250,16 +248,16 @@ class _List(Object[WithParts | ProviderTexts]):
 
 
 def _array(listing: WithParts | ProviderTexts, render: Renderer) -> list[bytes]:
-    """Return the text of all providers, in pieces."""
+    """Return the texts of all providers, in pieces."""
     if isinstance(listing, ProviderTexts):
         return [b"[", b",".join([provider.text for provider in listing.providers]), b"]"]
     providers = listing.providers
-    if len(providers) <= TOGETHER:
+    if len(providers) <= CHUNK_SIZE:
         return [orjson.dumps(render(listing))]
     pieces = []
-    for start in range(0, len(providers), TOGETHER):
-        run = listing._replace(providers=providers[start : start + TOGETHER])
-        # Without brackets it is a copy, and the buffer is let go of.
+    for start in range(0, len(providers), CHUNK_SIZE):
+        run = listing._replace(providers=providers[start : start + CHUNK_SIZE])
+        # Slicing makes a copy without brackets, and releases the larger buffer.
         pieces += [b",", orjson.dumps(render(run))[1:-1]]
     return [b"[", *pieces[1:], b"]"]
 

@@ -1,4 +1,4 @@
-"""Resource classes as clients see them."""
+"""Answers about resource classes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _PATH = "/resource_classes/"
 
 @dataclass(frozen=True, eq=False)
 class _ClassLink:
-    """The link to a class, of its name."""
+    """The link to a class, rendered from its name."""
 
     def schema(self, version: Microversion) -> Fragment:
         """Return the schema of the list."""
@@ -21,7 +21,7 @@ class _ClassLink:
         return {"type": "array", "items": LINK, "examples": [[example]]}
 
     def renderer(self, view: View) -> Renderer:
-        """Return what makes the list."""
+        """Return a function that makes the list."""
         return lambda name: [{"rel": "self", "href": f"{view.mount}{_PATH}{name}"}]
 
 

@@ -1,4 +1,4 @@
-"""What a part of a tree has in all, as clients see it."""
+"""Answers with the sums of a provider and its descendants."""
 
 from placement.api.responses.common import CLASS_KEY, UUID_KEY
 from placement.api.shapes import Json, Object, Property, Table, itself

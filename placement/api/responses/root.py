@@ -1,4 +1,4 @@
-"""The service itself as clients see it: its versions, its health, its document."""
+"""Answers about the service itself: versions, health, OpenAPI document."""
 
 from collections.abc import Sequence
 from operator import attrgetter

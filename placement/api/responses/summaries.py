@@ -1,6 +1,6 @@
 """Provider summaries of an answer with candidates, as text in pieces.
 
-The text of a tree is kept with the tree, as most trees of an answer are those of the one before.
+The text of a tree is cached with the tree, because consecutive answers have most trees in common.
 Each piece of a provider begins with a comma.
 """
 
@@ -19,14 +19,16 @@ from placement.api.shapes import Json, Object, Property, Ready, Table, View
 from placement.candidates import CandidateRequest, SearchResult
 from placement.candidates.model import Member, Tree
 
-LONG = 256  # bytes of a list of traits that is worth sharing among providers
+LONG = 256  # bytes above which a list of traits is shared among providers
 
 
 class _Source(NamedTuple):
-    """What a summary is made of: a provider of a tree, and the classes to show; None: all."""
+    """Input of a summary."""
 
     tree: Tree
+    # A member of the tree.
     provider: Member
+    # Classes to show; None: all.
     class_names: Collection[str] | None
 
 
@@ -61,7 +63,7 @@ _WITHOUT_TRAITS: Object[_Source] = Object("", *_FACTS)
 
 @lru_cache(maxsize=10_000)
 def _traits_to_end(traits: frozenset[str]) -> bytes:
-    # PERF: hosts of one model have the same traits, which are most of an answer's bytes.
+    # PERF: hosts of a model share their traits, which are most of an answer's bytes.
     return b"%b}" % orjson.dumps(list(traits))
 
 
@@ -72,8 +74,8 @@ def whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
     pieces: list[bytes] = []
     for tree in trees:
         rendered = tree.rendered
-        # PERF: most trees of an answer are those of the one before. A tree keeps the text of the
-        # version that was asked for last, after what tells that version.
+        # PERF: consecutive answers have most trees in common. A tree keeps the text of the last
+        # requested version, together with an object that identifies that version.
         if rendered is None or rendered[0] is not properties:
             providers = [_Source(tree, provider, None) for provider in tree.members]
             rendered = (properties, *write(providers))
@@ -83,7 +85,7 @@ def whole_trees(trees: Iterable[Tree], view: View) -> list[bytes]:
 
 
 def used_providers(result: SearchResult, request: CandidateRequest, view: View) -> list[bytes]:
-    """Summarise the providers that candidates use, in older versions only what they ask of them."""
+    """Summarise the providers of candidates; older versions only have the requested classes."""
     used: set[str] = set()
     for candidate in result.candidates:
         used.update(candidate.allocations)
@@ -105,9 +107,9 @@ def _class_names(request: CandidateRequest) -> set[str]:
 
 
 def _writer(view: View) -> Callable[[Iterable[_Source]], Iterator[bytes]]:
-    """Return what yields `,"uuid":{…}` of each provider.
+    """Return a function that yields `,"uuid":{…}` for each provider.
 
-    Text is joined, but for long lists of traits, which providers share.
+    Texts are joined, except for long lists of traits, which providers share.
     """
     render = _WITHOUT_TRAITS.renderer(view)
     with_traits = _TRAITS.name in SUMMARY.properties.at(view.version)
@@ -119,13 +121,13 @@ def _writer(view: View) -> Callable[[Iterable[_Source]], Iterator[bytes]]:
             if not with_traits:
                 pieces.append(b",%b:%b" % (uuid, facts))
                 continue
-            # The facts are an object: its last brace makes room for one more property.
+            # The facts are a JSON object; its closing brace is cut to append a property.
             pieces.append(b',%b:%b,"traits":' % (uuid, facts[:-1]))
             traits = _traits_to_end(source.provider.traits)
             if len(traits) < LONG:
                 pieces.append(traits)
             else:
-                # A piece of its own is not copied: 10,000 hosts of a model hold one such text.
+                # Not joined, so that 10,000 hosts of a model share one text in memory.
                 yield b"".join(pieces)
                 yield traits
                 pieces = []

@@ -1,4 +1,4 @@
-"""Traits as clients see them: names."""
+"""Answers about traits, which are their names."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

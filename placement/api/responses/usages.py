@@ -1,4 +1,4 @@
-"""What projects and users consume, as clients see it."""
+"""Answers about the usages of projects and users."""
 
 from collections.abc import Mapping
 

@@ -13,7 +13,7 @@ LINK = {"title": "Link", "type": "object", "properties": {"href": {"type": "stri
 
 def test_a_schema_with_a_title_is_referred_to() -> None:
     components = Components()
-    placed = components.place({"type": "array", "items": LINK})
+    placed = components.add({"type": "array", "items": LINK})
     assert placed == {"type": "array", "items": {"$ref": "#/components/schemas/Link"}}
     assert components.schemas == {"Link": LINK}
 
@@ -21,15 +21,15 @@ def test_a_schema_with_a_title_is_referred_to() -> None:
 def test_a_member_that_is_called_title_names_nothing() -> None:
     components = Components()
     schema = {"type": "object", "properties": {"title": {"type": "string"}}}
-    assert components.place(schema) == schema
+    assert components.add(schema) == schema
     assert not components.schemas
 
 
 def test_two_schemas_of_one_name_are_a_fault() -> None:
     components = Components()
-    components.place(LINK)
+    components.add(LINK)
     with pytest.raises(ValueError, match="two schemas are called Link"):
-        components.place({**LINK, "properties": {}})
+        components.add({**LINK, "properties": {}})
 
 
 def test_keys_of_one_form_are_described_as_generators_take_them() -> None:
@@ -39,7 +39,7 @@ def test_keys_of_one_form_are_described_as_generators_take_them() -> None:
         "patternProperties": {"^[A-Z]+$": {"type": "integer", "examples": [4]}},
         "additionalProperties": False,
     }
-    placed = Components().place(schema)
+    placed = Components().add(schema)
     assert placed["propertyNames"]["pattern"] == "^[A-Z]+$"
     assert placed["additionalProperties"]["type"] == "integer"
     assert "patternProperties" not in placed

@@ -9,7 +9,7 @@ import pytest
 
 from placement.api.json_body import MAX_DEPTH, MAX_MEMBERS, Schema, decode
 from placement.api.request_schemas import aggregates, allocations, inventories, providers, traits
-from placement.api.request_schemas.common import MOST, OWNER, UUID_LIKE
+from placement.api.request_schemas.common import MAX_ITEMS, OWNER, UUID_LIKE
 from placement.api.routes import ROUTES
 from placement.errors import BadBody
 
@@ -138,8 +138,8 @@ def test_every_schema_bounds_its_texts_and_says_what_type_it_is_of() -> None:
 
 
 def test_what_a_provider_or_a_consumer_has_several_of_is_bounded() -> None:
-    uuids = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(MOST + 1)]
-    names = [f"CUSTOM_{number}" for number in range(MOST + 1)]
+    uuids = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(MAX_ITEMS + 1)]
+    names = [f"CUSTOM_{number}" for number in range(MAX_ITEMS + 1)]
     bodies: list[tuple[Any, Any]] = [
         (aggregates.REPLACE, {"aggregates": uuids}),
         (traits.REPLACE, {"traits": names}),
@@ -147,9 +147,9 @@ def test_what_a_provider_or_a_consumer_has_several_of_is_bounded() -> None:
     ]
     for table, members in bodies:
         value = {"resource_provider_generation": 0, **members}
-        assert f"{MOST} at the most" in refusal(table.entries[-1][1], value)
+        assert f"at most {MAX_ITEMS} are allowed" in refusal(table.entries[-1][1], value)
     claim = {
         "project_id": "p", "user_id": "u", "consumer_generation": None, "consumer_type": "X",
         "allocations": {uuid: {"resources": {"VCPU": 1}} for uuid in uuids},
     }  # fmt: skip
-    assert f"{MOST} at the most" in refusal(allocations.REPLACE.entries[-1][1], claim)
+    assert f"at most {MAX_ITEMS} are allowed" in refusal(allocations.REPLACE.entries[-1][1], claim)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.api.history import v
-from placement.api.responses.candidate_texts import WAYS, Spelled, texts
+from placement.api.responses.candidate_texts import MAX_TEMPLATES, Spelled, texts
 from placement.api.responses.candidates import REQUEST
 from placement.api.shapes import Renderer, View
 from placement.candidates.model import Member, Pool, Stocks, Tree
@@ -101,7 +101,7 @@ def test_hosts_that_serve_in_the_same_way_are_rendered_once() -> None:
 
 def test_assignments_are_rendered_by_layout_and_not_by_provider() -> None:
     """More combinations than are cached, all with one provider, or with one next to another."""
-    places = range(2 * WAYS)
+    places = range(2 * MAX_TEMPLATES)
     assignments = [(place, place, place, place, place) for place in places]
     assignments += [(place, place, 0, 0, place) for place in places[1:]]
     assert counted(assignments, len(places))[1] == 2

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from placement.api.history import LATEST, v
 from placement.api.responses.providers import (
+    CHUNK_SIZE,
     PROVIDERS,
-    TOGETHER,
     WithParts,
     part_texts,
     provider_texts,
@@ -52,7 +52,7 @@ def test_the_text_of_a_provider_takes_no_more_memory_than_it_is_said_to() -> Non
 
 
 def test_a_long_list_takes_little_more_memory_than_its_text() -> None:
-    listing, render = WithParts(hosts(10 * TOGETHER)), PROVIDERS.renderer(View(LATEST))
+    listing, render = WithParts(hosts(10 * CHUNK_SIZE)), PROVIDERS.renderer(View(LATEST))
     with traced():
         length = sum(map(len, render(listing)))
         _taken, peak = tracemalloc.get_traced_memory()
