@@ -1,24 +1,24 @@
-"""The other side of the REST API: what compute agents, schedulers and operators' tools do with it.
+"""A client of the placement REST API for compute agents, schedulers and operators' tools.
 
-`ReportClient` reads, reports and reshapes trees of providers, and claims. It works over any
+`ReportClient` reads, reports and reshapes trees of providers, and makes claims. It works over any
 keystoneauth1 adapter, with falcon-placement and with openstack-placement; `placement.direct` of
-falcon-placement gives an adapter of a service in one's own process. The package imports nothing of
-a service.
+falcon-placement provides an adapter of a service in the same process. The package does not import
+the service.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"  # that of the service, which is released together with the client
+__version__ = "0.1.0"  # the same as of the service; they are released together
 
 if TYPE_CHECKING:
     from falcon_placement_client.public import *
 else:
 
     def __getattr__(name: str) -> Any:
-        """Return a public name, which imports the client.
+        """Return a public name; the first access imports the client.
 
-        PERF: the service shares `inventory`, and neither starts nor runs with all the rest.
+        PERF: the service uses only `inventory`, and should not import all the rest.
         """
         if name == "__all__":
             return import_module("falcon_placement_client.public").__all__

@@ -1,4 +1,4 @@
-"""Allocations of consumers, as drivers are given them to be moved."""
+"""Allocations of consumers in the form in which drivers move them."""
 
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
@@ -10,23 +10,24 @@ from falcon_placement_client.rest import RestApi
 
 
 class AllocatedResources(TypedDict):
-    """What a consumer holds of one provider; generation: that of the provider."""
+    """The allocation of a consumer on one provider."""
 
+    # Class -> units.
     resources: dict[str, int]
+    # Generation of the provider.
     generation: NotRequired[int]
 
 
 class AllocationRecord(TypedDict):
-    """All that a consumer holds, as `GET /allocations/{consumer}` shows it.
+    """All allocations of a consumer, as returned by `GET /allocations/{consumer}`."""
 
-    allocations: UUID of a provider -> what of it. consumer_generation: None for a consumer that
-    holds nothing yet. consumer_type: `unknown` for none.
-    """
-
+    # By the UUID of the provider.
     allocations: dict[str, AllocatedResources]
     project_id: str
     user_id: str
+    # None for a consumer that has no allocations yet.
     consumer_generation: int | None
+    # `unknown` for a consumer without a type.
     consumer_type: NotRequired[str]
 
 
@@ -37,18 +38,18 @@ AllocationRecords = dict[str, AllocationRecord]  # by the UUID of the consumer
 
 
 def read_record(api: RestApi, consumer: str) -> AllocationRecord | None:
-    """Return what a consumer holds, None if that is nothing."""
+    """Return the allocations of a consumer, None if it has none."""
     record: AllocationRecord = api.get(f"/allocations/{consumer}")
     return record if record["allocations"] else None
 
 
 def read_records_of_tree(api: RestApi, uuid: str) -> AllocationRecords:
-    """Return all that each consumer holds who holds anything of a provider's tree.
+    """Return all allocations of each consumer that uses a provider's tree.
 
-    It may be of other trees, too: of sharing providers. A consumer whose allocations are all of
-    sharing providers is not seen.
+    They include allocations in other trees, for example on sharing providers. Consumers that use
+    only sharing providers are not included.
     """
-    if api.speaks_second_line:
+    if api.supports_v2:
         records: AllocationRecords = api.get(f"/allocations?in_tree={uuid}")["allocations"]
         return records
     consumers: dict[str, None] = {}
@@ -67,9 +68,10 @@ def check_consumer(uuid: object) -> str:
 
 
 def record_to_write(consumer: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as the service takes it where consumers keep their types.
+    """Return a record in the form that the service accepts if consumers keep their types.
 
-    Raises ConsumerError, which names the consumer, for one that lacks a member.
+    Raises:
+        ConsumerError: the record lacks a member; the text names the consumer.
     """
     for member in (*OWNED, "allocations"):
         if member not in record:
@@ -83,7 +85,7 @@ def record_to_write(consumer: str, record: Mapping[str, Any]) -> dict[str, Any]:
         "allocations": {
             uuid: {"resources": dict(holding["resources"])}
             for uuid, holding in record["allocations"].items()
-            # A driver may have moved all that there was of a provider.
+            # A driver may have moved all allocations away from a provider.
             if holding["resources"]
         },
         **{member: record[member] for member in OWNED},

@@ -1,14 +1,14 @@
-"""What a server answers to a request: a JSON value, or a refusal."""
+"""Answers of a server: JSON values, and refusals."""
 
 from typing import TYPE_CHECKING, Any
 
 from falcon_placement_client.errors import RestError
 
 if TYPE_CHECKING:
-    # PERF: commands that send nothing start without it.
+    # PERF: commands that send no requests start without it.
     import requests
 
-CONFLICT = "placement.concurrent_update"  # somebody else has written since the generation was read
+CONFLICT = "placement.concurrent_update"  # another client has written since the generation was read
 
 
 class RefusedError(RestError):
@@ -21,9 +21,9 @@ class RefusedError(RestError):
         self.status = status
         #: The server's error code, empty when it gave none.
         self.code = code
-        #: What the server says, on one line.
+        #: The server's text, in one line.
         self.detail = detail
-        #: The versions that it speaks, in words, where it says so.
+        #: A text with the versions that the server supports, if it lists them.
         self.offer = offer
         #: Whether another client wrote first.
         self.is_conflict = code == CONFLICT
@@ -31,7 +31,7 @@ class RefusedError(RestError):
 
 
 def refusal(request: str, answer: "requests.Response") -> RefusedError:
-    """Return the error that an answer of an error status tells; request: method and path."""
+    """Return the error for an answer with an error status; request: method and path."""
     error = _error_object(answer)
     detail = str(error.get("detail") or answer.reason or "no reason given")
     code = str(error.get("code", ""))
@@ -42,7 +42,7 @@ def refusal(request: str, answer: "requests.Response") -> RefusedError:
 
 
 def _error_object(answer: "requests.Response") -> dict[str, Any]:
-    """Return what an answer says of its error, nothing where it has no such form."""
+    """Return the error object of an answer, empty if it has none."""
     try:
         error = answer.json()["errors"][0]
     except (ValueError, LookupError, TypeError):

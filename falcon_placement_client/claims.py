@@ -1,7 +1,7 @@
-"""Claims: candidates are searched for, and given to consumers.
+"""Claims: a search for candidates, and the allocation of one of them to a consumer.
 
-Where the service speaks placement 2.0, and the caller leaves the choice to it, a claim is one
-request. Else candidates are asked for, and one after the other is tried until nobody was faster.
+If the service supports placement 2.0, and the caller leaves the choice to it, a claim is a single
+request. Otherwise candidates are requested, and tried one after the other until one succeeds.
 """
 
 import random
@@ -17,49 +17,47 @@ from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.query import query_of
 from falcon_placement_client.rest import RestApi
 
-CANDIDATES = 50  # that a claim looks at, unless the request has a limit
-SEARCHES = 3  # of a claim whose candidates others were faster to take
+CANDIDATES = 50  # that a claim requests, unless its request has a limit
+SEARCHES = 3  # of a claim that loses its candidates to concurrent writers
 
 # One of the `allocation_requests` of an answer.
 Candidate = Mapping[str, Any]
 
-# Takes the answer to a request for candidates, and returns those of its `allocation_requests` that
-# are to be tried, the best one first.
+# Takes an answer with candidates, and returns the elements of its `allocation_requests` that are to
+# be tried, the best one first.
 Rank = Callable[[Mapping[str, Any]], Sequence[Candidate]]
 
 _PATH = "/allocation_candidates"
 _NONE_LEFT = "placement.no_candidates"
-_CONSUMER_CONFLICT = "consumer generation conflict"  # in words, which all releases have
+_CONSUMER_CONFLICT = "consumer generation conflict"  # in the text of all releases
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One of several claims that are made together."""
 
-    #: What is asked for: the body of `POST /allocation_candidates`.
+    #: The request: the body of `POST /allocation_candidates`.
     request: AnyRequest
-    #: Who gets it.
+    #: The consumer that gets the resources.
     consumer: NewConsumer
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """What a consumer got.
+    """The resources that a consumer got."""
 
-    allocations: UUID of a provider -> `{"resources": {class: amount}}`. mappings: suffix of a
-    request group -> UUIDs of the providers that serve it. consumer_generation: to be stated when
-    the allocations are written again.
-    """
-
+    #: UUID of a provider -> `{"resources": {class: amount}}`.
     allocations: Mapping[str, Mapping[str, Mapping[str, int]]]
+    #: Suffix of a request group -> UUIDs of the providers that serve it.
     mappings: Mapping[str, list[str]]
+    #: To be stated when the allocations are written again.
     consumer_generation: int
 
 
 def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
-    """Return candidates as the service answers them; raise as `claim` does, but NoCandidates."""
+    """Return the service's answer with candidates; raises as `claim`, except NoCandidates."""
     answer: dict[str, Any]
-    if api.speaks_second_line:
+    if api.supports_v2:
         answer = api.post(_PATH, request)
     else:
         answer = api.get(f"{_PATH}?{query_of(request, api.version)}")
@@ -67,8 +65,8 @@ def find_candidates(api: RestApi, request: AnyRequest) -> dict[str, Any]:
 
 
 def explain(api: RestApi, request: AnyRequest) -> str:
-    """Return in words who can serve a request and why others cannot; empty if nobody says so."""
-    if not api.speaks_second_line:
+    """Return a text why hosts can or cannot serve a request; empty if there is no explanation."""
+    if not api.supports_v2:
         return ""
     try:
         stated: Mapping[str, Any] = request
@@ -85,8 +83,8 @@ def explain(api: RestApi, request: AnyRequest) -> str:
 def claim(
     api: RestApi, request: AnyRequest, consumer: NewConsumer, rank: Rank | None = None
 ) -> ClaimResult:
-    """Find what can serve a request and give it to a consumer."""
-    if rank is None and api.speaks_second_line:
+    """Find a candidate for a request and claim it for a consumer."""
+    if rank is None and api.supports_v2:
         return _claim_at_once(api, request, consumer)
     limited = _limited(request)
     for _ in range(SEARCHES):
@@ -106,7 +104,7 @@ def claim(
 def claim_candidate(
     api: RestApi, candidates: Iterable[Candidate], consumer: NewConsumer
 ) -> ClaimResult:
-    """Give a consumer the first of these candidates that nobody else was faster to take."""
+    """Claim the first of the candidates that is still free for a consumer."""
     taken = _take_first(api, candidates, consumer)
     if taken is None:
         raise _outrun(consumer)
@@ -114,14 +112,14 @@ def claim_candidate(
 
 
 def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
-    """Make all of these claims, or none, in one transaction of the service."""
+    """Make all claims, or none, in one transaction of the service."""
     uuids = [claim.consumer.uuid for claim in claims]
     for uuid in uuids:
         if uuids.count(uuid) > 1:
             raise ConsumerError(f"consumer {uuid} is in more than one of the claims")
     if not claims:
         return []
-    if api.speaks_second_line:
+    if api.supports_v2:
         return _claim_together_at_once(api, claims)
     for _ in range(SEARCHES):
         candidates = _choose_together(api, claims)
@@ -134,7 +132,7 @@ def claim_together(api: RestApi, claims: Sequence[Claim]) -> list[ClaimResult]:
                 raise AllocationConflict(refusal.detail) from refusal
         else:
             return [_result(candidate) for candidate in candidates]
-    raise NoCandidates(f"others were faster to take candidates of {len(claims)} claims: try again")
+    raise NoCandidates(f"concurrent writers took the candidates of {len(claims)} claims: try again")
 
 
 def _claim_at_once(api: RestApi, request: AnyRequest, consumer: NewConsumer) -> ClaimResult:
@@ -155,7 +153,7 @@ def _limited(request: AnyRequest) -> AnyRequest:
 
 
 def _shuffled(answer: Mapping[str, Any]) -> Sequence[Candidate]:
-    """Return all candidates in any order: many who ask at the same time are answered the same."""
+    """Return the candidates in random order, because concurrent callers get the same answer."""
     candidates = list(answer["allocation_requests"])
     random.shuffle(candidates)
     return candidates
@@ -182,9 +180,12 @@ def _claim_together_at_once(api: RestApi, claims: Sequence[Claim]) -> list[Claim
 
 
 def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
-    """Return a candidate for each claim; all of them fit together.  Raises NoCandidates.
+    """Return a candidate for each claim, so that all fit together.
 
-    A candidate that was chosen for one claim is not given up for a later one, as in the service.
+    As in the service, the choice for a claim is not revised for a later claim.
+
+    Raises:
+        NoCandidates: a claim has no candidate that fits.
     """
     chosen: list[Candidate] = []
     taken: Counter[tuple[str, str]] = Counter()
@@ -202,7 +203,7 @@ def _choose_together(api: RestApi, claims: Sequence[Claim]) -> list[Candidate]:
 
 
 def _amounts(candidate: Candidate) -> Counter[tuple[str, str]]:
-    """Return what a candidate takes, by provider and class."""
+    """Return the amounts of a candidate by provider and class."""
     return Counter(
         {
             (uuid, name): amount
@@ -255,12 +256,12 @@ def _result(candidate: Candidate) -> ClaimResult:
 
 def _outrun(consumer: NewConsumer) -> NoCandidates:
     return NoCandidates(
-        f"others were faster to take each of the candidates of consumer {consumer.uuid}: try again"
+        f"concurrent writers took all candidates of consumer {consumer.uuid}: try again"
     )
 
 
 def _take(api: RestApi, candidate: Candidate, consumer: NewConsumer) -> bool:
-    """Claim a candidate; return whether that succeeded, and nobody else was faster."""
+    """Claim a candidate; return False if a concurrent writer was faster."""
     body = {**candidate, **identity_of(api, consumer), "consumer_generation": None}
     try:
         api.put(f"/allocations/{consumer.uuid}", body)

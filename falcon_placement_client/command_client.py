@@ -1,4 +1,4 @@
-"""The REST API as commands use it: one version, failures as one sentence."""
+"""The REST API for commands: with a fixed version, and errors of one sentence."""
 
 import time
 from collections.abc import Mapping
@@ -11,22 +11,27 @@ from falcon_placement_client.identity import Identity
 from falcon_placement_client.rest import RestApi, Version
 
 MICROVERSION: Version = (1, 39)  # unless a command needs another
-TIMEOUT_SECONDS = (5.0, 60.0)  # to connect, to wait for an answer
+TIMEOUT_SECONDS = (5.0, 60.0)  # to connect, and to wait for an answer
 POLL_SECONDS = 0.1
 
 
 class LostError(RestError):
-    """The connection broke after the server had answered before."""
+    """The connection broke after earlier requests had been answered."""
 
 
 class RestClient(RestApi):
-    """A client of one server, which any number of threads may use."""
+    """A client of one server. Thread-safe."""
 
     def __init__(self, url: str | None, token: Identity, version: Version = MICROVERSION) -> None:
-        """Take where the API is mounted, as `http://127.0.0.1:8778`, and the X-Auth-Token.
+        """Make a client.
 
-        Either may be None, and the token a cloud, as `identity.connect` says. version: of requests
-        that state none. Raises RestError when that is not usable.
+        Args:
+            url: where the API is, such as `http://127.0.0.1:8778`; None: as in `identity.connect`.
+            token: sent as X-Auth-Token, or a cloud; None: as in `identity.connect`.
+            version: of requests that state none.
+
+        Raises:
+            RestError: url or token cannot be used.
         """
         super().__init__(identity.connect(url, token), timeout=TIMEOUT_SECONDS)
         self.url = str(self._adapter.get_endpoint()).rstrip("/")
@@ -37,7 +42,7 @@ class RestClient(RestApi):
         self._adapter.session.session.close()
 
     def wait(self, seconds: float) -> None:
-        """Return when the server answers `GET /`.  Raises RestError if it does not in time."""
+        """Wait until the server answers `GET /`.  Raises RestError if it does not in time."""
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
         deadline = time.monotonic() + seconds
@@ -57,9 +62,10 @@ class RestClient(RestApi):
             time.sleep(POLL_SECONDS)
 
     def items(self, path: str, member: str) -> list[Any]:
-        """Return the list that is `member` of the JSON value at `path`.
+        """Return the list `member` of the JSON value at `path`.
 
-        Raises RestError as `send` does, and when the URL is not that of a placement server.
+        Raises:
+            RestError: as `send`, and if the URL is not that of a placement server.
         """
         try:
             answer = self.get(path)
@@ -79,11 +85,14 @@ class RestClient(RestApi):
         body: Mapping[str, Any] | None = None,
         version: Version | None = None,
     ) -> Any:
-        """Send a request, again if the connection breaks or the server is busy for a moment.
+        """Send a request; retry if the connection breaks or the server is busy.
 
-        Every request of the commands can be repeated: reading the provider again shows what a
-        request changed whose answer was lost. Raises RefusedError for an error status; RestError
-        without a connection, without permission, and for an answer that is not JSON.
+        All requests of the commands can be repeated: if the answer to a change is lost, reading the
+        provider again shows the change.
+
+        Raises:
+            RefusedError: the answer has an error status.
+            RestError: there is no connection or no permission, or the answer is not JSON.
         """
         from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
@@ -96,19 +105,19 @@ class RestClient(RestApi):
             request = f"{method} {path.partition('?')[0]}"
             raise RestError(f"{request}: {self.url} does not answer in JSON") from None
         except ClientException as error:
-            if not self._adapter.connect_retries:  # it has never answered
+            if not self._adapter.connect_retries:  # no request has been answered
                 raise RestError(f"cannot reach {self.url}: {reason(error)}") from None
             raise LostError(f"lost {self.url} at {method} {path}: {reason(error)}") from None
         self._has_answered()
         return answer
 
     def _has_answered(self) -> None:
-        """Try broken connections again from now on: the server is there."""
+        """Retry broken connections from now on, because the server is running."""
         self._adapter.connect_retries = identity.RETRIES
 
 
 def _sentence(refusal: RefusedError, version: Version) -> RestError:
-    """Return what a refusal means that is about the caller or the server, else the refusal."""
+    """Return a one-sentence error if the caller or the version is refused, else the refusal."""
     match refusal.status:
         case 401:
             return RestError(
@@ -120,7 +129,7 @@ def _sentence(refusal: RefusedError, version: Version) -> RestError:
             )
         case 406:
             return RestError(
-                f"the server does not speak version {version[0]}.{version[1]} (406): "
+                f"the server does not support version {version[0]}.{version[1]} (406): "
                 f"{refusal.offer or refusal.detail}"
             )
     return refusal

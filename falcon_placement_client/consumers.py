@@ -1,4 +1,4 @@
-"""Consumers: who they are, and what they hold read, written, moved and given back."""
+"""Consumers: their identity, and operations on their allocations."""
 
 from dataclasses import dataclass
 
@@ -13,22 +13,23 @@ from falcon_placement_client.errors import AllocationConflict
 from falcon_placement_client.rest import TYPES_UNSTATED, RestApi, Version, retry
 from falcon_placement_client.vocabulary import UNKNOWN_CONSUMER_TYPE
 
-MOVE_PAUSES = (0,) * 4  # before further attempts, while others write to the same consumers
+MOVE_PAUSES = (0,) * 4  # before retries, if other clients write to the same consumers
 
 _WITH_TYPES: Version = (1, 38)
 
 
 @dataclass(frozen=True, slots=True)
 class NewConsumer:
-    """Who claims; its UUID has no allocations yet.
+    """A consumer without allocations, for a claim.
 
-    type: capital letters, digits and _, such as INSTANCE or MIGRATION. Raises ConsumerError if the
-    UUID is none.
+    Raises:
+        ConsumerError: its UUID is malformed.
     """
 
     uuid: str
     project_id: str
     user_id: str
+    # Capital letters, digits and _, such as INSTANCE or MIGRATION.
     type: str = "INSTANCE"
 
     def __post_init__(self) -> None:
@@ -36,7 +37,7 @@ class NewConsumer:
 
 
 def write(api: RestApi, consumer: str, record: AllocationRecord) -> None:
-    """Make a record all that a consumer holds; raise AllocationConflict for a refusal with 409."""
+    """Replace all allocations of a consumer; a refusal with 409 raises AllocationConflict."""
     consumer = check_consumer(consumer)
     body = record_to_write(consumer, record)
     consumer_type = record.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
@@ -55,7 +56,7 @@ def write(api: RestApi, consumer: str, record: AllocationRecord) -> None:
 
 
 def move(api: RestApi, source: str, target: NewConsumer) -> None:
-    """Hand all that one consumer holds to another, at once; what that one held is given back."""
+    """Move all allocations of a consumer to another; those of the target are released."""
     source = check_consumer(source)
     if source == target.uuid:
         raise AllocationConflict(f"consumer {source} cannot be moved to itself")
@@ -70,7 +71,7 @@ def _move(api: RestApi, source: str, target: NewConsumer) -> None:
     replaced = read_record(api, target.uuid)
     generation = None if replaced is None else replaced["consumer_generation"]
     body = {
-        # It is gone then, and its type with it.
+        # This deletes the source, so its type does not matter.
         source: {
             **identity_of(api, _owner(source, record, target)),
             "allocations": {},
@@ -95,7 +96,7 @@ def _move(api: RestApi, source: str, target: NewConsumer) -> None:
 
 
 def release(api: RestApi, consumer: str) -> bool:
-    """Give back all that a consumer holds; return whether it held anything."""
+    """Release all allocations of a consumer; return whether it had any."""
     try:
         api.delete(f"/allocations/{check_consumer(consumer)}")
     except RefusedError as refusal:
@@ -106,20 +107,20 @@ def release(api: RestApi, consumer: str) -> bool:
 
 
 def conflict(text: str, refusal: RefusedError) -> AllocationConflict:
-    """Return the error of a refused write, which may pass after another look where that may."""
+    """Return the error of a refused write, with `is_conflict` if a retry may succeed."""
     error = AllocationConflict(text)
     error.is_conflict = refusal.is_conflict
     return error
 
 
 def identity_of(api: RestApi, consumer: NewConsumer) -> dict[str, str]:
-    """Return what a body states of a consumer, at the version that is spoken."""
+    """Return the members of a body that identify a consumer, at the version in use."""
     owner = {"project_id": consumer.project_id, "user_id": consumer.user_id}
     return owner | ({"consumer_type": consumer.type} if api.version >= _WITH_TYPES else {})
 
 
 def _owner(uuid: str, record: AllocationRecord, target: NewConsumer) -> NewConsumer:
-    """Return a consumer as it is; with the type of another one where it has none."""
+    """Return a consumer with its present owner and type, else the type of another one."""
     consumer_type = record.get("consumer_type", UNKNOWN_CONSUMER_TYPE)
     if consumer_type == UNKNOWN_CONSUMER_TYPE:
         consumer_type = target.type

@@ -1,49 +1,50 @@
-"""What can go wrong at a client; every text says where, and what to do about it."""
+"""Errors of the client; each text says where it occurred and what to do."""
 
 
 class ClientError(Exception):
-    """The base of what this package raises, but for keystoneauth1's errors of connections."""
+    """The base of all errors of this package, which do not include keystoneauth1's errors."""
 
-    # Whether another client wrote first: the same may succeed after another look.
+    # Whether another client wrote first, so that a retry with fresh data may succeed.
     is_conflict = False
 
 
 class ProviderTreeError(ClientError, ValueError):
-    """A tree that cannot be so, or a provider that it does not have."""
+    """A tree is inconsistent, or does not have a provider."""
 
 
 class ConsumerError(ClientError, ValueError):
-    """A consumer, or what one holds, that cannot be so."""
+    """A consumer or its allocations are malformed."""
 
 
 class RestError(ClientError):
-    """A server did not do what it was asked for; the text says where and why, on one line."""
+    """A request of a command failed; the text is one line."""
 
 
 class NoPlacementService(ClientError):
-    """What answers is not a placement service: another one, or something before it."""
+    """The endpoint is not a placement service, but another service or a proxy in front."""
 
 
 class ServiceTooOld(ClientError):
-    """The service does not speak the microversions that are needed."""
+    """The service does not support the required microversions."""
 
 
 class UpdateFailed(ClientError):
-    """A tree could not be written; what was written before stays, and the next update goes on."""
+    """A tree could not be written completely; the next update continues."""
 
 
 class ReshapeNeeded(ClientError):
-    """Inventory that is in use would have to move, and the allocations of it were not given.
+    """Inventory that is in use would have to move, but no allocations were given.
 
-    Drivers raise it when they are called without allocations, and so does an update.
+    Drivers raise it if they are called without allocations, and so do updates.
     """
 
 
 class ReshapeFailed(ClientError):
     """A reshape was refused; neither inventories nor allocations have changed.
 
-    is_stale: whether others have written since tree and allocations were read, so that it may
-    succeed once they are read again.
+    Attributes:
+        is_stale: whether other clients have written since tree and allocations were read, so that
+            a retry with fresh data may succeed.
     """
 
     def __init__(self, text: str, *, is_stale: bool = False) -> None:
@@ -52,25 +53,26 @@ class ReshapeFailed(ClientError):
 
 
 class NoCandidates(ClientError):
-    """Nothing can serve a request now."""
+    """No candidate satisfies a request now."""
 
 
 class AllocationConflict(ClientError):
-    """The allocations of a consumer are not as the caller thought, or what is to be fits nowhere.
+    """The allocations of a consumer are not as expected, or new ones do not fit.
 
-    is_conflict: whether another client wrote first, so that another look may help.
+    Attributes:
+        is_conflict: whether another client wrote first, so that a retry may succeed.
     """
 
 
 def reason(error: BaseException) -> str:
-    """Return the system's own words, which lie below the layers that wrap them."""
+    """Return the message of the operating system, from below the layers that wrap it."""
     from keystoneauth1 import exceptions  # noqa: PLC0415
 
     if isinstance(error, exceptions.ConnectTimeout):
         return "no answer in time"
     layer: BaseException | None = error
     if isinstance(error, exceptions.ConnectionError):
-        # Its text is the URL, and the text of what it was raised for.
+        # Its text is the URL and the text of its cause.
         layer = error.__context__ or error
     text = " ".join(str(layer).split())[:200] or type(layer).__name__
     while layer is not None:
@@ -81,7 +83,7 @@ def reason(error: BaseException) -> str:
 
 
 def _below(error: BaseException) -> BaseException | None:
-    """Return the error that another one wraps: by `raise from`, as urllib3 does, or as argument."""
+    """Return the error that another one wraps, as its cause or, in urllib3, as an argument."""
     argument = next((arg for arg in error.args if isinstance(arg, BaseException)), None)
     below: BaseException | None = (
         error.__cause__ or getattr(error, "reason", None) or argument or error.__context__

@@ -1,16 +1,16 @@
-"""Flavors: requests for candidates as operators write them, one key for each thing asked.
+"""Flavors: candidate requests as operators write them, with one key for each condition.
 
 ====================================  ==========================================================
-``resources[S]:CLASS=amount``         so much of a class; 0: none of it, whatever the flavor says
-``trait[S]:NAME=required|forbidden``  providers have the trait, or have not
-``required[S]=in:T1,T2``              providers have one of these traits
+``resources[S]:CLASS=amount``         units of a class; 0: none, whatever the flavor's own amounts
+``trait[S]:NAME=required|forbidden``  providers must have the trait, or must not
+``required[S]=in:T1,T2``              providers must have one of these traits
 ``member_of[S]=UUID``                 in the aggregate; also ``in:UUID,UUID``, ``!UUID``
-``in_tree[S]=UUID``                   of the tree of this provider
+``in_tree[S]=UUID``                   in the tree of this provider
 ``subtree[S]=UUID``                   this provider, or one below it
 ``can_split=CLASS,CLASS``             several providers may serve the amount together
 ``group_policy=none|isolate``         whether groups with a suffix need different providers
-``isolate=S,S``                       these groups need providers of their own
-``same_subtree=S,S,!S``               one provider, or those below it; with ``!`` outside it
+``isolate=S,S``                       the providers of these groups serve no other group
+``same_subtree=S,S,!S``               one provider and its descendants; with ``!`` outside of it
 ``root_required=T1,!T2``              traits of the root of the tree; also ``in:T1,T2``
 ``root_member_of=UUID``               aggregates of the root, as ``member_of``
 ``placement:tolerate=T1,T2``          also hosts with these taints
@@ -19,11 +19,11 @@
 ``vcpus``, ``ram``, ``disk``          short for VCPU, MEMORY_MB and DISK_GB without a suffix
 ====================================  ==========================================================
 
-S, the suffix of a group, has letters, digits, _ and -. Where a key may be said several times in a
-query, a flavor has its values in one, with ``;`` between them: ``same_subtree=_A,_B;_C,!_D``. Keys
-of nova such as ``hw:cpu_policy`` become the resources and traits that nova makes of them
-(`nova_properties`). Keys for its filters and drivers alone, such as ``hw:mem_page_size``, ask the
-placement service for nothing.
+S, the suffix of a group, has letters, digits, _ and -. If a query may repeat a parameter, a flavor
+has all its values in one key, separated by ``;``: ``same_subtree=_A,_B;_C,!_D``. Keys of nova such
+as ``hw:cpu_policy`` are translated to the same resources and traits as in nova
+(`nova_properties`). Keys that concern only nova's filters and drivers, such as
+``hw:mem_page_size``, are ignored.
 """
 
 import re
@@ -43,18 +43,18 @@ from falcon_placement_client.terms import GROUP_FORMS, NAME, REQUEST_FORMS, ROOT
 
 Flavor = Mapping[str, str | int]
 
-# What every flavor has besides its properties, in the units of the classes.
+# Properties of every flavor -> their classes; the units are the same.
 OWN_AMOUNTS = {"vcpus": "VCPU", "ram": "MEMORY_MB", "disk": "DISK_GB"}
-# Namespaces of nova's that are for its scheduler and its drivers.
+# Namespaces of nova's scheduler and drivers.
 OTHER_NAMESPACES = frozenset(
     (
         *("accel", "aggregate_instance_extra_specs", "capabilities", "hw", "hw_rng", "hw_video"),
         *("os", "pci_passthrough", "powervm", "quota", "trust", "vmware"),
     )
 )
-OTHER_KEYS = frozenset(("hide_hypervisor_id",))  # an old one of nova's, without a namespace
-_NO_PART = ("limit", "explain")  # of a flavor: how many answers, and of what kind
-# Members of a request whose key in a flavor has this prefix.
+OTHER_KEYS = frozenset(("hide_hypervisor_id",))  # an old key of nova without a namespace
+_NO_PART = ("limit", "explain")  # members of a request that a flavor cannot state
+# Prefix of keys that only this service has.
 PREFIX = "placement:"
 _PREFIXED = ("tolerate",)
 
@@ -75,10 +75,11 @@ _KEYS = (
 
 
 def request_of_flavor(flavor: Flavor) -> JsonRequest:
-    """Return the JSON form of the request that a flavor makes.
+    """Return the request of a flavor as JSON.
 
-    Raises RequestError, which names the key and says what was expected, for keys that mean nothing
-    and for values of another form; and for groups that contradict each other.
+    Raises:
+        RequestError: a key is unknown, a value is malformed, or groups contradict each other; the
+            text names the key and says what was expected.
     """
     if preferences.FIRST_AVAILABLE in flavor:
         text = "the flavor makes several requests, where one is expected"
@@ -100,8 +101,9 @@ def request_of_flavor(flavor: Flavor) -> JsonRequest:
 def flavor_of_request(request: AnyRequest) -> dict[str, str]:
     """Return the flavor that makes a request; its `limit` and `explain` are no part of one.
 
-    Raises RequestError for what a flavor cannot say: a group without any condition, a trait that is
-    required and forbidden at once.
+    Raises:
+        RequestError: a flavor cannot state the request: a group has no conditions, or a trait is
+            both required and forbidden.
     """
     values: dict[str, list[str]] = {}
     flavor = preferences.written(request)
@@ -127,12 +129,12 @@ def flavor_of_request(request: AnyRequest) -> dict[str, str]:
 
 
 def ignored_keys(flavor: Flavor) -> list[str]:
-    """Return the keys that ask the placement service for nothing."""
+    """Return the keys that request nothing from the placement service."""
     return [key for key in flavor if _is_ignored(key)]
 
 
 def parse_flavor(settings: Iterable[str]) -> dict[str, str]:
-    """Return the flavor of `key=value` texts.  Raises RequestError for other texts and repeats."""
+    """Return the flavor of `key=value` texts.  Raises RequestError if a text is malformed."""
     flavor: dict[str, str] = {}
     for setting in settings:
         key, equals, value = (part.strip() for part in setting.partition("="))
@@ -145,10 +147,13 @@ def parse_flavor(settings: Iterable[str]) -> dict[str, str]:
 
 
 def read_flavor_file(path: str) -> dict[str, str]:
-    """Return the flavor of a file: a line for each `key=value`, `#` before comments.
+    """Return the flavor of a file with a `key=value` on each line, and `#` before comments.
 
-    Raises RequestError, whose key is `file:line` (`file` where it cannot be read), for another
-    form. What the keys mean is not looked at.
+    The keys themselves are not checked.
+
+    Raises:
+        RequestError: a line is malformed, or the file cannot be read; `key` is `file:line` or
+            `file`.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -170,8 +175,8 @@ def read_flavor_file(path: str) -> dict[str, str]:
 
 
 def _pairs(flavor: Flavor) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of a query that say the same."""
-    # The flavor's own amounts are those of the unsuffixed group unless a property says otherwise.
+    """Yield the equivalent parameters of a query."""
+    # The flavor's own amounts are for the unsuffixed group, unless a property overrides them.
     amounts: dict[str, dict[str, int]] = {}
     for key, name in OWN_AMOUNTS.items():
         if key in flavor:
@@ -206,7 +211,7 @@ def _pairs_of_key(key: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_own(key: str) -> bool:
-    """Return whether a key is a parameter of queries, and one that flavors have."""
+    """Return whether a key is a parameter of queries that flavors have, too."""
     match = GROUP_KEY.match(key)
     if match:
         return match["keyword"] != "resources"
@@ -228,7 +233,7 @@ def _check_name(key: str, name: str, form: str) -> None:
 
 
 def _check_resourceless(request: JsonRequest, flavor: Flavor) -> None:
-    """Raise RequestError where nothing is asked for, or a group is joined to nothing."""
+    """Raise RequestError if nothing is requested, or if a group is related to no other."""
     groups = request["groups"]
     if not any("resources" in group for group in groups.values()):
         raise RequestError("resources:CLASS", "expected an amount of at least one resource class")
@@ -240,7 +245,7 @@ def _check_resourceless(request: JsonRequest, flavor: Flavor) -> None:
             key = next(key for key in flavor if _suffix_of(key) == suffix)
             raise RequestError(
                 key,
-                f"the group asks for no resources; expected resources{suffix}:CLASS"
+                f"the group requests no resources; expected resources{suffix}:CLASS"
                 f"{f', or {suffix} in same_subtree' if suffix else ''}",
             )
 
@@ -251,7 +256,7 @@ def _suffix_of(key: str) -> str | None:
 
 
 def _check_suffixes(request: JsonRequest) -> None:
-    """Raise RequestError for suffixes that are those of no group."""
+    """Raise RequestError for suffixes without a group."""
     rules = request.get("same_subtree", ())
     references = [("same_subtree", suffix) for rule in rules for suffix in _suffixes_of(rule)]
     references += [("isolate", suffix) for suffix in request.get("isolate", ())]
@@ -270,5 +275,5 @@ def _check_splits(request: JsonRequest) -> None:
     for name in group.get("can_split", ()):
         if name not in group.get("resources", {}):
             raise bad_value(
-                "can_split", name, f"expected a class that is asked for: resources:{name}"
+                "can_split", name, f"expected a class that is requested: resources:{name}"
             )

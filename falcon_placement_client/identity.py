@@ -1,4 +1,4 @@
-"""The service and the identity that commands use: a keystoneauth1 adapter."""
+"""The service and the identity of commands, as a keystoneauth1 adapter."""
 
 import os
 from dataclasses import dataclass
@@ -24,25 +24,29 @@ class NamedCloud:
 Identity = str | NamedCloud | None
 
 DEFAULT_URL = "http://127.0.0.1:8778"
-DEFAULT_TOKEN = "admin"  # noqa: S105 - of a service without identity service
+DEFAULT_TOKEN = "admin"  # noqa: S105 - for a service with noauth2
 SERVICE_TYPE = "placement"
 RETRIES = 2
 RETRY_SECONDS = 0.3
-# Of a server that is busy, or is started again, for a moment.
+# Statuses of a server that is briefly busy or restarting.
 BUSY = [502, 503, 504]
 
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
-# keystoneauth1 reads an identity of the environment where one of these says so.
+# Variables with which keystoneauth1 reads an identity from the environment.
 _IDENTITY = ("OS_AUTH_TYPE", "OS_AUTH_PLUGIN", "OS_AUTH_URL")
 
 
 def connect(url: str | None, caller: Identity) -> "Adapter":
     """Return an adapter of the service.
 
-    url: where the API is mounted; None: as the catalogue of the identity service says, or
-    DEFAULT_URL where there is no identity service. Without a caller the environment names one:
-    OS_CLOUD, or OS_AUTH_TYPE and OS_AUTH_URL with what else keystoneauth1 reads, or OS_TOKEN.
-    Raises RestError.
+    Args:
+        url: where the API is; None: from the catalogue of the identity service, or DEFAULT_URL
+            without an identity service.
+        caller: None: from the environment: OS_CLOUD, or OS_AUTH_TYPE and OS_AUTH_URL with the other
+            variables of keystoneauth1, or OS_TOKEN.
+
+    Raises:
+        RestError: the identity cannot be used, or there is no endpoint.
     """
     from keystoneauth1.exceptions import ClientException  # noqa: PLC0415
 
@@ -54,13 +58,13 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
         adapter = _of_environment() if caller is None else _of_cloud(caller)
         adapter.endpoint_override = url or adapter.endpoint_override
         _check_identity_service(adapter.session)
-        adapter.get_token()  # here, where a refusal can still be told from one of the service
+        adapter.get_token()  # here, to distinguish a refusal from one of the service
         if adapter.get_endpoint() is None:
-            raise RestError("the identity has no endpoint of placement; state one with --url")
+            raise RestError("the identity has no placement endpoint; state one with --url")
     except ClientException as error:
         raise RestError(f"the identity cannot be used: {reason(error)}") from None
     except Exception as error:
-        # keystoneauth1 has no class of its own for an option that is missing.
+        # keystoneauth1 raises a plain Exception for a missing option.
         if type(error) is not Exception:
             raise
         raise RestError(f"the identity cannot be used: {error}") from None
@@ -68,9 +72,9 @@ def connect(url: str | None, caller: Identity) -> "Adapter":
 
 
 def _check_identity_service(session: "Session") -> None:
-    """Raise RestError where the URL of the identity service wants a token itself.
+    """Raise RestError if the URL of the identity service itself requires a token.
 
-    keystoneauth1 would ask for one there, and wait for the answer for ever.
+    keystoneauth1 would request a token there, and wait for ever.
     """
     url = getattr(session.auth, "auth_url", None)
     if url:
@@ -80,7 +84,7 @@ def _check_identity_service(session: "Session") -> None:
 
 
 def _named_by_environment() -> Identity:
-    """Return a cloud or a token of the environment; None where keystoneauth1 reads it all."""
+    """Return a cloud or a token of the environment; None: keystoneauth1 reads all of it."""
     if os.environ.get("OS_CLOUD"):
         return NamedCloud(os.environ["OS_CLOUD"])
     if any(map(os.environ.get, _IDENTITY)):
@@ -104,7 +108,7 @@ def _with_token(url: str, token: str) -> "Adapter":
     if not (token.isascii() and token.isprintable() and token == token.strip()):
         raise RestError("the token can hold only printable ASCII characters")
     connections = requests.Session()
-    # A proxy meant for the outside has no way back to this machine.
+    # Proxies for external requests cannot reach this machine.
     connections.trust_env = parts.hostname not in _LOOPBACK
     return _adapter(Session(Token(url, token), session=connections, redirect=False))
 
@@ -115,7 +119,7 @@ def _of_environment() -> "Adapter":
 
     from keystoneauth1 import loading  # noqa: PLC0415
 
-    # The defaults of these options are what the environment says.
+    # The defaults of these options come from the environment.
     parser = argparse.ArgumentParser()
     loading.register_auth_argparse_arguments(parser, [], default="password")
     loading.register_session_argparse_arguments(parser)
@@ -158,7 +162,7 @@ def _adapter(
     interface: str | list[str] | None = None,
     url: str | None = None,
 ) -> "Adapter":
-    """Return an adapter that tries again while a server is busy."""
+    """Return an adapter that retries while a server is busy."""
     from keystoneauth1.adapter import Adapter  # noqa: PLC0415
 
     return Adapter(

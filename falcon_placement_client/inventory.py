@@ -1,7 +1,7 @@
-"""An inventory: how much a provider has of a resource class, and what fits into it.
+"""Inventories: how much of a resource class a provider has, and what fits into it.
 
-The service and its clients share this module, so it imports nothing but constants.
-`placement.db.fragments.fits` is the same rule in SQL; a property test holds the two equal.
+The service and its clients share this module, which therefore imports only constants.
+`placement.db.fragments.fits` is the same rule in SQL; a property test compares them.
 """
 
 from dataclasses import asdict, dataclass
@@ -9,39 +9,44 @@ from typing import NamedTuple
 
 from falcon_placement_client.vocabulary import MAX_INTEGER
 
-MAX_CAPACITY = 2**63 - 1  # what the column `capacity` holds
+MAX_CAPACITY = 2**63 - 1  # maximum of the column `capacity`
 
 
 class Stock(NamedTuple):
-    """What a provider has of one class: amounts and units of that class."""
+    """The inventory of a provider for one class, in units of the class."""
 
+    # Units that may be allocated in total.
     capacity: int
+    # Units that are allocated.
     used: int
+    # Minimum of one allocation.
     min_unit: int
+    # Maximum of one allocation.
     max_unit: int
+    # Divisor of each allocation.
     step_size: int
 
     @property
     def room(self) -> int:
-        """The most that requests placed here together may take; negative when over-committed."""
+        """The units that are free; negative if more than the capacity is allocated."""
         return min(self.capacity - self.used, self.max_unit)
 
 
 @dataclass(frozen=True, slots=True)
 class InventoryRecord:
-    """What a client states of one inventory; what it leaves out is as these defaults say."""
+    """An inventory as clients state it, with the service's defaults."""
 
-    #: All that there is. Amounts are whole units of the resource class.
+    #: All units, whole numbers of the resource class.
     total: int
-    #: What of it is not given out.
+    #: Units that are not available for allocations.
     reserved: int = 0
-    #: The least that one consumer may get.
+    #: Minimum of one allocation.
     min_unit: int = 1
-    #: The most that one consumer may get.
+    #: Maximum of one allocation.
     max_unit: int = MAX_INTEGER
-    #: The number that divides each amount.
+    #: Divisor of each allocation.
     step_size: int = 1
-    #: How many times what is not reserved is given out.
+    #: Factor by which units that are not reserved may be overcommitted.
     allocation_ratio: float = 1.0
 
     @property
@@ -50,7 +55,7 @@ class InventoryRecord:
         return capacity(self.total, self.reserved, self.allocation_ratio)
 
     def stock(self, used: int) -> Stock:
-        """Return what the rule of fitting reads, with this much used."""
+        """Return the values that decide what fits, with this usage."""
         return Stock(self.capacity, used, self.min_unit, self.max_unit, self.step_size)
 
     def not_default(self) -> dict[str, int | float]:
@@ -67,37 +72,37 @@ FIELDS = tuple(InventoryRecord.__dataclass_fields__)
 
 
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
-    """Return the whole units that may be allocated: (total - reserved) * ratio, cut to an integer.
+    """Return the units that may be allocated: (total - reserved) * ratio, truncated to an integer.
 
-    What no 64 bits hold is the nearest number that they do.
+    The result is limited to what 64 bits can hold.
     """
     exact = (total - reserved) * allocation_ratio
-    # An infinite product has no integer at all.
+    # An infinite product cannot be converted to an integer.
     if abs(exact) >= MAX_CAPACITY:
         return MAX_CAPACITY if exact > 0 else -MAX_CAPACITY
     return int(exact)
 
 
 def units_allow(stock: Stock | InventoryRecord, amount: int) -> bool:
-    """Return whether one consumer may get `amount`, by min_unit, max_unit and step_size."""
+    """Return whether min_unit, max_unit and step_size allow an allocation of `amount`."""
     return stock.min_unit <= amount <= stock.max_unit and amount % stock.step_size == 0
 
 
 def fits(stock: Stock, amount: int) -> bool:
     """Return whether the units allow `amount`, and it does not exceed what is free."""
-    # PERF: each host of a search is asked. A call, or a member by its name, takes as long as this.
+    # PERF: evaluated for each host of a search. A call or an attribute access doubles the time.
     capacity, used, least, most, step = stock
     return used + amount <= capacity and least <= amount <= most and not amount % step
 
 
 def sizes(stock: Stock, most: int) -> range:
-    """Return the amounts, up to `most`, that fit: the smallest first, 0 is none of them."""
+    """Return the amounts from 1 to `most` that fit, as a range."""
     step = stock.step_size
     smallest = -(-max(1, stock.min_unit) // step) * step
     return range(smallest, min(stock.room, most) + 1, step)
 
 
 def largest(stock: Stock) -> int:
-    """Return the largest amount that fits; 0 where none does."""
+    """Return the largest amount that fits, 0 if there is none."""
     amounts = sizes(stock, stock.room)
     return amounts[-1] if amounts else 0

@@ -1,23 +1,23 @@
-"""The body of `POST /allocation_candidates` at 2.0: what a caller wants, as JSON.
+"""The body of `POST /allocation_candidates` at 2.0: a candidate request as JSON.
 
-`ReportClient` takes this form whatever the service speaks. Members that are left out state no
-condition.
+`ReportClient` accepts this form whatever version the service supports. Missing members are no
+conditions.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, Required, TypedDict
 
-# Each of these names counts; of a list among them, any one does.
+# All names are required; a nested list matches any of its names.
 AllOf = Sequence[str | Sequence[str]]
 
 
 class JsonGroup(TypedDict, total=False):
-    """A request group: what one provider has to meet.
+    """A request group: conditions on one provider.
 
-    The group without suffix may be met by several providers of a tree, a class by each.
+    The classes of the group without suffix may be served by different providers of a tree.
     """
 
-    #: Amounts, by resource class.
+    #: Units by resource class.
     resources: Mapping[str, int]
     #: Traits that the provider has.
     required: AllOf
@@ -29,9 +29,9 @@ class JsonGroup(TypedDict, total=False):
     not_member_of: Sequence[str]
     #: The UUID of a provider of its tree.
     in_tree: str
-    #: The UUID of a provider that it is, or is below.
+    #: The UUID of a provider; this provider or a descendant serves the group.
     subtree: str
-    #: Classes whose amount several providers may serve in parts; of the group without suffix.
+    #: Classes that several providers may serve together; only in the group without suffix.
     can_split: Sequence[str]
 
 
@@ -48,8 +48,8 @@ class JsonRoot(TypedDict, total=False):
     not_member_of: Sequence[str]
 
 
-# `of`: suffixes of groups, one of whose providers has those of all the others below it. `not`:
-# suffixes of groups whose providers are elsewhere.
+# `of`: suffixes of groups that one of their providers and its descendants serve. `not`: suffixes of
+# groups that are served outside of that subtree.
 JsonSubtreeRule = TypedDict(
     "JsonSubtreeRule", {"of": Sequence[str], "not": Sequence[str]}, total=False
 )
@@ -84,23 +84,23 @@ class JsonFirstAvailable(TypedDict, total=False):
 class JsonRequest(TypedDict, total=False):
     """A request for candidates."""
 
-    #: Request groups, by their suffixes; that of the group without suffix is "".
+    #: Request groups by suffix; the group without suffix has the key "".
     groups: Required[Mapping[str, JsonGroup]]
     #: Conditions on the root of the tree.
     root: JsonRoot
-    #: Rules on where in the tree the providers of groups are; each counts.
+    #: Rules on the positions of groups in the tree; all must hold.
     same_subtree: Sequence[JsonSubtreeRule]
     #: Suffixes of groups that share no provider with each other.
     isolate: Sequence[str]
-    #: `isolate` for all groups with a suffix, in the words of 1.x.
+    #: `none`, or `isolate` for all groups with a suffix; the form of 1.x.
     group_policy: Literal["none", "isolate"]
-    #: Traits that the root may have although the service leaves out hosts with them (taints).
+    #: Traits that the root may have although the service excludes hosts with them (taints).
     tolerate: Sequence[str]
     #: The order in which hosts are wanted, at most 8 keys.
     order: Sequence[JsonOrderKey]
     #: How many candidates are wanted at most.
     limit: int
-    #: How much is explained of hosts that cannot serve the request.
+    #: How detailed the explanation of hosts that cannot serve the request is.
     explain: Literal["summary", "providers"]
 
 

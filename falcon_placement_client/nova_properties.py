@@ -1,10 +1,10 @@
-"""Properties of nova's flavors that nova turns into resources and traits for the placement service.
+"""Properties of nova's flavors that nova translates to resources and traits.
 
 ====================================  ==========================================================
 ``hw:cpu_policy``                     ``dedicated``: PCPU instead of VCPU; ``mixed``: both, by
                                       ``hw:cpu_dedicated_mask`` or ``hw:cpu_realtime_mask``
 ``hw:cpu_thread_policy``              ``require``, ``isolate``: HW_CPU_HYPERTHREADING, or not
-``hw:emulator_threads_policy``        ``isolate``: one PCPU more
+``hw:emulator_threads_policy``        ``isolate``: one additional PCPU
 ``hw:mem_encryption``                 true: one MEM_ENCRYPTION_CONTEXT
 ``hw:pmem``                           one CUSTOM_PMEM_NAMESPACE_… for each label
 ``hw:tpm_version``, ``hw:tpm_model``  COMPUTE_SECURITY_TPM_…, as ``hw:tpm_secret_security``
@@ -13,8 +13,8 @@
 ``os:secure_boot``                    ``required``: COMPUTE_SECURITY_UEFI_SECURE_BOOT
 ====================================  ==========================================================
 
-Other keys of ``hw:`` that the placement service knows nothing of are listed here; any further one,
-and what depends on the configuration of other services, is refused.
+Other keys of ``hw:`` that do not concern the placement service are listed here. Unknown keys, and
+keys that depend on the configuration of other services, are refused.
 """
 
 import re
@@ -60,7 +60,7 @@ _MASKS = ("hw:cpu_dedicated_mask", "hw:cpu_realtime_mask")
 _TRUE = frozenset(("1", "t", "true", "on", "y", "yes"))
 _FALSE = frozenset(("0", "f", "false", "off", "n", "no"))
 
-# Keys of `hw:` for nova's filters and drivers alone.
+# Keys of `hw:` that only concern nova's filters and drivers.
 _NO_REQUEST = re.compile(
     r"hw:(numa_nodes|numa_(cpus|mem)\.\d+|mem_page_size|cpu_(max_)?(sockets|cores|threads)"
     r"|cpu_realtime|cpu_realtime_mask|cpu_dedicated_mask|boot_menu|watchdog_action"
@@ -68,10 +68,10 @@ _NO_REQUEST = re.compile(
     r"|maxphysaddr_bits|hide_hypervisor_id|video_ram)\Z"
 )
 
-# What to state instead of keys whose meaning other services hold.
+# Keys whose meaning is in other services -> what to state instead.
 _REFUSED = {
     "accel:device_profile": "its groups are in cyborg: state their resources and traits",
-    "pci_passthrough:alias": "what it asks for is in nova's configuration: state its resources",
+    "pci_passthrough:alias": "its meaning is in nova's configuration: state its resources",
     "hw:mem_encryption_model": "state resources_S:MEM_ENCRYPTION_CONTEXT=1 and "
     "trait_S:HW_CPU_X86_AMD_SEV=required, or …_SEV_ES",
 }
@@ -83,10 +83,11 @@ def is_translated(key: str) -> bool:
 
 
 def translate(flavor: Flavor) -> dict[str, str | int]:
-    """Return a flavor that says the same in resources and traits.
+    """Return an equivalent flavor with resources and traits.
 
-    Raises RequestError for values that nova does not know, for keys that contradict each other, and
-    for keys whose meaning is not known here.
+    Raises:
+        RequestError: a value is unknown to nova, keys contradict each other, or the meaning of a
+            key is not known here.
     """
     for key in flavor:
         _check(key)
@@ -103,13 +104,13 @@ def _check(key: str) -> None:
     if key.startswith("hw:") and not is_translated(key) and not _NO_REQUEST.match(key):
         raise RequestError(
             key,
-            "what it asks of the placement service is not known; "
+            "its meaning for the placement service is not known; "
             "state it as resources:CLASS or trait:NAME",
         )
 
 
 def _choice(flavor: Flavor, key: str, values: Mapping[str, str | None] | tuple[str, ...]) -> str:
-    """Return the value of a key that has some; empty without the key.  Raises RequestError."""
+    """Return the value of a key with fixed values, empty without it.  Raises RequestError."""
     value = str(flavor.get(key, "")).strip().lower()
     if key in flavor and value not in values:
         raise bad_value(key, str(flavor[key]), f"expected {', '.join(values)}")
@@ -117,7 +118,7 @@ def _choice(flavor: Flavor, key: str, values: Mapping[str, str | None] | tuple[s
 
 
 def _cpus(flavor: Flavor) -> Iterator[tuple[str, str | int]]:
-    """Yield the CPUs that a flavor asks for, and what kind of them."""
+    """Yield the CPUs of a flavor by kind."""
     policy = _choice(flavor, "hw:cpu_policy", ("shared", "dedicated", "mixed"))
     threads = _choice(flavor, "hw:cpu_thread_policy", _THREADS)
     emulator = _choice(flavor, "hw:emulator_threads_policy", ("share", "isolate"))
@@ -155,7 +156,7 @@ def _dedicated(flavor: Flavor, vcpus: int) -> int:
 
 
 def _cpus_of_mask(key: str, mask: str, vcpus: int) -> set[int]:
-    """Return the CPUs of a mask as `0-3,^1`; one of exclusions alone begins with all."""
+    """Return the CPUs of a mask such as `0-3,^1`; one with only exclusions starts with all CPUs."""
     included: set[int] = set()
     excluded: set[int] = set()
     items = [item.strip() for item in mask.split(",")]
@@ -171,7 +172,7 @@ def _cpus_of_mask(key: str, mask: str, vcpus: int) -> set[int]:
 
 
 def _memory(flavor: Flavor) -> Iterator[tuple[str, str | int]]:
-    """Yield the kinds of memory that a flavor asks for."""
+    """Yield the kinds of memory of a flavor."""
     encrypted = str(flavor.get("hw:mem_encryption", "false")).strip().lower()
     if encrypted not in _TRUE | _FALSE:
         raise bad_value("hw:mem_encryption", encrypted, "expected true or false")
@@ -184,7 +185,7 @@ def _memory(flavor: Flavor) -> Iterator[tuple[str, str | int]]:
 
 
 def _traits(flavor: Flavor) -> Iterator[tuple[str, str | int]]:
-    """Yield the traits that single keys ask for."""
+    """Yield the traits that single keys require."""
     version = flavor.get("hw:tpm_version")
     for key in ("hw:tpm_model", "hw:tpm_secret_security"):
         if key in flavor and version is None:

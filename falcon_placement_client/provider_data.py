@@ -1,4 +1,4 @@
-"""What a tree knows of one provider, and what may be said of one."""
+"""The data of one provider in a tree, and its validation."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from falcon_placement_client.inventory import FIELDS, InventoryRecord
 from falcon_placement_client.vocabulary import MAX_INTEGER
 
 Inventories = Mapping[str, InventoryRecord]  # by class
-# By class, records or mappings of their fields; what these leave out is the service's default.
+# By class: records, or mappings of their fields; missing fields have the service's defaults.
 StatedInventories = Mapping[str, InventoryRecord | Mapping[str, Any]]
 
 MAX_NAME = 200  # characters of a provider's name
@@ -25,24 +25,23 @@ _NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # of classes and traits
 
 @dataclass(frozen=True, slots=True)
 class ProviderData:
-    """One provider.
-
-    parent_uuid: None for a root. inventory: by class; it cannot be changed.
-    generation: of the service, None for one that the service has not shown. Two are equal whatever
-    their generations.
-    """
+    """One provider. Generations are ignored in comparisons."""
 
     uuid: str
     name: str
+    # None for a root.
     parent_uuid: str | None = None
+    # By class; immutable.
     inventory: Inventories = field(default_factory=lambda: NOTHING)
     traits: frozenset[str] = frozenset()
+    # UUIDs.
     aggregates: frozenset[str] = frozenset()
+    # Generation in the service; None if it was not read from there.
     generation: int | None = field(default=None, compare=False)
 
 
 def check_name(name: object) -> str:
-    """Return the name of a provider.  Raises ProviderTreeError for what cannot be one."""
+    """Return the name of a provider.  Raises ProviderTreeError if it is invalid."""
     if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME:
         raise ProviderTreeError(
             f"{name!r} cannot be a provider's name: expected 1 to {MAX_NAME} characters"
@@ -51,15 +50,15 @@ def check_name(name: object) -> str:
 
 
 def check_uuid(provider: str, text: object, noun: str = "UUID") -> str:
-    """Return a UUID in its canonical form.  Raises ProviderTreeError, which names the provider."""
+    """Return a UUID in canonical form.  Raises ProviderTreeError, which names the provider."""
     try:
         return str(uuid.UUID(str(text)))
     except ValueError:
-        raise ProviderTreeError(f"{provider}: {noun} {text!r} is no UUID") from None
+        raise ProviderTreeError(f"{provider}: {noun} {text!r} is not a UUID") from None
 
 
 def check_aggregates(provider: str, aggregates: Iterable[str]) -> frozenset[str]:
-    """Return the UUIDs of aggregates, in their canonical form; raise as `check_uuid` does."""
+    """Return the UUIDs of aggregates in canonical form; raises as `check_uuid`."""
     _refuse_text(provider, aggregates, "aggregates")
     return frozenset(check_uuid(provider, aggregate, "aggregate") for aggregate in aggregates)
 
@@ -75,7 +74,8 @@ def check_traits(provider: str, traits: Iterable[str]) -> frozenset[str]:
 def complete_inventories(provider: str, inventories: StatedInventories) -> Inventories:
     """Return the records of inventories.
 
-    Raises ProviderTreeError, which names the provider, the class and the member.
+    Raises:
+        ProviderTreeError: a record is invalid; the text names provider, class and member.
     """
     if not isinstance(inventories, Mapping):
         raise ProviderTreeError(
@@ -131,6 +131,6 @@ def _check_word(provider: str, noun: str, name: object) -> None:
 
 
 def _refuse_text(provider: str, value: object, noun: str) -> None:
-    # A text is a collection of texts too, and hardly ever meant as one.
+    # A str is a collection too, but is hardly ever meant as one.
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise ProviderTreeError(f"{provider}: the {noun} are {value!r:.80}, expected a set")

@@ -1,7 +1,7 @@
-"""Trees of providers as compute drivers know them: a snapshot, and a copy that can be edited.
+"""Provider trees for compute drivers: immutable snapshots, and copies that can be edited.
 
-Providers are named by name or by UUID. A tree may have several roots: a host with the sharing
-providers that it uses.
+Providers are identified by name or UUID. A tree may have several roots: that of a host, and those
+of the sharing providers that it uses.
 """
 
 import uuid as uuids
@@ -26,8 +26,8 @@ from falcon_placement_client.tree_order import parents_first
 from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 
-class _Reading:
-    """What snapshots and their copies are asked; all of it leaves them as they are."""
+class ReadOnlyTree:
+    """Queries on snapshots and on their copies, which change nothing."""
 
     _providers: Mapping[str, ProviderData]
 
@@ -39,10 +39,10 @@ class _Reading:
         return len(self._providers)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same providers, whatever their generations and their order."""
-        return isinstance(other, _Reading) and dict(self._providers) == dict(other._providers)
+        """Return whether both have the same providers, ignoring generations and order."""
+        return isinstance(other, ReadOnlyTree) and dict(self._providers) == dict(other._providers)
 
-    __hash__ = None  # type: ignore[assignment]  # one of them can be edited
+    __hash__ = None  # type: ignore[assignment]  # the subclass that can be edited has no hash
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(provider.name for provider in self)})"
@@ -67,7 +67,7 @@ class _Reading:
         return provider
 
     def get_provider_uuids(self, name_or_uuid: str | None = None) -> list[str]:
-        """Return the UUIDs of all providers, or of one and all below it, parents first."""
+        """Return the UUIDs of all providers, or of one and its descendants, parents first."""
         if name_or_uuid is None:
             return list(self._providers)
         subtree = {self.data(name_or_uuid).uuid}
@@ -77,18 +77,18 @@ class _Reading:
         return [provider.uuid for provider in self if provider.uuid in subtree]
 
     def get_provider_uuids_in_tree(self, name_or_uuid: str) -> list[str]:
-        """Return the UUIDs of all providers that have the same root, parents first."""
+        """Return the UUIDs of all providers with the same root, parents first."""
         return self.get_provider_uuids(self.root(name_or_uuid).uuid)
 
     def root(self, name_or_uuid: str) -> ProviderData:
-        """Return the root above a provider.  Raises ProviderTreeError if that is not there."""
+        """Return the root of a provider.  Raises ProviderTreeError if the provider is missing."""
         provider = self.data(name_or_uuid)
         while provider.parent_uuid is not None:
             provider = self._providers[provider.parent_uuid]
         return provider
 
     def roots(self) -> list[ProviderData]:
-        """Return the providers that have no parent."""
+        """Return the providers without a parent."""
         return [provider for provider in self if provider.parent_uuid is None]
 
     def has_inventory(self, name_or_uuid: str) -> bool:
@@ -96,7 +96,7 @@ class _Reading:
         return bool(self.data(name_or_uuid).inventory)
 
     def has_inventory_changed(self, name_or_uuid: str, inventory: StatedInventories) -> bool:
-        """Return whether a provider's inventory is another; class -> record as for updates."""
+        """Return whether a provider's inventory differs from the stated one."""
         provider = self.data(name_or_uuid)
         return provider.inventory != complete_inventories(provider.name, inventory)
 
@@ -113,7 +113,7 @@ class _Reading:
         return check_traits(provider.name, traits) <= provider.traits
 
     def has_traits_changed(self, name_or_uuid: str, traits: Iterable[str]) -> bool:
-        """Return whether a provider's traits are others."""
+        """Return whether a provider's traits differ from the stated ones."""
         provider = self.data(name_or_uuid)
         return check_traits(provider.name, traits) != provider.traits
 
@@ -123,44 +123,47 @@ class _Reading:
         return check_aggregates(provider.name, aggregates) <= provider.aggregates
 
     def has_aggregates_changed(self, name_or_uuid: str, aggregates: Iterable[str]) -> bool:
-        """Return whether a provider's aggregates are others."""
+        """Return whether a provider's aggregates differ from the stated ones."""
         provider = self.data(name_or_uuid)
         return check_aggregates(provider.name, aggregates) != provider.aggregates
 
-    have_aggregates_changed = has_aggregates_changed  # as nova's drivers say it
+    have_aggregates_changed = has_aggregates_changed  # the name in nova's drivers
 
 
-class TreeSnapshot(_Reading):
-    """A tree as it was, which cannot be changed."""
+class TreeSnapshot(ReadOnlyTree):
+    """An immutable tree."""
 
     def __init__(self, providers: Iterable[ProviderData] = ()) -> None:
-        """Take the providers in any order.
+        """Take the providers, in any order.
 
-        Raises ProviderTreeError if two have one name or UUID, if a parent is missing, and if one
-        is below itself.
+        Raises:
+            ProviderTreeError: two providers have the same name or UUID, a parent is missing, or a
+                provider is its own ancestor.
         """
         self._providers = MappingProxyType(parents_first(list(providers)))
 
     def edit(self) -> "ProviderTree":
-        """Return a copy that can be edited, and remembers this snapshot as its `base`."""
+        """Return a copy that can be edited, with this snapshot as its `base`."""
         return ProviderTree(self)
 
     def __sub__(self, older: "TreeSnapshot | ProviderTree") -> TreeDifference:
-        """Return what has to be done to the older tree to make it this one."""
+        """Return the changes that turn the older tree into this one."""
         return tree_difference.difference(list(older), list(self))
 
     def __add__(self, difference: TreeDifference) -> "TreeSnapshot":
         """Return this tree with a difference applied.
 
-        Raises ProviderTreeError if it is about a provider that is not there.
+        Raises:
+            ProviderTreeError: the difference concerns a provider that does not exist.
         """
         return TreeSnapshot(tree_difference.revised(list(self), difference))
 
 
-class ProviderTree(_Reading):
+class ProviderTree(ReadOnlyTree):
     """A tree that can be edited.
 
-    base: the snapshot that it began as; an empty one for a tree that was made from nothing.
+    Attributes:
+        base: the original snapshot; empty for a new tree.
     """
 
     def __init__(self, base: TreeSnapshot | None = None) -> None:
@@ -170,37 +173,40 @@ class ProviderTree(_Reading):
         }
 
     def snapshot(self) -> TreeSnapshot:
-        """Return the tree as it is now."""
+        """Return the present state of the tree."""
         return TreeSnapshot(self)
 
     def changes(self) -> TreeDifference:
-        """Return what was done to the tree since it began."""
+        """Return the changes since the base."""
         return self.snapshot() - self.base
 
     def copy(self) -> Self:
-        """Return another tree, of the same base, that can be edited by itself."""
+        """Return an independent copy with the same base."""
         other = type(self)(self.base)
         other._providers = dict(self._providers)
         return other
 
     def new_root(self, name: str, uuid: str | None = None, generation: int | None = None) -> str:
-        """Add a provider without a parent; return its UUID, which is made if none is given.
+        """Add a provider without a parent; return its UUID, which is generated if not given.
 
-        Raises ProviderTreeError if the name or the UUID is there already.
+        Raises:
+            ProviderTreeError: the tree has the name or the UUID already.
         """
         return self._add(name, None, uuid, generation)
 
     def new_child(
         self, name: str, parent: str, uuid: str | None = None, generation: int | None = None
     ) -> str:
-        """Add a provider below another; return its UUID, which is made if none is given.
+        """Add a child of a provider; return its UUID, which is generated if not given.
 
-        Raises ProviderTreeError if the parent is not there, or the name or the UUID is.
+        Raises:
+            ProviderTreeError: the parent does not exist, or the tree has the name or the UUID
+                already.
         """
         return self._add(name, self.data(parent).uuid, uuid, generation)
 
     def remove(self, name_or_uuid: str) -> None:
-        """Remove a provider and all below it.  Raises ProviderTreeError if it is not there."""
+        """Remove a provider and its descendants.  Raises ProviderTreeError if it is missing."""
         for uuid in self.get_provider_uuids(name_or_uuid):
             del self._providers[uuid]
 
@@ -210,13 +216,16 @@ class ProviderTree(_Reading):
         inventory: StatedInventories,
         generation: int | None = None,
     ) -> bool:
-        """Replace a provider's inventory; return whether it was another.
+        """Replace a provider's inventory; return whether that is a change.
 
-        inventory: by class a record, or a mapping of its fields, which needs `total`; what else is
-        left out is as the service has it by default. generation: of the service, if it is known
-        to be another now.
+        Args:
+            name_or_uuid: the provider.
+            inventory: class -> record, or mapping with `total` and any other fields; missing ones
+                have the service's defaults.
+            generation: of the provider in the service, if it is known to have changed.
 
-        Raises ProviderTreeError, which names provider, class and member, for what cannot be.
+        Raises:
+            ProviderTreeError: a value is invalid; the text names provider, class and member.
         """
         provider = self.data(name_or_uuid)
         complete = complete_inventories(provider.name, inventory)
@@ -225,18 +234,18 @@ class ProviderTree(_Reading):
     def update_traits(
         self, name_or_uuid: str, traits: Iterable[str], generation: int | None = None
     ) -> bool:
-        """Replace a provider's traits; return whether they were others, raise as inventory does."""
+        """Replace a provider's traits; return whether that is a change."""
         provider = self.data(name_or_uuid)
         return self._replace(provider, generation, traits=check_traits(provider.name, traits))
 
     def add_traits(self, name_or_uuid: str, *traits: str) -> bool:
-        """Give traits to a provider; return whether it lacked one."""
+        """Add traits to a provider; return whether that is a change."""
         provider = self.data(name_or_uuid)
         added = check_traits(provider.name, traits)
         return self.update_traits(provider.uuid, provider.traits | added)
 
     def remove_traits(self, name_or_uuid: str, *traits: str) -> bool:
-        """Take traits from a provider; return whether it had one."""
+        """Remove traits from a provider; return whether that is a change."""
         provider = self.data(name_or_uuid)
         removed = check_traits(provider.name, traits)
         return self.update_traits(provider.uuid, provider.traits - removed)
@@ -244,19 +253,19 @@ class ProviderTree(_Reading):
     def update_aggregates(
         self, name_or_uuid: str, aggregates: Iterable[str], generation: int | None = None
     ) -> bool:
-        """Replace a provider's aggregates, UUIDs; return whether they were others."""
+        """Replace a provider's aggregates (UUIDs); return whether that is a change."""
         provider = self.data(name_or_uuid)
         checked = check_aggregates(provider.name, aggregates)
         return self._replace(provider, generation, aggregates=checked)
 
     def add_aggregates(self, name_or_uuid: str, *aggregates: str) -> bool:
-        """Put a provider into aggregates; return whether it was not in one."""
+        """Add a provider to aggregates; return whether that is a change."""
         provider = self.data(name_or_uuid)
         added = check_aggregates(provider.name, aggregates)
         return self.update_aggregates(provider.uuid, provider.aggregates | added)
 
     def remove_aggregates(self, name_or_uuid: str, *aggregates: str) -> bool:
-        """Take a provider out of aggregates; return whether it was in one."""
+        """Remove a provider from aggregates; return whether that is a change."""
         provider = self.data(name_or_uuid)
         removed = check_aggregates(provider.name, aggregates)
         return self.update_aggregates(provider.uuid, provider.aggregates - removed)

@@ -1,7 +1,7 @@
-"""A request for candidates as a query string, made of its JSON form and back.
+"""Conversion of candidate requests between query strings and JSON.
 
-The JSON form is the body of `POST /allocation_candidates`. A query reaches servers of any version,
-as far as that version can say what the request asks.
+The JSON form is the body of `POST /allocation_candidates`. A query string works with servers of any
+version, as far as that version can express the request.
 """
 
 import re
@@ -13,7 +13,7 @@ from falcon_placement_client.json_request import AnyRequest, JsonRequest
 from falcon_placement_client.request_errors import RequestError, path_of
 from falcon_placement_client.terms import GROUP_FORMS, REQUEST_FORMS, ROOT_FORMS, Form, Members
 
-# Of a request whose form is yet to be checked.
+# A request that is not validated yet.
 _Request = Mapping[str, Any]
 Pairs = Sequence[tuple[str, str]]
 Version = tuple[int, int]
@@ -39,7 +39,8 @@ def parse_query(query: str) -> JsonRequest:
 def query_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> str:
     """Return the query string that says a request at a version.
 
-    Raises RequestError for what the version, or any query, cannot say.
+    Raises:
+        RequestError: the version, or any query, cannot express the request.
     """
     return urlencode(pairs_of(request, version), safe=":,!")
 
@@ -65,13 +66,13 @@ def pairs_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> list[tupl
             raise RequestError(member, "a query cannot say this, a body of placement 2.0 can")
     _check_form(stated)
     if version < FULL_LANGUAGE:
-        stated = _for_first_line(stated, version)
+        stated = _for_v1(stated, version)
     pairs = []
     for suffix, group in stated["groups"].items():
         parameters = list(_parameters(GROUP_FORMS, group, suffix))
         if not parameters:
             raise RequestError(
-                path_of("groups", suffix), "a query cannot say a group without conditions"
+                path_of("groups", suffix), "a query cannot state a group without conditions"
             )
         pairs += parameters
     pairs += _parameters(ROOT_FORMS, stated.get("root") or {})
@@ -80,7 +81,7 @@ def pairs_of(request: AnyRequest, version: Version = FULL_LANGUAGE) -> list[tupl
 
 
 def _check_form(request: _Request) -> None:
-    """Raise RequestError, which names the member, for what is no object where one has to be."""
+    """Raise RequestError, which names the member, if a member is not an object but has to be."""
     groups = request.get("groups")
     if not isinstance(groups, Mapping):
         raise RequestError("groups", "expected an object, the groups by their suffixes")
@@ -93,7 +94,7 @@ def _check_form(request: _Request) -> None:
 
 
 def _place(key: str, request: Members) -> tuple[Form, Members]:
-    """Return the form of a parameter, and the object that it belongs to."""
+    """Return the form of a parameter, and the object that has its value."""
     if key in REQUEST_FORMS:
         return REQUEST_FORMS[key], request
     if key in ROOT_FORMS:
@@ -115,24 +116,24 @@ def _parameters(
             yield keyword + suffix, value
 
 
-def _for_first_line(request: _Request, version: Version) -> _Request:
-    """Return what says the same at a version of 1.x.  Raises RequestError where nothing does."""
+def _for_v1(request: _Request, version: Version) -> _Request:
+    """Return an equivalent request for a version of 1.x.  Raises RequestError if there is none."""
     path = next(_members_beyond(request, version), None)
     if path is not None:
-        raise _cannot_say(path, version)
+        raise _not_expressible(path, version)
     suffixed = {suffix for suffix in request["groups"] if suffix}
     isolated = set(request.get("isolate") or ())
     if isolated and isolated != suffixed:
-        raise _cannot_say("isolate", version)
+        raise _not_expressible("isolate", version)
     members = {name: value for name, value in request.items() if name != "isolate"}
-    # 1.x wants the policy stated, and knows no other isolation.
+    # 1.x requires a policy, and cannot isolate single groups.
     if isolated or len(suffixed) > 1:
         members["group_policy"] = "isolate" if isolated else request.get("group_policy", "none")
     return members
 
 
 def _members_beyond(request: _Request, version: Version) -> Iterator[str]:
-    """Yield the paths of the members that a version of 1.x cannot say."""
+    """Yield the paths of the members that a version of 1.x cannot express."""
     yield from _root_members_beyond(request.get("root") or {})
     if any(rule.get("not") for rule in request.get("same_subtree") or ()):
         yield "same_subtree"
@@ -161,6 +162,6 @@ def _has_choice(terms: Mapping[str, Any]) -> bool:
     return any(not isinstance(term, str) and len(term) > 1 for term in required)
 
 
-def _cannot_say(path: str, version: Version) -> RequestError:
+def _not_expressible(path: str, version: Version) -> RequestError:
     stated = ".".join(map(str, version))
-    return RequestError(path, f"placement {stated} cannot ask for this, placement 2.0 can")
+    return RequestError(path, f"placement {stated} cannot express this, placement 2.0 can")

@@ -1,4 +1,4 @@
-"""`ReportClient`: what compute agents and schedulers do with a placement service."""
+"""`ReportClient`: the operations of compute agents and schedulers on a placement service."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -22,57 +22,61 @@ from falcon_placement_client.errors import (
 from falcon_placement_client.json_request import AnyRequest
 from falcon_placement_client.provider_data import check_uuid
 from falcon_placement_client.provider_tree import ProviderTree, TreeSnapshot
-from falcon_placement_client.rest import SECOND_LINE, RestApi, Version, retry
-from falcon_placement_client.tree_writer import TreeWriter, may_pass
+from falcon_placement_client.rest import V2, RestApi, Version, retry
+from falcon_placement_client.tree_writer import TreeWriter, is_retriable
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
 
 LOG = logging.getLogger(__name__)
 
-# Seconds before each further attempt to write a tree that others write to. An attempt fails only
-# where another write has succeeded, so there are more of them than there usually are writers.
+# Seconds before each retry of writing a tree that other clients write to. An attempt fails only if
+# another write has succeeded, so there are more retries than usual writers.
 UPDATE_PAUSES = tuple(min(0.05 * 2**attempt, 1.0) for attempt in range(9))
-# To reshape a tree on which others claim: each claim makes what was read of it stale.
+# The same for a reshape of a tree in use: each concurrent claim makes the data outdated.
 RESHAPE_PAUSES = (0.05,) * 24
 TIMEOUT_SECONDS = 60.0
-# One for each thread that waits for an answer: beyond ten, the default, connections would be closed
-# after each answer, with a warning.
-MAX_KEPT_CONNECTIONS = 1000
+# One for each thread that waits for an answer: with the default of ten, further connections would
+# be closed after each answer, with a warning.
+MAX_CONNECTIONS = 1000
 NOAUTH2_ROLES = "admin,service"
 
-# Edits a tree to what the hardware is. Allocations are edited, too, where there are any. Raises
-# ReshapeNeeded if there are none, and inventory that is in use has to move.
+# Edits a tree to match the hardware, and the allocations if there are any. Raises ReshapeNeeded if
+# inventory in use has to move and there are no allocations.
 ComputeDriver = Callable[[ProviderTree, AllocationRecords | None], None]
 
 
 class ReportClient:
-    """A client of one service; any number of threads may share it.
+    """A client of one service. Thread-safe.
 
-    It speaks placement 2.0 where the service does, and 1.36 to 1.39 elsewhere. What the service
-    refuses is a ClientError; where there is no answer at all, keystoneauth1's ClientException.
+    It uses placement 2.0 if the service supports it, otherwise 1.36 to 1.39. A refusal of the
+    service raises a ClientError; without an answer, keystoneauth1's ClientException is raised.
     """
 
-    def __init__(self, adapter: "Adapter", max_version: Version = SECOND_LINE) -> None:
-        """Take an adapter of the service, such as `PlacementDirect` gives.
+    def __init__(self, adapter: "Adapter", max_version: Version = V2) -> None:
+        """Make a client.
 
-        max_version: the newest microversion to speak.
+        Args:
+            adapter: of the service, such as one of `PlacementDirect`.
+            max_version: newest microversion to use.
         """
         self._api = RestApi(adapter, max_version)
         self._writer = TreeWriter(self._api)
 
     @classmethod
     def at(cls, url: str, token: str, timeout: float = TIMEOUT_SECONDS) -> "ReportClient":
-        """Return a client of the service at a URL; token: sent as X-Auth-Token.
+        """Return a client of the service at a URL, without an identity service.
 
-        timeout: seconds to wait for a connection, and for each piece of an answer; after that,
-        methods raise keystoneauth1's ConnectTimeout. A request that changes something may have been
-        carried out then.
+        With keystone, make an adapter of its session instead. With noauth2, the caller has the
+        roles admin and service.
 
-        Where keystone is asked for tokens and URLs, make an adapter of its session instead. Where
-        there is no keystone (noauth2), the caller has the roles of an admin and of a service.
+        Args:
+            url: where the API is.
+            token: sent as X-Auth-Token.
+            timeout: seconds to wait for a connection, and for each part of an answer; then methods
+                raise keystoneauth1's ConnectTimeout. A change may have been made nevertheless.
         """
-        # PERF: commands that need no adapter start without it.
+        # PERF: commands that need no adapter start without these.
         from keystoneauth1 import adapter, session, token_endpoint  # noqa: PLC0415
 
         caller = session.Session(
@@ -81,14 +85,17 @@ class ReportClient:
             additional_headers={"X-Roles": NOAUTH2_ROLES},
         )
         for scheme in list(caller.adapters):
-            kept = session.TCPKeepAliveAdapter(pool_maxsize=MAX_KEPT_CONNECTIONS)
+            kept = session.TCPKeepAliveAdapter(pool_maxsize=MAX_CONNECTIONS)
             caller.mount(scheme, kept)
         return cls(adapter.Adapter(caller, service_type="placement"))
 
     def get_provider_tree(self, uuid: str) -> ProviderTree:
-        """Return the tree that a provider is in, and the sharing providers that it uses.
+        """Return the tree of a provider, and the sharing providers that it uses.
 
-        It can be edited, and is empty if there is no such provider. Raises ClientError.
+        The tree can be edited; it is empty if the provider does not exist.
+
+        Raises:
+            ClientError: the tree cannot be read.
         """
         root = check_uuid("the tree", uuid)
 
@@ -99,18 +106,24 @@ class ReportClient:
         return self._api.run(read)
 
     def get_allocations_for_provider_tree(self, uuid: str) -> AllocationRecords:
-        """Return the allocations of all who hold anything of the tree that a provider is in.
+        """Return the allocations of all consumers that use the tree of a provider.
 
-        By consumer, and all of each: also those of sharing providers and of other trees. Consumers
-        that hold something of sharing providers alone are not among them. Raises ClientError.
+        The result has all allocations of each consumer, including those in other trees and on
+        sharing providers. Consumers that use only sharing providers are not included.
+
+        Raises:
+            ClientError: the allocations cannot be read.
         """
         root = check_uuid("the tree", uuid)
         return self._api.run(lambda: read_records_of_tree(self._api, root))
 
     def get_usages_for_provider_tree(self, uuid: str) -> dict[str, dict[str, int]]:
-        """Return how much is used of each provider of a tree, by its UUID and by class.
+        """Return the usages of the tree of a provider, by provider UUID and class.
 
-        It is empty if there is no such provider. Raises ClientError.
+        The result is empty if the provider does not exist.
+
+        Raises:
+            ClientError: the usages cannot be read.
         """
         root = check_uuid("the tree", uuid)
         return self._api.run(lambda: tree_reader.read_usages(self._api, root))
@@ -118,18 +131,21 @@ class ReportClient:
     def update_from_provider_tree(
         self, new_tree: ProviderTree, allocations: AllocationRecords | None = None
     ) -> TreeSnapshot:
-        """Write to the service what was changed in a tree; return the tree as it is there now.
+        """Write the changes of a tree to the service; return the resulting tree.
 
-        What others have changed since the tree was read stays, but where this tree was changed,
-        too. What the service has lost is created again.
+        Changes that other clients have made since the tree was read are kept, unless they concern
+        the same things. Providers that were deleted are created again.
 
-        allocations: as `get_allocations_for_provider_tree` returns them, edited: all that each
-        consumer in it is to hold. They are written together with the inventories, in one
-        transaction of the service, which takes the role of a service. None: nothing in use moves.
+        Args:
+            new_tree: an edited tree.
+            allocations: all allocations of each consumer in it, as edited from the result of
+                `get_allocations_for_provider_tree`. They are written together with the inventories
+                in one transaction, which takes the service role. None: no inventory in use moves.
 
-        Raises ReshapeNeeded, if allocations are None and hold what is to go; ReshapeFailed, if the
-        service refuses the reshape: read tree and allocations again; UpdateFailed, for anything
-        else that cannot be written. The next update completes one that was cut short.
+        Raises:
+            ReshapeNeeded: inventory in use would be removed, and allocations are None.
+            ReshapeFailed: the service refused the reshape: read tree and allocations again.
+            UpdateFailed: anything else cannot be written. The next update completes the tree.
         """
         try:
             return retry(
@@ -137,18 +153,18 @@ class ReportClient:
                     lambda: tree_update.update(self._api, self._writer, new_tree, allocations)
                 ),
                 UPDATE_PAUSES,
-                may_pass,
+                is_retriable,
             )
         except RefusedError as refusal:
-            if not may_pass(refusal):
+            if not is_retriable(refusal):
                 raise
-            raise UpdateFailed(f"others keep changing {new_tree!r}: {refusal}") from refusal
+            raise UpdateFailed(f"other clients keep changing {new_tree!r}: {refusal}") from refusal
 
     def report(self, uuid: str, driver: ComputeDriver) -> TreeSnapshot:
-        """Have a driver edit the tree of a provider, and write it; reshape if that is needed.
+        """Let a driver edit the tree of a provider, and write it; reshape if necessary.
 
-        The driver is called with the tree, and again, with allocations, if it or the service says
-        that inventory in use has to move. Raises as `update_from_provider_tree` does.
+        The driver is called with the tree. If it, or the service, finds that inventory in use has
+        to move, it is called again with allocations. Raises as `update_from_provider_tree`.
         """
         tree = self.get_provider_tree(uuid)
         try:
@@ -158,7 +174,7 @@ class ReportClient:
             LOG.info("reshaping the tree of provider %s: %s", uuid, need)
 
         def reshape() -> TreeSnapshot:
-            # In this order: what is claimed after the tree was read makes the reshape stale.
+            # In this order: a claim after the tree was read makes the reshape outdated.
             tree = self.get_provider_tree(uuid)
             allocations = self.get_allocations_for_provider_tree(uuid)
             driver(tree, allocations)
@@ -169,80 +185,102 @@ class ReportClient:
     def allocation_candidates(self, request: AnyRequest) -> dict[str, Any]:
         """Return what could serve a request, as the service answers it.
 
-        request: the body of `POST /allocation_candidates`, whatever the service speaks. Raises
-        RequestError for what a version before 2.0 cannot say, and RefusedError.
+        Args:
+            request: the body of `POST /allocation_candidates`, for any version of the service.
+
+        Raises:
+            RequestError: the version of the service cannot express the request.
+            RefusedError: the service refuses the request.
         """
         return self._api.run(lambda: claims.find_candidates(self._api, request))
 
     def explain(self, request: AnyRequest) -> str:
         """Return in words who can serve a request, and why others cannot.
 
-        It is empty where the service does not speak placement 2.0, or does not tell this caller.
-        Raises as `allocation_candidates` does.
+        Empty if the service does not support placement 2.0 or the caller may not use `explain`.
+        Raises as `allocation_candidates`.
         """
         return self._api.run(lambda: claims.explain(self._api, request))
 
     def claim(
         self, request: AnyRequest, consumer: NewConsumer, rank: Rank | None = None
     ) -> ClaimResult:
-        """Find what can serve a request, and give it to a consumer that has nothing yet.
+        """Find candidates of a request, and claim one for a consumer without allocations.
 
-        rank: takes what `allocation_candidates` returns, and returns those of its
-        `allocation_requests` that are to be tried, the best one first; None: any of them, of the
-        service's choice where it has one.
+        Args:
+            request: as for `allocation_candidates`.
+            consumer: gets the resources.
+            rank: takes the result of `allocation_candidates`, and returns the elements of its
+                `allocation_requests` to try, the best first; None: any, chosen by the service if
+                it can.
 
-        Raises NoCandidates, with the reasons where the service explains; AllocationConflict, if the
-        consumer has something; and as `allocation_candidates` does.
+        Raises:
+            NoCandidates: none fits; the text is the service's explanation, if there is one.
+            AllocationConflict: the consumer has allocations already.
+            RequestError: as `allocation_candidates`.
+            RefusedError: as `allocation_candidates`.
         """
         return self._api.run(lambda: claims.claim(self._api, request, consumer, rank))
 
     def claim_candidate(
         self, candidates: Sequence[Candidate], consumer: NewConsumer
     ) -> ClaimResult:
-        """Give a candidate that was chosen, or the first alternate that is left, to a consumer.
+        """Claim a chosen candidate, or the first alternate that is still free, for a consumer.
 
-        candidates: `allocation_requests` of what `allocation_candidates` returned, the chosen one
-        first; the next one is tried where others were faster.
+        Args:
+            candidates: elements of `allocation_requests` in a result of `allocation_candidates`;
+                each is tried if the ones before it were taken by concurrent writers.
+            consumer: gets the resources.
 
-        Raises NoCandidates, if others were faster to take each of them; AllocationConflict, if the
-        consumer has something; RefusedError.
+        Raises:
+            NoCandidates: concurrent writers took all of them.
+            AllocationConflict: the consumer has allocations already.
+            RefusedError: the service refuses the request.
         """
         return self._api.run(lambda: claims.claim_candidate(self._api, candidates, consumer))
 
     def claim_together(self, wanted: Sequence[Claim]) -> list[ClaimResult]:
-        """Make several claims, of a consumer each, in one transaction: all of them or none.
+        """Make claims for several consumers in one transaction: all of them or none.
 
-        Each sees what those before it take; their candidates are the service's choice, or any.
-        Returns the results in the same order. Raises as `claim` does, and ConsumerError if two of
-        the claims are of one consumer.
+        Each claim takes those before it into account; candidates are chosen by the service, or at
+        random. The results are in the order of the claims. Raises as `claim`, and ConsumerError if
+        two claims are for the same consumer.
         """
         return self._api.run(lambda: claims.claim_together(self._api, wanted))
 
     def get_allocations_for_consumer(self, consumer: str) -> AllocationRecord | None:
-        """Return all that a consumer holds, of any provider; None if that is nothing."""
+        """Return all allocations of a consumer, None if it has none."""
         uuid = check_consumer(consumer)
         return self._api.run(lambda: read_record(self._api, uuid))
 
     def put_allocations(self, consumer: str, record: AllocationRecord) -> None:
-        """Make a record all that a consumer holds.
+        """Replace all allocations of a consumer.
 
-        record: as `get_allocations_for_consumer` returned it, edited; without any allocations the
-        consumer is released. Its `consumer_generation` is that of the state which it was made of,
-        None for a consumer that holds nothing.
+        Args:
+            consumer: its UUID.
+            record: edited from a result of `get_allocations_for_consumer`; without allocations, the
+                consumer is released. Its `consumer_generation` is that of the edited state, None
+                for a consumer without allocations.
 
-        Raises AllocationConflict, if it does not fit, or (`is_conflict`) if others have written to
-        the consumer since: read it again; ConsumerError; RefusedError.
+        Raises:
+            AllocationConflict: the allocations do not fit, or (`is_conflict`) another client has
+                written to the consumer: read it again.
+            ConsumerError: the record is malformed.
+            RefusedError: the service refuses the request.
         """
         self._api.run(lambda: consumers.write(self._api, consumer, record))
 
     def move(self, source: str, target: NewConsumer) -> None:
-        """Hand all that one consumer holds to another, in one transaction of the service.
+        """Move all allocations of a consumer to another, in one transaction of the service.
 
-        A migration gets what an instance has, before that claims something elsewhere. What the
-        target held before is given back. Raises AllocationConflict.
+        For example, a migration consumer gets the allocations of an instance before the instance
+        claims new ones. Previous allocations of the target are released.
+
+        Raises:
+            AllocationConflict: the source has no allocations, or another client wrote first.
         """
         self._api.run(lambda: consumers.move(self._api, source, target))
 
     def release(self, consumer: str) -> bool:
-        """Give back all that a consumer holds; return whether it held anything."""
+        """Release all allocations of a consumer; return whether it had any."""
         return self._api.run(lambda: consumers.release(self._api, consumer))

@@ -1,4 +1,4 @@
-"""What is wrong with a request for candidates, before any server has seen it."""
+"""Errors of candidate requests that are found before they are sent."""
 
 from falcon_placement_client.errors import ClientError
 
@@ -6,9 +6,11 @@ MAX_REPEATED = 80  # characters of a value in an error
 
 
 class RequestError(ClientError, ValueError):
-    """A request that cannot be made of what was written, or cannot be said to a server.
+    """A candidate request is malformed, or cannot be expressed for a server.
 
-    key: the parameter, the key of a flavor, or the path of a member. The text begins with it.
+    Args:
+        key: the parameter, the key of a flavor, or the path of a member; the text begins with it.
+        text: what is wrong.
     """
 
     def __init__(self, key: str, text: str) -> None:
@@ -17,13 +19,13 @@ class RequestError(ClientError, ValueError):
 
 
 def bad_value(key: str, value: str, text: str) -> RequestError:
-    """Return the error about a value, which it repeats, not too long."""
+    """Return the error about a value, which is repeated up to a maximum length."""
     repeated = value if len(value) <= MAX_REPEATED else f"{value[:MAX_REPEATED]}…"
     return RequestError(f"{key}={repeated}", text)
 
 
 def path_of(*steps: str | int) -> str:
-    """Return the path of a member as answers write it: `groups._NIC.required[0]`."""
+    """Return the path of a member as in answers: `groups._NIC.required[0]`."""
     path = ""
     for step in steps:
         if isinstance(step, int):

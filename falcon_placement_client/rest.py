@@ -1,4 +1,4 @@
-"""The REST API over a keystoneauth1 adapter: JSON in, JSON out, failures as exceptions."""
+"""The REST API over a keystoneauth1 adapter: JSON values in and out, failures as exceptions."""
 
 import logging
 import random
@@ -19,22 +19,25 @@ Version = tuple[int, int]
 Result = TypeVar("Result")
 
 LEAST: Version = (1, 36)
-MOST_OF_FIRST_LINE: Version = (1, 39)
-SECOND_LINE: Version = (2, 0)
-# Consumers keep their types, also none at all, where the version cannot state one.
+MAX_V1: Version = (1, 39)
+V2: Version = (2, 0)
+# Requests that state no consumer types, and so keep them, use this version.
 TYPES_UNSTATED: Version = LEAST
-NOT_ACCEPTABLE = 406  # the status of a version that a service does not speak
+NOT_ACCEPTABLE = 406  # status for an unsupported version
 
 _ADVICE = "is the endpoint that of placement?"
 
 
 class RestApi:
-    """One service; threads may share it."""
+    """One service. Thread-safe."""
 
-    def __init__(self, adapter: "Adapter", at_most: Version = SECOND_LINE, **options: Any) -> None:
-        """Take an adapter of the service; at_most: the newest microversion to speak.
+    def __init__(self, adapter: "Adapter", at_most: Version = V2, **options: Any) -> None:
+        """Take an adapter of the service.
 
-        options: of each request of the adapter, such as `timeout`.
+        Args:
+            adapter: sends the requests.
+            at_most: newest microversion to use.
+            options: of each request of the adapter, such as `timeout`.
         """
         self._adapter = adapter
         self._options = options
@@ -43,24 +46,25 @@ class RestApi:
 
     @property
     def version(self) -> Version:
-        """The microversion that is spoken; `run` asks the service again when it is refused.
+        """The microversion in use. It is negotiated again by `run` if it is refused.
 
-        Raises ServiceTooOld if it does not speak 1.36.
+        Raises:
+            ServiceTooOld: the service does not support 1.36.
         """
         if self._version is None:
             self._version = self._negotiate()
         return self._version
 
     @property
-    def speaks_second_line(self) -> bool:
-        """Whether the service speaks placement 2.0."""
-        return self.version >= SECOND_LINE
+    def supports_v2(self) -> bool:
+        """Whether the service supports placement 2.0."""
+        return self.version >= V2
 
     def run(self, operation: Callable[[], Result]) -> Result:
-        """Return the result of an operation, run again if the service has other versions by now.
+        """Return the result of an operation, repeated if the service has changed its version.
 
-        A service that is rolled back refuses the version that it spoke before, with 406. What was
-        sent until then may be sent again: reads, and writes that compare with what was read.
+        After a downgrade, a service refuses the previous version with 406. Requests of the
+        operation may then be repeated: reads, and writes that compare with what was read.
         """
         version = self.version
         try:
@@ -68,32 +72,32 @@ class RestApi:
         except ClientError as error:
             if isinstance(error, RefusedError) and error.status == NOT_ACCEPTABLE:
                 self._version = self._negotiate()
-            # Or another thread has found it out, between two requests of this operation.
+            # Another thread may have negotiated already, between two requests of this operation.
             if self.version == version:
                 raise
-        LOG.info("the service speaks placement %d.%d now, it spoke %d.%d", *self.version, *version)
+        LOG.info("the service supports placement %d.%d now, not %d.%d", *self.version, *version)
         return operation()
 
     def get(self, path: str, version: Version | None = None) -> Any:
-        """Return the JSON value at a path.  Raises RefusedError, as all of these do."""
+        """Return the JSON value at a path.  Raises RefusedError, as all these methods."""
         return self.send("GET", path, None, version)
 
     def put(
         self, path: str, body: Mapping[str, Any] | None = None, version: Version | None = None
     ) -> Any:
-        """Send a body, if there is one; return the answer's JSON, None when it has none."""
+        """Send a body, if there is one; return the JSON of the answer, None if it has none."""
         return self.send("PUT", path, body, version)
 
     def post(self, path: str, body: Mapping[str, Any], version: Version | None = None) -> Any:
-        """Send a body; return the answer's JSON, None when it has none."""
+        """Send a body; return the JSON of the answer, None if it has none."""
         return self.send("POST", path, body, version)
 
     def delete(self, path: str) -> None:
-        """Delete what is at a path."""
+        """Delete the object at a path."""
         self.send("DELETE", path)
 
     def pages(self, query: str, version: Version | None = None) -> Iterator[Mapping[str, Any]]:
-        """Yield the providers of a list, of which an answer may have a limited number."""
+        """Yield the providers of a list, which the service may return in pages."""
         path = f"/resource_providers?{query}"
         answer = self.get(path, version)
         while True:
@@ -110,13 +114,15 @@ class RestApi:
         body: Mapping[str, Any] | None = None,
         version: Version | None = None,
     ) -> Any:
-        """Send a request, at another microversion than usual if one is given.
+        """Send a request, at the given microversion or the one in use.
 
-        Raises RefusedError for an error status, NoPlacementService for an answer that is not JSON,
-        and keystoneauth1's ClientException when there is no answer at all.
+        Raises:
+            RefusedError: the answer has an error status.
+            NoPlacementService: the answer is not JSON.
+            keystoneauth1.exceptions.ClientException: there is no answer.
         """
         major, minor = version or self.version
-        # In the header, so that an adapter needs to know nothing of placement.
+        # Set here, so that the adapter needs no knowledge of placement's microversions.
         headers = {
             "Accept": "application/json",
             "OpenStack-API-Version": f"placement {major}.{minor}",
@@ -138,7 +144,7 @@ class RestApi:
         try:
             return answer.json()
         except ValueError:
-            raise NoPlacementService(f"{request}: the answer is no JSON; {_ADVICE}") from None
+            raise NoPlacementService(f"{request}: the answer is not JSON; {_ADVICE}") from None
 
     def _negotiate(self) -> Version:
         document = self.send("GET", "/", version=(1, 0))
@@ -151,29 +157,34 @@ class RestApi:
             ) from None
         if newest < LEAST:
             raise ServiceTooOld(
-                f"the service speaks placement 1.0 to {newest[0]}.{newest[1]}; "
+                f"the service supports placement 1.0 to {newest[0]}.{newest[1]}; "
                 f"{LEAST[0]}.{LEAST[1]} or later is needed"
             )
-        if "v2.0" in lines and self._at_most >= SECOND_LINE:
-            return SECOND_LINE
-        return min(newest, self._at_most, MOST_OF_FIRST_LINE)
+        if "v2.0" in lines and self._at_most >= V2:
+            return V2
+        return min(newest, self._at_most, MAX_V1)
 
 
 def retry(
     attempt: Callable[[], Result],
     pauses: Iterable[float],
-    may_pass: Callable[[ClientError], bool] = lambda error: error.is_conflict,
+    is_retriable: Callable[[ClientError], bool] = lambda error: error.is_conflict,
 ) -> Result:
-    """Return the result of `attempt`, called again after a conflict with another writer.
+    """Return the result of `attempt`, which is repeated after conflicts with other writers.
 
-    pauses: the longest that each further attempt waits, in seconds; a random part of it is waited.
-    may_pass: whether another attempt may succeed after an error. Raises what `attempt` raises.
+    Args:
+        attempt: the operation.
+        pauses: maximum seconds before each repetition; the actual pause is random.
+        is_retriable: returns whether a repetition may succeed after an error.
+
+    Raises:
+        ClientError: of the last attempt.
     """
     for pause in pauses:
         try:
             return attempt()
         except ClientError as error:
-            if not may_pass(error):
+            if not is_retriable(error):
                 raise
             LOG.debug("another client wrote first: %s", error)
         time.sleep(random.uniform(0, pause))

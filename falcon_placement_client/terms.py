@@ -1,8 +1,8 @@
-"""The forms of values that queries and flavors share, read into a request as JSON and back.
+"""The forms of values that queries and flavors have in common, converted to and from JSON.
 
-A reader takes the key for errors, the value, and the object whose members it completes: a group,
-the root, or the request itself. A writer takes such an object and returns its values, one for each
-time that the key is to be said.
+A reader takes the key (for errors), the value, and the object that gets the members: a group, the
+root, or the request. A writer takes such an object and returns the values of the key, one for each
+repetition.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from falcon_placement_client.request_errors import bad_value
 
-Members = dict[str, Any]  # of a JSON object while it is made
+Members = dict[str, Any]  # of a JSON object under construction
 
 NAME = re.compile(r"[A-Z0-9_]{1,255}\Z")  # of resource classes and traits
 _AMOUNT = re.compile(r"[0-9]{1,18}\Z", re.ASCII)
@@ -20,14 +20,14 @@ _SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,64}\Z", re.ASCII)
 
 
 class Form(NamedTuple):
-    """How one kind of value is read and written."""
+    """The conversion of one kind of value."""
 
     read: Callable[[str, str, Members], None]
     write: Callable[[Mapping[str, Any]], list[str]]
 
 
 def read_amount(key: str, value: str, least: int = 1) -> int:
-    """Return a whole number.  Raises RequestError for anything else, and below `least`."""
+    """Return a whole number.  Raises RequestError if it is malformed or below `least`."""
     text = value.strip()
     if not _AMOUNT.match(text) or int(text) < least:
         raise bad_value(key, value, f"expected a whole number of at least {least}")
@@ -131,7 +131,7 @@ def _read_tolerate(key: str, value: str, request: Members) -> None:
 
 
 def _list_of(member: str) -> Callable[[Mapping[str, Any]], list[str]]:
-    """Return a writer of a list of names as one value."""
+    """Return a writer that joins a list of names to one value."""
 
     def write(members: Mapping[str, Any]) -> list[str]:
         return [",".join(members[member])] if members.get(member) else []
@@ -140,7 +140,7 @@ def _list_of(member: str) -> Callable[[Mapping[str, Any]], list[str]]:
 
 
 def _provider(member: str) -> Form:
-    """Return the form of the UUID of a provider."""
+    """Return the form for the UUID of a provider."""
 
     def read(key: str, value: str, group: Members) -> None:
         if not is_uuid(value.strip()):
@@ -151,7 +151,7 @@ def _provider(member: str) -> Form:
 
 
 def _choice(member: str, *values: str) -> Form:
-    """Return the form of one of these words."""
+    """Return the form for one of several words."""
 
     def read(key: str, value: str, request: Members) -> None:
         if value not in values:
@@ -172,7 +172,7 @@ def _scalar(member: str) -> Callable[[Mapping[str, Any]], list[str]]:
 _TRAITS = Form(_read_traits, _write_traits)
 _MEMBERSHIP = Form(_read_membership, _write_membership)
 
-# Of a group, of the root, and of the request, by keyword, in the order in which they are written.
+# Forms of a group, of the root, and of the request, by keyword, in the order of output.
 GROUP_FORMS: Mapping[str, Form] = {
     "resources": Form(_read_resources, _write_resources),
     "required": _TRAITS,
@@ -193,7 +193,7 @@ REQUEST_FORMS: Mapping[str, Form] = {
 
 
 def is_uuid(text: str) -> bool:
-    """Return whether a text means a UUID, in any of its spellings."""
+    """Return whether a text is a UUID, in any of its spellings."""
     try:
         uuid.UUID(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The difference of two trees: a value that can be applied, and says itself in words."""
+"""The difference of two trees: it can be applied, and described in words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,33 +12,28 @@ Providers = dict[str, ProviderData]  # by UUID, while a difference is applied
 
 
 class TreeChange(Protocol):
-    """One thing to do to a tree; its text says it in words.
-
-    uuid: of the provider that it is about.
-    """
+    """One change of a tree; its text describes it."""
 
     @property
     def uuid(self) -> str:
-        """The provider that it is about."""
+        """The UUID of the changed provider."""
 
     def revise(self, providers: Providers) -> None:
-        """Do it.  Raises ProviderTreeError if the provider is not there."""
+        """Apply it.  Raises ProviderTreeError if the provider does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderAdded:
-    """A provider is new and has nothing; if one is there already, it has nothing any more.
-
-    parent: its name, None for a root.
-    """
+    """A new, empty provider; if it exists already, it becomes empty."""
 
     uuid: str
     name: str
     parent_uuid: str | None
+    # Name of the parent; None for a root.
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
-        """Add it."""
+        """Apply it."""
         older = providers.get(self.uuid)
         generation = None if older is None else older.generation
         providers[self.uuid] = ProviderData(
@@ -51,14 +46,14 @@ class ProviderAdded:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRemoved:
-    """A provider is gone."""
+    """A provider is removed."""
 
     uuid: str
     name: str
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
-        """Remove it, if it is there."""
+        """Apply it, if the provider exists."""
         providers.pop(self.uuid, None)
 
     def __str__(self) -> str:
@@ -67,14 +62,14 @@ class ProviderRemoved:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRenamed:
-    """A provider has another name."""
+    """A provider gets another name."""
 
     uuid: str
     old_name: str
     name: str
 
     def revise(self, providers: Providers) -> None:
-        """Rename it."""
+        """Apply it."""
         providers[self.uuid] = replace(_provider(providers, self), name=self.name)
 
     def __str__(self) -> str:
@@ -83,7 +78,7 @@ class ProviderRenamed:
 
 @dataclass(frozen=True, slots=True)
 class ProviderMoved:
-    """A provider has another parent, or none any more."""
+    """A provider gets another parent, or becomes a root."""
 
     uuid: str
     name: str
@@ -91,7 +86,7 @@ class ProviderMoved:
     parent: str | None
 
     def revise(self, providers: Providers) -> None:
-        """Give it the parent."""
+        """Apply it."""
         providers[self.uuid] = replace(_provider(providers, self), parent_uuid=self.parent_uuid)
 
     def __str__(self) -> str:
@@ -100,19 +95,18 @@ class ProviderMoved:
 
 @dataclass(frozen=True, slots=True)
 class InventoryChanged:
-    """A provider has another record of a class, or none any more.
-
-    old, record: None where there is none.
-    """
+    """The inventory record of a class is added, changed or removed."""
 
     uuid: str
     name: str
     resource_class: str
+    # The previous record; None: it is new.
     old: InventoryRecord | None
+    # The new record; None: it is removed.
     record: InventoryRecord | None
 
     def revise(self, providers: Providers) -> None:
-        """Give the record to the provider."""
+        """Apply it."""
         provider = _provider(providers, self)
         inventory = {**provider.inventory}
         inventory.pop(self.resource_class, None)
@@ -129,19 +123,17 @@ class InventoryChanged:
 
 @dataclass(frozen=True, slots=True)
 class NamesChanged:
-    """A provider has other traits, or is in other aggregates.
-
-    part: `traits` or `aggregates`.
-    """
+    """The traits or aggregates of a provider change."""
 
     uuid: str
     name: str
+    # `traits` or `aggregates`.
     part: str
     added: frozenset[str]
     removed: frozenset[str]
 
     def revise(self, providers: Providers) -> None:
-        """Give and take the names."""
+        """Apply it."""
         provider = _provider(providers, self)
         names = (getattr(provider, self.part) - self.removed) | self.added
         changed: Mapping[str, Any] = {self.part: names}
@@ -158,7 +150,7 @@ class NamesChanged:
 
 @dataclass(frozen=True, slots=True)
 class TreeDifference:
-    """What has to be done to a tree to make it another, one change after the other."""
+    """The changes that turn one tree into another, in order."""
 
     changes: tuple[TreeChange, ...]
 
@@ -173,7 +165,7 @@ class TreeDifference:
 
 
 def difference(old: Sequence[ProviderData], new: Sequence[ProviderData]) -> TreeDifference:
-    """Return what makes one tree of another; both have parents before their children."""
+    """Return the changes from one tree to another; both have parents before their children."""
     olds, news = _by_uuid(old), _by_uuid(new)
     changes: list[TreeChange] = []
     for provider in new:
@@ -196,7 +188,7 @@ def difference(old: Sequence[ProviderData], new: Sequence[ProviderData]) -> Tree
 def revised(
     providers: Sequence[ProviderData], difference: TreeDifference
 ) -> Sequence[ProviderData]:
-    """Return providers with a difference applied.  Raises ProviderTreeError for one not there."""
+    """Return providers with a difference applied.  Raises ProviderTreeError if one is missing."""
     by_uuid = _by_uuid(providers)
     for change in difference:
         change.revise(by_uuid)
@@ -240,7 +232,7 @@ def _below(change: Any) -> str:
 
 
 def _amounts(old: InventoryRecord | None, new: InventoryRecord) -> str:
-    """Return the members that are new or other; of a new record all that are no defaults."""
+    """Return the members that are new or have changed; for a new record, all that are set."""
     if old is None:
         return ", ".join(
             f"{member} {value:g}" if isinstance(value, float) else f"{member} {value}"

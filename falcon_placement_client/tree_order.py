@@ -1,4 +1,4 @@
-"""Providers in the order of their trees: what a list of them has to be to make trees at all."""
+"""Validates a list of providers as trees, and sorts it."""
 
 from collections.abc import Mapping
 
@@ -11,22 +11,22 @@ def parents_first(providers: list[ProviderData]) -> dict[str, ProviderData]:
     by_uuid = {provider.uuid: provider for provider in providers}
     names = {provider.name for provider in providers}
     if min(len(names), len(by_uuid)) < len(providers):
-        raise ProviderTreeError("two providers of the tree have one name or one UUID")
+        raise ProviderTreeError("two providers of the tree have the same name or UUID")
     children = _children_by_parent(by_uuid)
-    # Roots, then what is below them; the list grows while it is walked.
+    # Roots first, then their children; the list grows during the walk.
     ordered = children.pop(None, [])
     for provider in ordered:
         ordered += children.pop(provider.uuid, ())
     if children:
         cyclic = next(provider for provider in providers if provider.parent_uuid in children)
-        raise ProviderTreeError(f"{cyclic.name}: its line of parents ends in itself, not in a root")
+        raise ProviderTreeError(f"{cyclic.name}: the provider is its own ancestor")
     return {provider.uuid: provider for provider in ordered}
 
 
 def _children_by_parent(
     providers: Mapping[str, ProviderData],
 ) -> dict[str | None, list[ProviderData]]:
-    """Return the children of each provider, those of None: roots.  Raises ProviderTreeError."""
+    """Return the children of each provider; None has the roots.  Raises ProviderTreeError."""
     children: dict[str | None, list[ProviderData]] = {}
     for provider in providers.values():
         parent = provider.parent_uuid

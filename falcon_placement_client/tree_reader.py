@@ -1,4 +1,4 @@
-"""What the service knows of a tree of providers."""
+"""Reads a tree of providers from the service."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ from falcon_placement_client.rest import RestApi
 from falcon_placement_client.vocabulary import SHARING_TRAIT
 
 PARTS = ("inventories", "traits", "aggregates")
-READS = 10  # of the parts of a provider that others keep changing
+READS = 10  # attempts to read a provider that other clients keep changing
 
 _LIST = "/resource_providers"
 _GENERATION = "resource_provider_generation"
@@ -25,16 +25,19 @@ Item = TypeVar("Item")
 
 
 def read_tree(api: RestApi, uuid: str, base: TreeSnapshot | None = None) -> list[ProviderData]:
-    """Return the providers of the tree that a provider is in, none if it does not exist.
+    """Return the providers of the tree of a provider, empty if it does not exist.
 
-    base: what was read before; where one provider costs three requests, those whose generation is
-    still the same are not read again.
+    Args:
+        api: the service.
+        uuid: of any provider in the tree.
+        base: an earlier state. If a provider takes three requests, those with the same generation
+            are not read again.
     """
     return _read(api, f"in_tree={uuid}", base)
 
 
 def read_sharing(api: RestApi, providers: Iterable[ProviderData]) -> list[ProviderData]:
-    """Return the providers that share with these by an aggregate, whole trees of them."""
+    """Return the providers that share with these through an aggregate, with their whole trees."""
     uuids = {provider.uuid for provider in providers}
     aggregates = sorted(frozenset[str]().union(*(provider.aggregates for provider in providers)))
     if not aggregates:
@@ -44,15 +47,15 @@ def read_sharing(api: RestApi, providers: Iterable[ProviderData]) -> list[Provid
     trees = {provider.uuid: provider for provider in sharing}
     for provider in sharing:
         if provider.parent_uuid is not None:
-            # The tree above it is needed to say where it stands.
+            # The whole tree is needed for its position.
             trees |= {member.uuid: member for member in read_tree(api, provider.uuid)}
     return list(trees.values())
 
 
 def read_usages(api: RestApi, uuid: str) -> dict[str, dict[str, int]]:
-    """Return what is used of each provider of a tree, by its UUID and by class."""
+    """Return the usages of the providers of a tree, by UUID and class."""
     query = f"in_tree={uuid}"
-    if api.speaks_second_line:
+    if api.supports_v2:
         entries = api.pages(f"{query}&include=usages")
         return {entry["uuid"]: entry["usages"] for entry in entries}
 
@@ -63,14 +66,14 @@ def read_usages(api: RestApi, uuid: str) -> dict[str, dict[str, int]]:
 
 
 def _read(api: RestApi, query: str, base: TreeSnapshot | None) -> list[ProviderData]:
-    if api.speaks_second_line:
+    if api.supports_v2:
         entries = api.pages(f"{query}&include={','.join(PARTS)}")
         return [_provider(entry, entry) for entry in entries]
     return _read_each(api, query, lambda entry: _complete(api, entry, base))
 
 
 def _read_each(api: RestApi, query: str, read: Callable[[Mapping[str, Any]], Item]) -> list[Item]:
-    """Return what is read of each provider of a list, anew where one of them has gone."""
+    """Return a value for each provider of a list; start again if one of them was deleted."""
     for _ in range(READS):
         entries = list(api.pages(query))
         try:
@@ -78,14 +81,14 @@ def _read_each(api: RestApi, query: str, read: Callable[[Mapping[str, Any]], Ite
         except RefusedError as refusal:
             if refusal.status != 404:  # deleted since it was listed
                 raise
-    raise UpdateFailed("others keep deleting what is to be read: try again")
+    raise UpdateFailed("other clients keep deleting the providers that are read: try again")
 
 
 def _complete(api: RestApi, entry: Mapping[str, Any], base: TreeSnapshot | None) -> ProviderData:
-    """Return a provider of a list with its parts, those of the base if none was written."""
+    """Return a provider of a list with its parts, taken from the base if its generation matches."""
     provider = None if base is None else base.find(entry["uuid"])
     if provider is not None and provider.generation == entry["generation"]:
-        # Whoever writes a part moves the generation. Names and parents are in the list.
+        # Any write of a part moves the generation. Names and parents are in the list.
         return replace(provider, name=entry["name"], parent_uuid=entry["parent_provider_uuid"])
     for _ in range(READS):
         answers = {part: api.get(f"{_LIST}/{entry['uuid']}/{part}") for part in PARTS}
@@ -93,7 +96,9 @@ def _complete(api: RestApi, entry: Mapping[str, Any], base: TreeSnapshot | None)
         if len(generations) == 1:
             parts = {part: answer[part] for part, answer in answers.items()}
             return _provider({**entry, "generation": generations.pop()}, parts)
-    raise UpdateFailed(f"{entry['name']}: others keep changing it, so it cannot be read: try again")
+    raise UpdateFailed(
+        f"{entry['name']}: other clients keep changing it, so it cannot be read: try again"
+    )
 
 
 def _provider(entry: Mapping[str, Any], parts: Mapping[str, Any]) -> ProviderData:

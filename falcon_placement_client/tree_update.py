@@ -1,4 +1,4 @@
-"""What was changed in a tree, written on top of what others have written meanwhile."""
+"""Writes the changes of a tree on top of what other clients have written in the meantime."""
 
 import logging
 from itertools import chain
@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 def update(
     api: RestApi, writer: TreeWriter, tree: ProviderTree, allocations: AllocationRecords | None
 ) -> TreeSnapshot:
-    """Write what was changed in a tree, once; raise as `ReportClient.update_from_provider_tree`."""
+    """Write the changes of a tree once; raises as `ReportClient.update_from_provider_tree`."""
     new = tree.snapshot()
     current, target = _compare(api, tree, new)
     written = current
@@ -27,7 +27,7 @@ def update(
             _refuse_stale(tree.base, current, target)
         LOG.info("%s", target - current)
         written = writer.write(current, target, allocations)
-    # Further trees, of sharing providers, that were not changed were not read again.
+    # Unchanged trees of sharing providers were not read again.
     others = [
         provider
         for provider in tree.base
@@ -39,7 +39,7 @@ def update(
 def _compare(
     api: RestApi, tree: ProviderTree, new: TreeSnapshot
 ) -> tuple[TreeSnapshot, TreeSnapshot]:
-    """Return what the service has of the tree, and what it is to have."""
+    """Return the present state of the tree in the service, and the state to write."""
     changes = new - tree.base
     roots = _roots_to_read([change.uuid for change in changes], tree.base, new)
     current: dict[str, ProviderData] = {}
@@ -55,14 +55,14 @@ def _compare(
     try:
         target = TreeSnapshot(revised([*current.values(), *lost], changes))
     except ProviderTreeError as error:
-        raise UpdateFailed(f"the tree has changed meanwhile: {error}") from error
+        raise UpdateFailed(f"the tree was changed concurrently: {error}") from error
     return TreeSnapshot(current.values()), target
 
 
 def _roots_to_read(changed: list[str], old: TreeSnapshot, new: TreeSnapshot) -> list[str]:
-    """Return the roots above what was changed, and always the first: somebody may have deleted it.
+    """Return the roots of changed providers, and always the first, which may have been deleted.
 
-    Where one provider was moved from another tree, that is read, too.
+    If a provider was moved from another tree, the root of that tree is included.
     """
     first = next(chain(old, new), None)
     roots = [] if first is None else [first.uuid]
@@ -72,17 +72,17 @@ def _roots_to_read(changed: list[str], old: TreeSnapshot, new: TreeSnapshot) -> 
 
 
 def _refuse_stale(base: TreeSnapshot, current: TreeSnapshot, target: TreeSnapshot) -> None:
-    """Raise ReshapeFailed if somebody wrote to what is to be reshaped since it was read.
+    """Raise ReshapeFailed if a provider that is reshaped was written to since it was read.
 
-    Each claim moves the generation of its provider. One that was made after the allocations were
-    read is not among them, and must not be left behind where the inventory goes away.
+    Each claim moves the generation of its provider. A claim that was made after the allocations
+    were read is not among them, and must not be lost where the inventory is removed.
     """
     for provider in current:
         old, new = base.find(provider.uuid), target.find(provider.uuid)
         is_same_stock = new is not None and new.inventory == provider.inventory
         if old is not None and old.generation != provider.generation and not is_same_stock:
             raise ReshapeFailed(
-                f"{provider.name}: somebody has written to it since the tree was read; read tree "
+                f"{provider.name}: another client has written to it since it was read; read tree "
                 "and allocations again",
                 is_stale=True,
             )

@@ -1,9 +1,8 @@
-"""A tree, written to the service: only what differs, in an order in which every cut is safe.
+"""Writes a tree to the service: only differences, in an order that can be interrupted anywhere.
 
-A provider is created without inventories, and gets them when it has its traits and aggregates, so
-that nobody is offered a provider before all is known of it. What goes away goes before what comes,
-so that the same device is never offered twice. Whatever step an update ends at, the next update
-finds what is left to do.
+A provider is created without inventories, and gets them after its traits and aggregates, so that it
+is not offered before it is complete. Removals come before additions, so that no device is offered
+twice. The next update finds what an interrupted one has left to do.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +24,7 @@ _PROVIDER_NAME = "Conflicting resource provider name:"
 
 
 class TreeWriter:
-    """Writes trees to one service, and remembers the custom names that it has seen there."""
+    """Writes trees to one service, and caches the custom names that exist there."""
 
     def __init__(self, api: RestApi) -> None:
         self._api = api
@@ -37,13 +36,19 @@ class TreeWriter:
         target: TreeSnapshot,
         allocations: AllocationRecords | None = None,
     ) -> TreeSnapshot:
-        """Make the service's tree another; return it with its new generations.
+        """Change the service's tree; return the result with its new generations.
 
-        current: what the service has. allocations: all of each consumer in it, to be written
-        together with the inventories; None: they stay as they are.
+        Args:
+            current: state in the service.
+            target: state to write.
+            allocations: all allocations of each consumer in it, written together with the
+                inventories; None: unchanged.
 
-        Raises a conflict, if somebody else has written meanwhile; UpdateFailed;
-        ReshapeNeeded, if allocations were not given and hold what goes away; ReshapeFailed.
+        Raises:
+            ClientError: with `is_conflict` if another client has written concurrently.
+            UpdateFailed: the service refuses a change.
+            ReshapeNeeded: inventory in use is removed, and allocations are None.
+            ReshapeFailed: the service refuses the reshape.
         """
         self._names.update(path for provider in current for path in _name_paths(provider))
         generations = {provider.uuid: provider.generation for provider in current}
@@ -67,7 +72,7 @@ class TreeWriter:
         )
 
     def _make_names(self, target: TreeSnapshot) -> None:
-        """Create the custom classes and traits that the service may not know."""
+        """Create the custom classes and traits that may not exist yet."""
         for provider in target:
             for path in _name_paths(provider):
                 if path not in self._names:
@@ -77,7 +82,7 @@ class TreeWriter:
     def _place(
         self, old: ProviderData | None, new: ProviderData, generations: dict[str, int | None]
     ) -> None:
-        """Create a provider, or give it its name and its parent."""
+        """Create a provider, or update its name and its parent."""
         place = {"name": new.name, "parent_provider_uuid": new.parent_uuid}
         if old is None:
             body = {**place, "uuid": new.uuid}
@@ -90,7 +95,7 @@ class TreeWriter:
     def _describe(
         self, old: ProviderData | None, new: ProviderData, generations: dict[str, int | None]
     ) -> None:
-        """Write aggregates and traits; in this order, for a trait can make a provider share."""
+        """Write aggregates, then traits, because a trait can make a provider a sharing one."""
         for part in ("aggregates", "traits"):
             names = getattr(new, part)
             if names != (getattr(old, part) if old else frozenset()):
@@ -126,7 +131,7 @@ class TreeWriter:
         if not inventories and not allocations:
             return
         if not inventories:
-            # The service wants at least one provider.
+            # The service requires at least one provider.
             first = next(iter(target))
             inventories = {first.uuid: first.inventory}
         body = {
@@ -152,24 +157,24 @@ class TreeWriter:
     def _send(
         self, provider: ProviderData, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> Any:
-        """Send a request that is about a provider; raise what its refusal means."""
+        """Send a request about a provider; raise the error that its refusal means."""
         try:
             return self._api.send(method, path, body)
         except RefusedError as refusal:
-            if may_pass(refusal) or refusal.status == NOT_ACCEPTABLE:
+            if is_retriable(refusal) or refusal.status == NOT_ACCEPTABLE:
                 raise
             if refusal.status == 400:
-                self._names.clear()  # somebody may have deleted a name that was there
+                self._names.clear()  # a cached name may have been deleted
             if refusal.code in _IN_USE:
                 reason = refusal.detail.rstrip(".")
                 raise ReshapeNeeded(
-                    f"{provider.name}: {reason}; or give the allocations, too, to move them"
+                    f"{provider.name}: {reason}; or pass the allocations, too, to move them"
                 ) from refusal
             raise UpdateFailed(f"{provider.name}: {refusal}") from refusal
 
 
-def may_pass(refusal: ClientError) -> bool:
-    """Return whether another look at the tree may help: somebody wrote, created or deleted."""
+def is_retriable(refusal: ClientError) -> bool:
+    """Return whether a retry with fresh data may succeed, after a concurrent write."""
     if not isinstance(refusal, RefusedError):
         return False
     created = refusal.code == _DUPLICATE_NAME and _PROVIDER_NAME not in refusal.detail
@@ -188,7 +193,7 @@ def _name_paths(provider: ProviderData) -> Iterable[str]:
 
 
 def _gains(current: TreeSnapshot, provider: ProviderData) -> bool:
-    """Return whether a provider is to have more of a class than it has."""
+    """Return whether a provider gets more of a class than it has."""
     old = _inventory_of(current.find(provider.uuid))
     return any(
         name not in old or record.total > old[name].total

@@ -159,7 +159,7 @@ def test_an_identity_without_an_endpoint_wants_a_url(
     use(monkeypatch, {"OS_AUTH_TYPE": "admin_token", "OS_TOKEN": "admin", "OS_ENDPOINT": server})
     assert dump() == (0, "1 providers, 0 consumers")
     use(monkeypatch, {"OS_AUTH_TYPE": "none", "OS_ENDPOINT": ""})
-    assert dump() == (1, "the identity has no endpoint of placement; state one with --url")
+    assert dump() == (1, "the identity has no placement endpoint; state one with --url")
 
 
 def test_a_token_of_the_command_comes_before_the_environment(

@@ -73,7 +73,7 @@ OLD = {"status": 406, "detail": "no", "max_version": "1.39", "min_version": "1.0
         (
             406,
             {"errors": [OLD]},
-            "the server does not speak version 2.0 (406): it offers 1.0 to 1.39",
+            "the server does not support version 2.0 (406): it offers 1.0 to 1.39",
         ),
         (
             403,

@@ -494,7 +494,7 @@ BUSY = {"status": 503, "detail": "database\nis away", "code": "placement.undefin
         (
             406,
             {"errors": [UNACCEPTABLE]},
-            "the server does not speak version 1.39 (406): it offers 1.0 to 1.10",
+            "the server does not support version 1.39 (406): it offers 1.0 to 1.10",
         ),
         (
             503,

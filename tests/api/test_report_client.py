@@ -288,7 +288,7 @@ def test_writers_that_never_end_are_reported(
     recorder.before = intervene
     tree = client.get_provider_tree(HOST)
     tree.add_traits("host1", "CUSTOM_NEW")
-    with pytest.raises(UpdateFailed, match="others keep changing"):
+    with pytest.raises(UpdateFailed, match="other clients keep changing"):
         client.update_from_provider_tree(tree)
     assert len(pauses) == len(UPDATE_PAUSES)
 
@@ -589,7 +589,7 @@ def test_inventory_in_use_does_not_go_without_its_allocations(
     old_host(client, recorder)
     tree = client.get_provider_tree(HOST)
     tree.update_inventory("host1", {"VCPU": {"total": 8}})
-    with pytest.raises(ReshapeNeeded, match=r"host1: .*VGPU.* in use.*give the allocations"):
+    with pytest.raises(ReshapeNeeded, match=r"host1: .*VGPU.* in use.*pass the allocations"):
         client.update_from_provider_tree(tree)
     tree = client.get_provider_tree(HOST)
     tree.remove("host1")
@@ -986,7 +986,7 @@ def test_consumers_and_records_that_cannot_be_are_refused_by_name(
         NewConsumer("i-1", "project", "user")
     with pytest.raises(ConsumerError, match="consumer 'i-1': expected a UUID"):
         client.release("i-1")
-    with pytest.raises(ProviderTreeError, match="the tree: UUID 'host1' is no UUID"):
+    with pytest.raises(ProviderTreeError, match="the tree: UUID 'host1' is not a UUID"):
         client.get_provider_tree("host1")
     for member in ("project_id", "allocations"):
         tree = client.get_provider_tree(HOST)

@@ -1,7 +1,7 @@
 """Candidates as text; those that differ only in the UUIDs of providers share a template.
 
 Most hosts serve a request in few ways: the root gives everything, or the third child gives a
-device. The text for a way is rendered for its first candidate, and filled with UUIDs for the others.
+device. The text of a way is rendered for its first candidate, and filled with UUIDs for all others.
 """
 
 import re

@@ -222,8 +222,8 @@ def test_properties_of_nova_become_what_nova_asks_of_the_service(
         ("limit=5", "limit: no such key of a flavor"),
         ("trait:AVX=required", "resources:CLASS: expected an amount of at least one"),
         ("resources:VCPU=0", "resources:CLASS: expected an amount of at least one"),
-        ("disk=1 trait1:AVX=required", "trait1:AVX: the group asks for no resources; expected"),
-        ("disk=1 in_tree_A=" + A, "in_tree_A: the group asks for no resources; expected"),
+        ("disk=1 trait1:AVX=required", "trait1:AVX: the group requests no resources; expected"),
+        ("disk=1 in_tree_A=" + A, "in_tree_A: the group requests no resources; expected"),
         ("disk=1 isolate=_A", "isolate=_A: no group has this suffix; there are none"),
         (
             "resources1:A=1 same_subtree=1,2",
@@ -254,13 +254,13 @@ def test_properties_of_nova_become_what_nova_asks_of_the_service(
         ),
         ("vcpus=1 hw:pci_numa_affinity_policy=x", "hw:pci_numa_affinity_policy=x: expected requi"),
         ("vcpus=1 accel:device_profile=fpga", "accel:device_profile: cannot be translated; its"),
-        ("vcpus=1 pci_passthrough:alias=a:1", "pci_passthrough:alias: cannot be translated; what"),
-        ("vcpus=1 hw:new=1", "hw:new: what it asks of the placement service is not known"),
+        ("vcpus=1 pci_passthrough:alias=a:1", "pci_passthrough:alias: cannot be translated; its"),
+        ("vcpus=1 hw:new=1", "hw:new: its meaning for the placement service is not known"),
         (
             "vcpus=1 hw:tpm_version=2.0 trait:COMPUTE_SECURITY_TPM_2_0=forbidden",
             "trait:COMPUTE_SECURITY_TPM_2_0=forbidden: another key asks for required",
         ),
-        ("disk=1 can_split=VCPU", "can_split=VCPU: expected a class that is asked for"),
+        ("disk=1 can_split=VCPU", "can_split=VCPU: expected a class that is requested"),
     ],
 )
 def test_an_error_names_the_key_and_what_was_expected(flavor: str, complaint: str) -> None:

@@ -171,7 +171,7 @@ WRONG: list[tuple[Edit, str]] = [
     (lambda tree: tree.new_child("NUMA2", "host2"), "no provider 'host2' in the tree"),
     (lambda tree: tree.new_root("NUMA0"), "NUMA0: a provider NUMA0 is in the tree already"),
     (lambda tree: tree.new_root("host2", HOST), f"host2: a provider {HOST} is in the tree already"),
-    (lambda tree: tree.new_root("host2", "7"), "host2: UUID '7' is no UUID"),
+    (lambda tree: tree.new_root("host2", "7"), "host2: UUID '7' is not a UUID"),
     (lambda tree: tree.new_root(""), "'' cannot be a provider's name: expected 1 to 200"),
     (
         lambda tree: tree.update_inventory("host1", {"VCPU": {"total": "8"}}),
@@ -211,8 +211,8 @@ WRONG: list[tuple[Edit, str]] = [
     (lambda tree: tree.add_traits("host1", "avx"), "host1: 'avx' cannot be a trait: expected cap"),
     (lambda tree: tree.add_traits("host1", A_LIST), r"host1: \['AVX'\] cannot be a trait: expec"),
     (lambda tree: tree.remove_traits("host1", A_LIST), r"host1: \['AVX'\] cannot be a trait: ex"),
-    (lambda tree: tree.add_aggregates("host1", A_LIST), r"host1: aggregate .* is no UUID"),
-    (lambda tree: tree.update_aggregates("host1", ["az1"]), "host1: aggregate 'az1' is no UUID"),
+    (lambda tree: tree.add_aggregates("host1", A_LIST), r"host1: aggregate .* is not a UUID"),
+    (lambda tree: tree.update_aggregates("host1", ["az1"]), "host1: aggregate 'az1' is not a UUID"),
 ]
 
 
@@ -225,7 +225,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(edit: Edit, words: str) -
 
 
 def test_trees_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ProviderTreeError, match="one name"):
+    with pytest.raises(ProviderTreeError, match="the same name"):
         TreeSnapshot([ProviderData(HOST, "a"), ProviderData(NUMA0, "a")])
     with pytest.raises(ProviderTreeError, match=f"a: its parent {HOST} is not in the tree"):
         TreeSnapshot([ProviderData(NUMA0, "a", HOST)])

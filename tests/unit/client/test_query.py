@@ -84,7 +84,7 @@ def test_an_error_names_the_parameter_and_what_was_expected(query: str, complain
 
 def test_a_group_without_conditions_cannot_be_said_in_a_query() -> None:
     request: JsonRequest = {"groups": {"": {"resources": {"VCPU": 1}}, "_A": {}}}
-    with pytest.raises(RequestError, match=r"^groups\._A: a query cannot say a group without"):
+    with pytest.raises(RequestError, match=r"^groups\._A: a query cannot state a group without"):
         query_of(request)
 
 
